@@ -1,0 +1,104 @@
+//! `bashful doctor`
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+use bashful_engine::{Clip, Engine, KeeperForm, Promises, Reply, Request, Script};
+use bashful_sys::{limits, probe};
+use serde_json::{Value, json};
+
+use crate::cli::DoctorArgs;
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{self, Surroundings};
+
+/// Looks at this machine and says what can be relied on here.
+pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, used) = around.settings(file)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        let engine = setup::engine(&settings, &around)?;
+        examine(&engine, &around, &used).await
+    })?;
+    let text = if args.json { format!("{report:#}\n") } else { as_text(&report) };
+    print::data(text.as_bytes());
+    Ok(Exit::Code(0))
+}
+
+async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Result<Value, Box<dyn Error>> {
+    let shell = engine.plan(Request::new(Script::new("true")?))?.shell;
+    // Asked of the shell itself, through everything that a command goes through.
+    let reply = engine.run(Request::new(Script::new("echo \"$BASH_VERSION\"")?)).await?;
+    let version = match reply {
+        Reply::Finished(outcome) => match outcome.output.clip {
+            Clip::Whole(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+            Clip::Cut { .. } => String::new(),
+        },
+        Reply::StillRunning(_) | Reply::Refused(_) => String::new(),
+    };
+    let Promises { keeper, catches_daemons, survives_own_death, survives_keeper_death, leftovers_keep_writing } =
+        engine.promises();
+    Ok(json!({
+        "bashful": env!("CARGO_PKG_VERSION"),
+        "bash": { "path": shell, "version": version },
+        "kernel": probe::kernel(),
+        "settings": used,
+        "state_directory": around.state_directory(),
+        "promises": {
+            "keeper": match keeper { KeeperForm::Process => "process", KeeperForm::Thread => "thread" },
+            "catches_daemons": catches_daemons && probe::subreaper(),
+            "survives_own_death": survives_own_death,
+            "survives_keeper_death": survives_keeper_death && probe::subreaper(),
+            "leftovers_keep_writing": leftovers_keep_writing,
+        },
+        "machine": {
+            "subreaper": probe::subreaper(),
+            "pidfd": probe::pidfd(),
+            "children_lists": probe::children_lists(),
+            "user_namespaces": probe::user_namespaces(),
+            "landlock_version": probe::landlock(),
+            "cgroup_v2": probe::cgroup_v2(),
+            "descriptors": limits::Limit::descriptors().soft,
+        },
+    }))
+}
+
+/// What each fact means to somebody who reads it for the first time.
+const MEANING: [(&str, &str); 11] = [
+    ("keeper", "who watches over a command"),
+    ("catches_daemons", "a stop ends processes that left their group and session"),
+    ("survives_own_death", "commands end when bashful is killed"),
+    ("survives_keeper_death", "nothing stays when a keeper is killed"),
+    ("leftovers_keep_writing", "what a command leaves running can write after bashful has ended"),
+    ("subreaper", "orphans can be adopted"),
+    ("pidfd", "signals never reach a stranger"),
+    ("children_lists", "process trees are found quickly"),
+    ("user_namespaces", "sandboxes can be had without root"),
+    ("landlock_version", "file access can be limited"),
+    ("cgroup_v2", "where groups of processes can be controlled"),
+];
+
+fn as_text(report: &Value) -> String {
+    let mut text = String::new();
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Null => "none".to_owned(),
+        other => other.to_string(),
+    };
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
+    let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
+    let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
+    for section in ["promises", "machine"] {
+        let _ = writeln!(text, "\n{section}");
+        for (name, value) in report[section].as_object().into_iter().flatten() {
+            let meaning = MEANING.iter().find(|(known, _)| known == name).map_or("", |(_, meaning)| meaning);
+            let _ = writeln!(text, "  {name:<23} {:<10} {meaning}", plain(value));
+        }
+    }
+    text
+}

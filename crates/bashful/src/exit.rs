@@ -1,0 +1,27 @@
+//! What the program's own exit codes mean.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// As the command did.
+    Code(u8),
+    /// The command was ended by this signal: 128 and its number, as shells do it.
+    Signal(u8),
+    /// The command's time was up: 124, as `timeout` does it.
+    TimeUp,
+    /// It was refused, or we failed: 125.
+    Failed,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Code(code) => code,
+            Exit::Signal(number) => 128_u8.saturating_add(number),
+            Exit::TimeUp => 124,
+            Exit::Failed => 125,
+        })
+    }
+}

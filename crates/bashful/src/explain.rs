@@ -1,0 +1,72 @@
+//! `bashful explain`
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+use bashful_engine::Plan;
+use serde_json::json;
+
+use crate::cli::ExplainArgs;
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{self, Surroundings};
+
+/// Shows the plan, and runs nothing.
+pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let (request, notices) = setup::request(&args.command, &settings)?;
+    let engine = setup::engine(&settings, &around)?;
+    let plan = engine.plan(request)?;
+    let text = if args.json { format!("{}\n", as_json(&plan, &notices)) } else { as_text(&plan, &notices) };
+    print::data(text.as_bytes());
+    Ok(Exit::Code(0))
+}
+
+fn as_text(plan: &Plan, notices: &[String]) -> String {
+    let mut text = String::new();
+    let script = String::from_utf8_lossy(plan.script.as_bytes());
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "shell:       {} -c", plan.shell.display());
+    let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
+    let _ = writeln!(text, "directory:   {}", plan.directory.display());
+    let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
+    let _ = writeln!(
+        text,
+        "shown:       all up to {}, else the first {} and the last {}",
+        plan.window.whole, plan.window.head, plan.window.tail
+    );
+    let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
+    let _ =
+        writeln!(text, "withheld:    {}", if withheld.is_empty() { "nothing".to_owned() } else { withheld.join(" ") });
+    for notice in notices {
+        let _ = writeln!(text, "notice:      {notice}");
+    }
+    let _ = writeln!(text, "environment:");
+    for (name, value) in &plan.environment.variables {
+        let _ = writeln!(text, "  {}={}", name.display(), value.to_string_lossy().escape_debug());
+    }
+    text
+}
+
+fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
+    let environment: serde_json::Map<_, _> = plan
+        .environment
+        .variables
+        .iter()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into()))
+        .collect();
+    let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
+    json!({
+        "shell": plan.shell,
+        "script": String::from_utf8_lossy(plan.script.as_bytes()),
+        "cwd": plan.directory,
+        "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
+        "grace_seconds": plan.grace.0.as_secs_f64(),
+        "shown_bytes": { "whole": plan.window.whole.0, "head": plan.window.head.0, "tail": plan.window.tail.0 },
+        "withheld": withheld,
+        "environment": environment,
+        "notices": notices,
+    })
+}

@@ -1,0 +1,138 @@
+//! `bashful run`
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use bashful_engine::{Engine, Job, Outcome, Request, RunError, StopReason};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::RunArgs;
+use crate::exit::Exit;
+use crate::live::LiveTail;
+use crate::settings::Settings;
+use crate::setup::{self, Surroundings};
+use crate::{facts, print, text};
+
+/// Runs one command, prints what it did, and ends as it did.
+pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    match try_main(args, file) {
+        Ok(exit) => Ok(exit),
+        Err(error) if args.json => {
+            let status = match error.downcast_ref() {
+                Some(RunError::Refused(_)) => "refused",
+                _ => "failed",
+            };
+            print_json(&facts::of_failure(status, &print::chain(error.as_ref())));
+            Ok(Exit::Failed)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn try_main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let (request, notices) = setup::request(&args.command, &settings)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let engine = setup::engine(&settings, &around)?;
+        let lifetime = request.lifetime;
+        let (outcome, cwd, ended_by) = run(&engine, request).await?;
+        let lifetime = lifetime.expect("every request of this program has one");
+        report(args, &settings, &outcome, &cwd, notices, lifetime);
+        Ok(exit(&outcome, ended_by))
+    })
+}
+
+/// Runs it to its end, or until somebody interrupts us.
+async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Option<u8>), Box<dyn Error>> {
+    let plan = engine.plan(request.clone()).map_err(RunError::from)?;
+    let mut job = engine.start(request).await?;
+    let mut interrupted = None;
+    let mut signals = Signals::new()?;
+    let mut live = LiveTail::new(&job);
+    loop {
+        tokio::select! {
+            outcome = job.wait() => {
+                live.clear();
+                return Ok((outcome?, plan.directory, interrupted));
+            }
+            number = signals.next() => interrupted = Some(stop(&job, number)),
+            () = live.next() => live.draw(),
+        }
+    }
+}
+
+/// Asked once, it is stopped; asked again, it is killed.
+fn stop(job: &Job, number: u8) -> u8 {
+    job.stop(StopReason::Cancelled);
+    number
+}
+
+/// Signals by which people and programs ask us to end.
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => 2,
+            _ = self.terminate.recv() => 15,
+            _ = self.hang_up.recv() => 1,
+        }
+    }
+}
+
+fn report(
+    args: &RunArgs,
+    settings: &Settings,
+    outcome: &Outcome,
+    cwd: &Path,
+    mut notices: Vec<String>,
+    lifetime: bashful_engine::Lifetime,
+) {
+    let shown = text::output(outcome, settings.output.whole_bytes.size());
+    if args.json {
+        notices.extend(outcome.leftover.as_ref().map(text::leftover));
+        return print_json(&facts::of_outcome(outcome, cwd, &shown, &notices));
+    }
+    print::data(&shown);
+    for notice in &notices {
+        print::talk(&format!("[{notice}]"));
+    }
+    if let Some(left) = &outcome.leftover {
+        print::talk(&text::leftover(left));
+    }
+    if let Some(end) = text::end(outcome.end, lifetime) {
+        print::talk(&end);
+    }
+}
+
+fn exit(outcome: &Outcome, interrupted: Option<u8>) -> Exit {
+    use bashful_engine::{End, Exit as Ended};
+    match outcome.end {
+        End::Own(Ended::Code(code)) => Exit::Code(code),
+        End::Own(Ended::Signal(number)) => Exit::Signal(number),
+        End::Stopped { why: StopReason::TimeUp, .. } => Exit::TimeUp,
+        End::Stopped { exit, .. } => match (interrupted, exit) {
+            (Some(number), _) | (None, Ended::Signal(number)) => Exit::Signal(number),
+            (None, Ended::Code(code)) => Exit::Code(code),
+        },
+        End::Lost => Exit::Failed,
+    }
+}
+
+fn print_json(value: &serde_json::Value) {
+    print::data(format!("{value}\n").as_bytes());
+}

@@ -1,0 +1,166 @@
+//! Reads the layers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::{DEFAULTS, KEYS, Layer, Settings};
+
+/// Where settings can come from, beside the defaults.
+#[derive(Debug, Default)]
+pub(crate) struct Sources<'a> {
+    /// The user's file. It need not be there.
+    pub(crate) user_file: Option<PathBuf>,
+    /// The file named on the command line. It has to be there.
+    pub(crate) named_file: Option<&'a Path>,
+    /// The program's variables.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, Error)]
+pub(crate) enum SettingsError {
+    #[error("cannot read the settings in {}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    // The cause already says line, column and key, and shows the line.
+    #[error("{place}: {message}")]
+    Wrong { place: String, message: String },
+    #[error(
+        "unknown setting {name}: `bashful config --defaults` lists all of them, `[section] key` is BASHFUL_SECTION_KEY"
+    )]
+    UnknownVariable { name: String },
+}
+
+/// The settings in force, and where they came from.
+pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
+    let mut settings: Settings = toml::from_str(DEFAULTS).expect("a test reads the defaults");
+    let mut used = Vec::new();
+    let user_file = sources.user_file.as_deref().filter(|path| path.exists());
+    for path in user_file.into_iter().chain(sources.named_file) {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SettingsError::Unreadable { path: path.to_path_buf(), source })?;
+        settings.apply(parse(&text, &path.display().to_string())?);
+        used.push(path.display().to_string());
+    }
+    for (name, value) in &sources.variables {
+        if let Some(layer) = from_variable(&name.to_string_lossy(), &value.to_string_lossy())? {
+            settings.apply(layer);
+            used.push(name.to_string_lossy().into_owned());
+        }
+    }
+    Ok((settings, used))
+}
+
+fn parse(text: &str, place: &str) -> Result<Layer, SettingsError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let key = error.span().and_then(|span| key_at(text, span.start));
+        let mut place = place.to_owned();
+        if let Some(line) = line {
+            place = format!("{place}, line {line}");
+        }
+        if let Some(key) = key {
+            place = format!("{place}, `{key}`");
+        }
+        SettingsError::Wrong { place, message: error.message().to_owned() }
+    })
+}
+
+/// The key of the line at this offset, with its section.
+fn key_at(text: &str, offset: usize) -> Option<String> {
+    let upto = offset.min(text.len());
+    let begin = text[..upto].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[begin..].lines().next()?;
+    let key = line.split('=').next()?.trim();
+    let section = text[..begin].lines().rev().find_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+    if key.is_empty() || key.starts_with('[') {
+        return None;
+    }
+    Some(section.map_or_else(|| key.to_owned(), |section| format!("{section}.{key}")))
+}
+
+/// A layer of one key; none if the variable is not one of ours.
+fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError> {
+    let Some(rest) = name.strip_prefix("BASHFUL_") else { return Ok(None) };
+    let rest = rest.to_ascii_lowercase();
+    let Some((section, key)) = KEYS.iter().find(|(section, key)| rest == format!("{section}_{key}")) else {
+        return Err(SettingsError::UnknownVariable { name: name.to_owned() });
+    };
+    // A number, list or table is written as in the file; anything else is a text.
+    let plain = format!("{section}.{key} = {value}");
+    let quoted = format!("{section}.{key} = {}", toml::Value::String(value.to_owned()));
+    let text = if toml::from_str::<toml::Table>(&plain).is_ok_and(|table| table.len() == 1) { plain } else { quoted };
+    toml::from_str(&text)
+        .map(Some)
+        .map_err(|error| SettingsError::Wrong { place: name.to_owned(), message: error.message().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        load(&Sources { variables, ..Sources::default() }).map(|(settings, _)| settings)
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, expected: &[&str]) {
+        let error = parse(text, "my.toml").expect_err("it is wrong").to_string();
+        for part in expected {
+            assert!(error.contains(part), "{part:?} is missing in {error:?}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_hold_every_key() {
+        let settings = with(&[]).expect("the defaults are right");
+        assert_eq!(settings.lifetime.default_seconds.duration(), Duration::from_secs(30));
+        let table: toml::Table = toml::from_str(DEFAULTS).expect("they are TOML");
+        for (section, key) in KEYS {
+            assert!(table[*section].get(key).is_some(), "{section}.{key} has no default");
+        }
+    }
+
+    #[test]
+    fn variables_win_and_say_which_one_is_wrong() {
+        let settings =
+            with(&[("BASHFUL_STOP_GRACE_SECONDS", "2.5"), ("BASHFUL_STOP_LEFTOVERS", "stop")]).expect("right");
+        assert_eq!(settings.stop.grace_seconds.duration(), Duration::from_millis(2500));
+        assert_eq!(settings.stop.leftovers, super::super::Leftovers::Stop);
+        for (name, value) in
+            [("BASHFUL_STOP_GRACE_SECONDS", "soon"), ("BASHFUL_STOP_GRACE", "1"), ("BASHFUL_OUTPUT_HEAD_BYTES", "-1")]
+        {
+            let error = with(&[(name, value)]).expect_err("wrong").to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        check_error(
+            "[stop]\ngrace_seconds = 0\n",
+            &["my.toml, line 2", "stop.grace_seconds", "0 is not a number of seconds"],
+        );
+        check_error(
+            "\n[stop]\n\ngrace = 1\n",
+            &["my.toml, line 4", "stop.grace", "unknown field `grace`", "grace_seconds"],
+        );
+        check_error("[nonsense]\n", &["my.toml, line 1", "unknown field `nonsense`"]);
+        check_error("[stop\n", &["my.toml, line 1"]);
+        check_error("[environment.set]\nA = 1\n", &["my.toml, line 2", "environment.set.A", "a text, or false"]);
+        check_error("[stop]\nleftovers = \"maybe\"\n", &["line 2", "stop.leftovers", "unknown variant `maybe`"]);
+    }
+
+    #[test]
+    fn variables_to_set_are_added_name_by_name() {
+        let mut settings = with(&[]).expect("right");
+        settings.apply(parse("[environment.set]\nPAGER = \"less\"\nCI = false\n", "x").expect("right"));
+        let set = &settings.environment.set.0;
+        assert_eq!(set["PAGER"].0.as_deref(), Some("less"));
+        assert_eq!(set["CI"].0, None);
+        assert!(set.contains_key("GIT_TERMINAL_PROMPT"));
+    }
+}

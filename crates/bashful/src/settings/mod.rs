@@ -1,0 +1,79 @@
+//! Settings: one commented file of defaults, and layers on top of it.
+//!
+//! Later layers win: the defaults, the user's file, the file named on the command line, `BASHFUL_*` variables. What a key
+//! may hold is said once, by its type; a value that it does not take is an error that names the place it came from. A
+//! file in the working directory is never read: whoever runs commands there could write it.
+
+mod load;
+mod value;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use load::{Sources, load};
+pub(crate) use value::{Bytes, Count, Leftovers, Names, Seconds, Variables};
+
+/// The defaults, and the documentation of every key.
+pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// Makes, for every section, the settings in force and a layer that may hold any of them.
+macro_rules! settings {
+    ($($(#[$about:meta])* $section:ident: $Section:ident, $Layer:ident { $($key:ident: $Type:ty,)* })*) => {
+        /// All settings, each with a value.
+        #[derive(Debug, Clone, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Settings { $($(#[$about])* pub(crate) $section: $Section,)* }
+
+        /// Some settings.
+        #[derive(Debug, Clone, Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Layer { $($section: Option<$Layer>,)* }
+
+        impl Settings {
+            /// Puts a layer on top.
+            fn apply(&mut self, layer: Layer) {
+                $(if let Some(section) = layer.$section { self.$section.apply(section); })*
+            }
+        }
+
+        /// Every key, as section and name.
+        const KEYS: &[(&str, &str)] = &[$($((stringify!($section), stringify!($key)),)*)*];
+
+        $(
+            $(#[$about])*
+            #[allow(clippy::struct_field_names, reason = "the unit in a key's name is no repetition")]
+            #[derive(Debug, Clone, Deserialize, Serialize)]
+            #[serde(deny_unknown_fields)]
+            pub(crate) struct $Section { $(pub(crate) $key: $Type,)* }
+
+            #[allow(clippy::struct_field_names, reason = "the unit in a key's name is no repetition")]
+            #[derive(Debug, Clone, Default, Deserialize)]
+            #[serde(deny_unknown_fields)]
+            struct $Layer { $($key: Option<$Type>,)* }
+
+            impl $Section {
+                fn apply(&mut self, layer: $Layer) {
+                    $(if let Some(value) = layer.$key { value::Merge::merge(&mut self.$key, value); })*
+                }
+            }
+        )*
+    };
+}
+
+settings! {
+    /// Which shell runs the commands.
+    shell: Shell, ShellLayer { path: String, }
+    /// How long commands may run.
+    lifetime: Lifetime, LifetimeLayer {
+        default_seconds: Seconds,
+        slow_seconds: Seconds,
+        background_seconds: Seconds,
+    }
+    /// How commands are stopped.
+    stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
+    /// How much of the output is shown.
+    output: Output, OutputLayer { whole_bytes: Bytes, head_bytes: Bytes, tail_bytes: Bytes, }
+    /// Which variables commands get.
+    environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
+    /// How many at once.
+    engine: Engine, EngineLayer { ready_keepers: Count, at_once: Count, }
+}

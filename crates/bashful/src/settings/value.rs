@@ -1,0 +1,172 @@
+//! What a setting may hold.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// How a value of a later layer joins that of an earlier one.
+pub(crate) trait Merge {
+    /// Takes over a later value.
+    fn merge(&mut self, later: Self);
+}
+
+/// Most values are simply replaced.
+macro_rules! replaced {
+    ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
+}
+
+replaced!(String, Seconds, Bytes, Count, Names, Leftovers);
+
+/// A length of time: more than nothing, at most ten years.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub(crate) struct Seconds(f64);
+
+impl Seconds {
+    pub(crate) fn duration(self) -> Duration {
+        Duration::from_secs_f64(self.0)
+    }
+}
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        const MOST: f64 = 10.0 * 366.0 * 86_400.0;
+        if seconds > 0.0 && seconds <= MOST {
+            return Ok(Self(seconds));
+        }
+        Err(format!("{seconds} is not a number of seconds above 0 and up to ten years"))
+    }
+}
+
+impl From<Seconds> for f64 {
+    fn from(seconds: Seconds) -> Self {
+        seconds.0
+    }
+}
+
+/// A size: up to 64 MiB, because so much may be held in memory for each command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Bytes(u64);
+
+impl Bytes {
+    pub(crate) fn size(self) -> bashful_engine::ByteSize {
+        bashful_engine::ByteSize(self.0)
+    }
+}
+
+impl TryFrom<i64> for Bytes {
+    type Error = String;
+
+    fn try_from(bytes: i64) -> Result<Self, String> {
+        const MOST: u64 = 64 << 20;
+        u64::try_from(bytes)
+            .ok()
+            .filter(|bytes| *bytes <= MOST)
+            .map(Self)
+            .ok_or_else(|| format!("{bytes} is not a number of bytes from 0 to {MOST}"))
+    }
+}
+
+impl From<Bytes> for i64 {
+    fn from(bytes: Bytes) -> Self {
+        i64::try_from(bytes.0).unwrap_or(i64::MAX)
+    }
+}
+
+/// A number of things, from 0 to 100,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Count(usize);
+
+impl Count {
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for Count {
+    type Error = String;
+
+    fn try_from(count: i64) -> Result<Self, String> {
+        const MOST: usize = 100_000;
+        usize::try_from(count)
+            .ok()
+            .filter(|count| *count <= MOST)
+            .map(Self)
+            .ok_or_else(|| format!("{count} is not a number from 0 to {MOST}"))
+    }
+}
+
+impl From<Count> for i64 {
+    fn from(count: Count) -> Self {
+        i64::try_from(count.0).unwrap_or(i64::MAX)
+    }
+}
+
+/// What becomes of processes that outlive their shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Leftovers {
+    Keep,
+    Stop,
+}
+
+/// Names of variables; `*` stands for anything.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Names(pub(crate) Vec<String>);
+
+/// Variables and their values. A later layer adds to an earlier one, name by name.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Variables(pub(crate) BTreeMap<String, Variable>);
+
+impl Merge for Variables {
+    fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+}
+
+/// The value of a variable, or `false`: it is not to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable(pub(crate) Option<String>);
+
+impl<'de> Deserialize<'de> for Variable {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct TextOrFalse;
+        impl Visitor<'_> for TextOrFalse {
+            type Value = Variable;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text, or false to remove the variable")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Variable, E> {
+                if text.contains('\0') {
+                    return Err(E::custom("a variable cannot hold a NUL character"));
+                }
+                Ok(Variable(Some(text.to_owned())))
+            }
+
+            fn visit_bool<E: de::Error>(self, there: bool) -> Result<Variable, E> {
+                if there { Err(E::invalid_value(de::Unexpected::Bool(true), &self)) } else { Ok(Variable(None)) }
+            }
+        }
+        from.deserialize_any(TextOrFalse)
+    }
+}
+
+impl Serialize for Variable {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(text) => to.serialize_str(text),
+            None => to.serialize_bool(false),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! From settings and arguments to an engine and a request.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bashful_engine::{
+    Engine, EnvironmentPolicy, Grace, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request,
+    Script, Window, find_bash,
+};
+use thiserror::Error;
+
+use crate::cli::{CommandArgs, Mode};
+use crate::settings::{self, Leftovers, Settings, Sources};
+
+/// What a caller may ask for with `--timeout`.
+const TIMEOUT_SECONDS: std::ops::RangeInclusive<f64> = 1.0..=3600.0;
+
+/// Why the program cannot even begin.
+#[derive(Debug, Error)]
+pub(crate) enum SetupError {
+    #[error("no bash found on PATH ({path}); install it, or set `[shell] path`")]
+    NoBash { path: String },
+    #[error("the shell {} does not exist; see `[shell] path` in the settings", path.display())]
+    NoSuchShell { path: PathBuf },
+    #[error("cannot tell the current directory")]
+    NoDirectory(#[source] std::io::Error),
+    #[error("--env takes NAME=VALUE, not {given:?}")]
+    Env { given: OsString },
+    #[error("cannot read the command from standard input")]
+    Stdin(#[source] std::io::Error),
+    #[error("--timeout takes a number of seconds, not {0}")]
+    Timeout(f64),
+    #[error("background mode is not built yet; `--mode slow` runs for up to 15 minutes")]
+    Background,
+}
+
+/// The program's variables, read once.
+pub(crate) struct Surroundings {
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl Surroundings {
+    pub(crate) fn read() -> Self {
+        Self { variables: std::env::vars_os().collect() }
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value)
+    }
+
+    /// A directory of the XDG rules: from its variable, or below the home directory.
+    fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        given.or_else(|| Some(PathBuf::from(self.variable("HOME").filter(|home| !home.is_empty())?).join(below_home)))
+    }
+
+    /// Where settings are.
+    pub(crate) fn settings_file(&self) -> Option<PathBuf> {
+        Some(self.xdg("XDG_CONFIG_HOME", ".config")?.join("bashful/config.toml"))
+    }
+
+    /// Where state is kept.
+    pub(crate) fn state_directory(&self) -> Option<PathBuf> {
+        Some(self.xdg("XDG_STATE_HOME", ".local/state")?.join("bashful"))
+    }
+
+    /// The settings in force, and where they came from.
+    pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
+        let sources = Sources { user_file: self.settings_file(), named_file: file, variables: self.variables.clone() };
+        Ok(settings::load(&sources)?)
+    }
+}
+
+/// An engine as the settings want it.
+pub(crate) fn engine(settings: &Settings, around: &Surroundings) -> Result<Engine, Box<dyn Error>> {
+    let directory = current_directory(around).map_err(SetupError::NoDirectory)?;
+    // Many commands at once need many descriptors; the commands themselves get the limit that we were given.
+    let descriptors = bashful_sys::limits::raise_descriptors();
+    let mut options = Options::new(shell(settings, around)?, directory);
+    let names = |names: &settings::Names| names.0.iter().map(|name| Pattern::new(name)).collect();
+    options.environment = EnvironmentPolicy {
+        withhold: names(&settings.environment.withhold),
+        allow: names(&settings.environment.allow),
+        set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
+    };
+    options.host_environment = around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect();
+    options.lifetime = Lifetime(settings.lifetime.default_seconds.duration());
+    options.grace = Grace(settings.stop.grace_seconds.duration());
+    options.window = Window {
+        whole: settings.output.whole_bytes.size(),
+        head: settings.output.head_bytes.size(),
+        tail: settings.output.tail_bytes.size(),
+    };
+    options.leftovers = match settings.stop.leftovers {
+        Leftovers::Keep => LeftoverPolicy::Keep,
+        Leftovers::Stop => LeftoverPolicy::Stop,
+    };
+    options.leftover_directory = around.state_directory().map(|state| state.join("leftovers"));
+    if settings.engine.at_once.number() > 0 {
+        options.at_once = settings.engine.at_once.number();
+    }
+    // Nothing else in this program has children.
+    options.orphans = Orphans::Adopt;
+    options.limits = vec![descriptors];
+    Ok(Engine::new(options)?)
+}
+
+/// What the arguments ask for, and what has to be said about it.
+pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
+    let mut notices = Vec::new();
+    let mut request = Request::new(Script::new(script(&args.script)?)?);
+    request.workdir.clone_from(&args.cwd);
+    request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
+    let lifetime = match (args.timeout, args.mode) {
+        (_, Mode::Background) => return Err(SetupError::Background.into()),
+        (Some(asked), _) => clamp(asked, &mut notices)?,
+        (None, Mode::Default) => settings.lifetime.default_seconds.duration(),
+        (None, Mode::Slow) => settings.lifetime.slow_seconds.duration(),
+    };
+    request.lifetime = Some(Lifetime(lifetime));
+    Ok((request, notices))
+}
+
+fn clamp(asked: f64, notices: &mut Vec<String>) -> Result<Duration, SetupError> {
+    if asked.is_nan() {
+        return Err(SetupError::Timeout(asked));
+    }
+    let seconds = asked.clamp(*TIMEOUT_SECONDS.start(), *TIMEOUT_SECONDS.end());
+    if !TIMEOUT_SECONDS.contains(&asked) {
+        notices.push(format!("Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-3600s)."));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
+    if argument != "-" {
+        return Ok(argument.as_bytes().to_vec());
+    }
+    let mut text = Vec::new();
+    // One byte more than is taken, so that too much is noticed and told.
+    std::io::stdin().lock().take(LONGEST_SCRIPT.0 + 1).read_to_end(&mut text).map_err(SetupError::Stdin)?;
+    Ok(text)
+}
+
+fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
+    let bytes = given.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
+    let name = String::from_utf8_lossy(&bytes[..at]).into_owned();
+    Ok((name, OsString::from_vec(bytes[at + 1..].to_vec())))
+}
+
+fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
+    if !settings.shell.path.is_empty() {
+        let path = PathBuf::from(&settings.shell.path);
+        return if path.is_absolute() && path.exists() { Ok(path) } else { Err(SetupError::NoSuchShell { path }) };
+    }
+    let path = around.variable("PATH").cloned().unwrap_or_default();
+    find_bash(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+}
+
+/// The current directory as the user's shell calls it, symbolic links and all, if that is right.
+fn current_directory(around: &Surroundings) -> std::io::Result<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let real = std::env::current_dir()?;
+    let same = |path: &Path| Some((path.metadata().ok()?.dev(), path.metadata().ok()?.ino()));
+    let called =
+        around.variable("PWD").map(PathBuf::from).filter(|path| path.is_absolute() && same(path) == same(&real));
+    Ok(called.unwrap_or(real))
+}
+
+/// Our own settings are no business of the commands.
+fn is_ours(name: &OsString) -> bool {
+    name.as_bytes().starts_with(b"BASHFUL_")
+}

@@ -1,0 +1,120 @@
+//! Where commands run.
+
+use std::future::Future;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+
+use thiserror::Error;
+
+use crate::check::Checked;
+use crate::link::Link;
+use crate::promises::Promises;
+
+/// A place where commands can be started: this machine, for now.
+///
+/// It takes nothing that was not checked:
+///
+/// ```compile_fail,E0308
+/// # fn demo(backend: &dyn bashful_engine::Backend, plan: bashful_engine::Plan) {
+/// backend.start(&plan); // a `Plan` is not a `Checked`
+/// # }
+/// ```
+pub trait Backend: Send + Sync {
+    /// Starts a command under a keeper. Dropping the future stops what it had started.
+    fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>>;
+
+    /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
+    fn prepare(&self, checked: &Checked);
+
+    /// Ends what a keeper that is gone has left of its tree; returns when that is done.
+    fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()>;
+
+    /// What can be relied on here.
+    fn promises(&self) -> Promises;
+}
+
+/// A future behind a trait.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A command under way: the way to its keeper, and its output.
+///
+/// Dropping it closes the way to the keeper, which stops the command.
+#[derive(Debug)]
+pub struct Attached {
+    pub(crate) link: Link,
+    pub(crate) output: OwnedFd,
+    pub(crate) pid: i32,
+    pub(crate) keeper: Keeper,
+}
+
+/// Who keeps a command.
+#[derive(Debug)]
+pub(crate) enum Keeper {
+    /// A process of its own.
+    Process(crate::local::KeeperProcess),
+    /// A thread of this program.
+    Thread,
+}
+
+impl Keeper {
+    pub(crate) fn pid(&self) -> Option<i32> {
+        match self {
+            Self::Process(process) => Some(process.pid()),
+            Self::Thread => None,
+        }
+    }
+}
+
+/// Why a command could not be started. Nothing of it was done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// This process has as many descriptors open as it may.
+    #[error(
+        "cannot start the command: this program has no file descriptors left (limit {limit}); wait for others to end, or raise `ulimit -n`"
+    )]
+    Descriptors {
+        /// How many it may have.
+        limit: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The user has as many processes as they may.
+    #[error(
+        "cannot start the command: no more processes can be made; end some, or raise `ulimit -u` or the container's pids limit"
+    )]
+    Processes {
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The shell is not there.
+    #[error("cannot start the command: {shell} cannot be run")]
+    Shell {
+        /// Its path.
+        shell: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The directory has gone since it was looked at.
+    #[error("Working directory does not exist: {directory}")]
+    Directory {
+        /// Its path.
+        directory: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The environment and the script together are more than the system passes to a program.
+    #[error("cannot start the command: its environment ({bytes} bytes) is larger than the system allows")]
+    TooLarge {
+        /// Size of the environment.
+        bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The keeper ended before it had started anything.
+    #[error("cannot start the command: its keeper ended before it began")]
+    KeeperGone,
+    /// Anything else.
+    #[error("cannot start the command")]
+    System(#[from] std::io::Error),
+}

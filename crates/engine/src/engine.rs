@@ -1,0 +1,226 @@
+//! The engine: from a request to a reply.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bashful_sys::limits::Limit;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::backend::{Backend, StartError};
+use crate::capture::Window;
+use crate::check::{self, Checked, Refusal};
+use crate::environment::EnvironmentPolicy;
+use crate::job::{Handles, Job, Run};
+use crate::local::Local;
+use crate::outcome::Reply;
+use crate::plan::{Plan, PlanError};
+use crate::promises::Promises;
+use crate::request::Request;
+use crate::units::{ByteSize, Grace, Lifetime};
+
+/// How an engine works. It reads nothing by itself, neither files nor variables: all of it is in here.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Absolute path of bash; see [`find_bash`](crate::find_bash).
+    pub shell: PathBuf,
+    /// Where commands run that do not say where.
+    pub directory: PathBuf,
+    /// The variables of the host program.
+    pub host_environment: Vec<(OsString, OsString)>,
+    /// Which of them commands get.
+    pub environment: EnvironmentPolicy,
+    /// How long a command may run that does not say how long.
+    pub lifetime: Lifetime,
+    /// How long a command may take to stop.
+    pub grace: Grace,
+    /// How much of the output is shown.
+    pub window: Window,
+    /// What becomes of processes that outlive their shell.
+    pub leftovers: LeftoverPolicy,
+    /// Where their output goes; without it, it is dropped.
+    pub leftover_directory: Option<PathBuf>,
+    /// How many keepers wait ready.
+    pub ready: usize,
+    /// How many commands run at once; others wait their turn.
+    pub at_once: usize,
+    /// What becomes a keeper.
+    pub keeper: KeeperProgram,
+    /// Whether this program's orphans are the engine's to end.
+    pub orphans: Orphans,
+    /// Resource limits that commands get instead of this program's own.
+    pub limits: Vec<Limit>,
+}
+
+/// What becomes of processes that outlive their shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftoverPolicy {
+    /// They go on, are reported, and write to a file.
+    Keep,
+    /// They are stopped before the reply.
+    Stop,
+}
+
+/// What becomes a keeper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeeperProgram {
+    /// This very program, if it calls [`keeper_main`](crate::keeper_main) first thing in `main`; otherwise a thread.
+    This,
+    /// Another program that does.
+    At(PathBuf),
+    /// A thread of this program, with weaker promises; see [`Promises`].
+    Thread,
+}
+
+/// Whether orphans that come to this program are the engine's to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orphans {
+    /// They may be somebody else's children: left alone.
+    NotOurs,
+    /// All children of this program are the engine's. It adopts what a killed keeper leaves, and ends it.
+    Adopt,
+}
+
+/// Descriptors that a command takes while it runs: its output, its link and a handle on its keeper.
+const DESCRIPTORS_A_COMMAND: u64 = 3;
+
+/// Descriptors for everything else.
+const DESCRIPTORS_RESERVED: u64 = 64;
+
+impl Options {
+    /// Options for this shell and directory; the rest is what suits a host that asks for nothing.
+    pub fn new(shell: PathBuf, directory: PathBuf) -> Self {
+        let descriptors = Limit::descriptors().soft.unwrap_or(1 << 20);
+        let at_once = (descriptors.saturating_sub(DESCRIPTORS_RESERVED) / DESCRIPTORS_A_COMMAND).max(1);
+        Self {
+            shell,
+            directory,
+            host_environment: Vec::new(),
+            environment: EnvironmentPolicy::default(),
+            lifetime: Lifetime(std::time::Duration::from_secs(30)),
+            grace: Grace(std::time::Duration::from_secs(15)),
+            window: Window { whole: ByteSize::kib(128), head: ByteSize::kib(4), tail: ByteSize::kib(4) },
+            leftovers: LeftoverPolicy::Keep,
+            leftover_directory: None,
+            ready: 0,
+            at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
+            keeper: KeeperProgram::This,
+            orphans: Orphans::NotOurs,
+            limits: Vec::new(),
+        }
+    }
+}
+
+/// Runs commands. Cheap to clone; all clones are one engine.
+#[derive(Clone)]
+pub struct Engine {
+    options: Arc<Options>,
+    backend: Arc<dyn Backend>,
+    turns: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Why a request came to nothing. What the command itself did wrong is never in here.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// It was not allowed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// It could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+impl Engine {
+    /// Makes an engine for this machine.
+    pub fn new(options: Options) -> std::io::Result<Self> {
+        let backend = Arc::new(Local::new(&options)?);
+        Ok(Self { turns: Arc::new(Semaphore::new(options.at_once)), options: Arc::new(options), backend })
+    }
+
+    /// What can be relied on.
+    pub fn promises(&self) -> Promises {
+        self.backend.promises()
+    }
+
+    /// Decides what exactly would run.
+    pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
+        Plan::resolve(request, &self.options)
+    }
+
+    /// Judges whether a plan may run.
+    pub fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
+        check::check(plan)
+    }
+
+    /// Makes preparations for a command like this one, in the background.
+    pub fn prepare(&self, checked: &Checked) {
+        self.backend.prepare(checked);
+    }
+
+    /// Starts a command that goes on by itself. A dropped future has started nothing, or stops what it had started.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Request, Script, StopReason, End};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
+    /// let mut job = engine.start(Request::new(Script::new("sleep 1000")?)).await?;
+    /// job.stop(StopReason::Cancelled);
+    /// let outcome = job.wait().await?;
+    /// assert!(matches!(outcome.end, End::Stopped { why: StopReason::Cancelled, .. }));
+    /// # Ok(()) }
+    /// ```
+    pub async fn start(&self, request: Request) -> Result<Job, RunError> {
+        let checked = self.check(self.plan(request)?)?;
+        let (run, handles) = self.begin(checked).await?;
+        Ok(run.into_job(handles))
+    }
+
+    /// Runs a command and waits for its end, or as long as the request has patience. A dropped future stops the command.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit, Clip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
+    /// let reply = engine.run(Request::new(Script::new("echo hello; exit 3")?)).await?;
+    /// let Reply::Finished(outcome) = reply else { panic!("it has no patience to lose") };
+    /// assert_eq!(outcome.end, End::Own(Exit::Code(3)));
+    /// assert_eq!(outcome.output.clip, Clip::Whole(b"hello\n".to_vec()));
+    /// # Ok(()) }
+    /// ```
+    #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
+    pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
+        let patience = request.patience;
+        let checked = match self.check(self.plan(request)?) {
+            Ok(checked) => checked,
+            Err(refusal) => return Ok(Reply::Refused(refusal)),
+        };
+        let (mut run, handles) = self.begin(checked).await?;
+        let outcome = match patience {
+            None => run.until_end().await,
+            Some(patience) => match timeout(patience.0, run.until_end()).await {
+                Ok(outcome) => outcome,
+                Err(_) => return Ok(Reply::StillRunning(run.into_job(handles))),
+            },
+        };
+        Ok(Reply::Finished(outcome.expect("`handles` is still held, so somebody could have asked")))
+    }
+
+    async fn begin(&self, checked: Checked) -> Result<(Run, Handles), StartError> {
+        let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+        let began = Instant::now();
+        let attached = self.backend.start(&checked).await?;
+        Ok(Run::new(attached, checked, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+    }
+}

@@ -1,0 +1,78 @@
+//! Runs shell commands for a model and always tells the truth about them.
+//!
+//! A command passes through a row of types, each of which can only be made from the one before:
+//!
+//! ```text
+//! Request ──plan──▶ Plan ──check──▶ Checked ──start──▶ Job ──▶ Outcome
+//!  asked            decided         allowed            under way  facts
+//! ```
+//!
+//! ```
+//! use bashful_engine::{Clip, Engine, Options, Reply, Request, Script};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // First thing in `main`: this process may have been started as a keeper.
+//!     bashful_engine::keeper_main();
+//!     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//!     runtime.block_on(async {
+//!         let bash = bashful_engine::find_bash("/usr/bin:/bin".as_ref()).ok_or("no bash")?;
+//!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?))?;
+//!         let reply = engine.run(Request::new(Script::new("echo out; echo err >&2")?)).await?;
+//!         let Reply::Finished(outcome) = reply else { return Err("not finished".into()) };
+//!         assert_eq!(outcome.output.clip, Clip::Whole(b"out\nerr\n".to_vec()));
+//!         Ok(())
+//!     })
+//! }
+//! ```
+//!
+//! Every command has a keeper, a tiny process between this program and bash that ends the whole process tree when its
+//! time is up, when it is cancelled, and when this program dies. A program that does not call [`keeper_main`] gets a
+//! thread instead, with weaker promises: [`Engine::promises`] says which.
+//!
+//! The crate prints nothing and reads no environment, home directory or settings by itself.
+
+mod backend;
+mod capture;
+mod check;
+mod engine;
+mod environment;
+mod job;
+mod link;
+mod local;
+mod mask;
+mod outcome;
+mod plan;
+mod promises;
+mod ready;
+mod request;
+mod units;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use backend::{Attached, Backend, BoxFuture, StartError};
+pub use bashful_keeper::{End, Exit, StopReason};
+pub use capture::{Capture, Clip, Omitted, Part, Window};
+pub use check::{Checked, Refusal};
+pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
+pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
+pub use job::{Dropped, Job, Live};
+pub use local::find_bash;
+pub use outcome::{LeftBehind, Leftover, Outcome, Output, Reply};
+pub use plan::{Plan, PlanError};
+pub use promises::{KeeperForm, Promises};
+pub use request::{LONGEST_SCRIPT, Request, Script, ScriptError};
+pub use units::{ByteSize, Grace, Lifetime, Patience};
+
+static ENTRY_IS_THERE: AtomicBool = AtomicBool::new(false);
+
+/// Becomes a keeper and never returns, if this process was started as one.
+///
+/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file.
+pub fn keeper_main() {
+    bashful_keeper::main_if_asked();
+    ENTRY_IS_THERE.store(true, Ordering::Relaxed);
+}
+
+fn keeper_entry_is_there() -> bool {
+    ENTRY_IS_THERE.load(Ordering::Relaxed)
+}

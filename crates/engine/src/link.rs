@@ -1,0 +1,63 @@
+//! The engine's end of the socket to a keeper.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+
+use bashful_keeper::wire::{Inbox, Order, Report};
+use bashful_sys::socket;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+/// A connection to a keeper. Closing it tells the keeper to stop its tree.
+#[derive(Debug)]
+pub(crate) struct Link {
+    stream: UnixStream,
+    inbox: Inbox,
+}
+
+impl Link {
+    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+        let stream = StdStream::from(socket);
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream: UnixStream::from_std(stream)?, inbox: Inbox::default() })
+    }
+
+    /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,
+    /// which it takes as a reason to stop.
+    pub(crate) async fn send(&self, orders: &[&Order], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for order in orders {
+            order.encode(&mut bytes);
+        }
+        let mut rest = bytes.as_slice();
+        let mut descriptors = descriptors;
+        while !rest.is_empty() {
+            let sent =
+                self.stream.async_io(Interest::WRITABLE, || socket::send(&self.stream, rest, descriptors)).await?;
+            rest = &rest[sent..];
+            descriptors = &[];
+        }
+        Ok(())
+    }
+
+    /// The next report; none if the keeper is gone. May be dropped and called again without losing anything.
+    pub(crate) async fn next(&mut self) -> Option<Report> {
+        loop {
+            match self.inbox.next(Report::decode) {
+                Ok(Some(report)) => return Some(report),
+                // A keeper that talks nonsense is as good as gone.
+                Err(_) => return None,
+                Ok(None) => {}
+            }
+            let mut buffer = [0; 1024];
+            self.stream.readable().await.ok()?;
+            match self.stream.try_read(&mut buffer) {
+                Ok(0) => return None,
+                Ok(count) => self.inbox.add(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Runs commands on this machine.
+
+use std::collections::HashSet;
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bashful_keeper::wire::{Begin, FailedStep, Order, Report, Script as WireScript, Setup, When};
+use bashful_keeper::{LONGEST_ARGUMENT, Scope};
+use bashful_sys::limits::Limit;
+use bashful_sys::signal::Signal;
+use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
+use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
+use rustix::process::Pid;
+
+use crate::backend::{Attached, Backend, BoxFuture, Keeper, StartError};
+use crate::check::Checked;
+use crate::link::Link;
+use crate::plan::Plan;
+use crate::promises::Promises;
+use crate::ready::{ReadyKeeper, ReadyKeepers};
+use crate::{KeeperProgram, Options, Orphans};
+
+/// How long a lost tree is looked for. Its shell dies with the keeper, and what becomes of the rest shows at once.
+const CLEAN_UP_AT_MOST: Duration = Duration::from_secs(2);
+
+/// Between two looks at what is left of a lost tree.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Commands as processes of this machine.
+pub(crate) struct Local {
+    program: Program,
+    limits: Vec<Limit>,
+    ready: Arc<ReadyKeepers>,
+    /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
+    keepers: Arc<Mutex<HashSet<i32>>>,
+    orphans: Orphans,
+}
+
+/// What becomes a keeper.
+#[derive(Debug, Clone)]
+enum Program {
+    /// This executable.
+    At(CString),
+    /// A thread of this program.
+    Thread,
+}
+
+/// A keeper process of ours. Dropping it never ends it: closing its link does.
+#[derive(Debug)]
+pub(crate) struct KeeperProcess {
+    pid: Pid,
+    handle: Option<OwnedFd>,
+    all: Arc<Mutex<HashSet<i32>>>,
+}
+
+impl KeeperProcess {
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+}
+
+/// Takes it away once it has ended. Without a runtime at hand it stays as a zombie until this program ends.
+impl Drop for KeeperProcess {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else { return };
+        let (pid, all) = (self.pid(), Arc::clone(&self.all));
+        let forget = move || {
+            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid);
+        };
+        if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+            return forget();
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let Ok(handle) = bashful_sys::event::readable(handle) else { return };
+            while let Ok(mut ended) = handle.readable().await {
+                if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+                    return forget();
+                }
+                ended.clear_ready();
+            }
+        });
+    }
+}
+
+impl Local {
+    pub(crate) fn new(options: &Options) -> io::Result<Self> {
+        let program = match &options.keeper {
+            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(c"/proc/self/exe".to_owned()),
+            KeeperProgram::At(path) => Program::At(c_string(path.as_os_str())?),
+            KeeperProgram::This | KeeperProgram::Thread => Program::Thread,
+        };
+        if options.orphans == Orphans::Adopt {
+            bashful_sys::become_subreaper()?;
+        }
+        // A thread that waits is no gain over a thread that starts.
+        let ready = if matches!(program, Program::Thread) { 0 } else { options.ready };
+        Ok(Self {
+            program,
+            limits: options.limits.clone(),
+            ready: Arc::new(ReadyKeepers::new(ready)),
+            keepers: Arc::default(),
+            orphans: options.orphans,
+        })
+    }
+
+    fn starter(&self) -> Starter {
+        Starter { program: self.program.clone(), limits: self.limits.clone(), keepers: Arc::clone(&self.keepers) }
+    }
+
+    async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
+        let plan = checked.plan();
+        if let Some(ready) = self.ready.take(plan)
+            && let Some(attached) = ready.begin(plan).await
+        {
+            return Ok(attached);
+        }
+        self.starter().start_cold(plan).await
+    }
+
+    /// Kills every child of this program that is not a keeper, with all below it.
+    fn kill_strays(&self) -> bool {
+        let us = rustix::process::getpid();
+        // Held while looking: a keeper that is just being started must not be taken for a stray.
+        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let everybody = proc::descendants(us);
+        let kept: HashSet<Pid> = everybody
+            .iter()
+            .filter(|process| keepers.contains(&process.pid.as_raw_nonzero().get()))
+            .flat_map(|keeper| proc::descendants(keeper.pid).into_iter().map(|below| below.pid).chain([keeper.pid]))
+            .collect();
+        let strays: Vec<_> = everybody.iter().filter(|process| !kept.contains(&process.pid)).collect();
+        for stray in &strays {
+            if let Ok(handle) = pidfd::open(stray.pid)
+                && proc::Process::read(stray.pid).is_some_and(|now| now.began == stray.began)
+            {
+                let _ = pidfd::send(handle.as_fd(), Signal::KILL);
+                let _ = wait::reap(handle.as_fd());
+            }
+        }
+        !strays.is_empty()
+    }
+}
+
+impl Backend for Local {
+    fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>> {
+        Box::pin(self.start(checked))
+    }
+
+    fn prepare(&self, checked: &Checked) {
+        ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
+    }
+
+    fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.orphans == Orphans::NotOurs {
+                return;
+            }
+            let give_up = tokio::time::Instant::now() + CLEAN_UP_AT_MOST;
+            // Twice nothing, because a process may have been between two parents at the first look.
+            let mut nothing = 0;
+            while nothing < 2 && tokio::time::Instant::now() < give_up {
+                let shell_lives = Pid::from_raw(shell).and_then(proc::Process::read).is_some();
+                nothing = if self.kill_strays() || shell_lives { 0 } else { nothing + 1 };
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        })
+    }
+
+    fn promises(&self) -> Promises {
+        match self.program {
+            Program::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt),
+            Program::Thread => Promises::of_threads(),
+        }
+    }
+}
+
+/// All that is needed to start keepers.
+#[derive(Debug, Clone)]
+pub(crate) struct Starter {
+    program: Program,
+    limits: Vec<Limit>,
+    keepers: Arc<Mutex<HashSet<i32>>>,
+}
+
+/// A keeper that has not been told anything yet.
+pub(crate) struct Connected {
+    pub(crate) socket: OwnedFd,
+    pub(crate) keeper: Keeper,
+}
+
+impl Starter {
+    async fn start_cold(&self, plan: &Plan) -> Result<Attached, StartError> {
+        let failed = |error| explain(plan, error);
+        let (read, write) = pipe::for_output().map_err(failed)?;
+        let long_script = long_script(plan).map_err(failed)?;
+        let Connected { socket, keeper } = self.connect().map_err(failed)?;
+        let link = Link::new(socket).map_err(failed)?;
+        let setup = Order::Setup(self.setup(plan, When::Asked));
+        let begin = Order::Begin(begin(plan, long_script.is_some()));
+        let descriptors = [Some(write.as_fd()), Some(write.as_fd()), long_script.as_ref().map(AsFd::as_fd)];
+        let descriptors: Vec<_> = descriptors.into_iter().flatten().collect();
+        link.send(&[&setup, &begin], &descriptors).await.map_err(|_| StartError::KeeperGone)?;
+        drop(write);
+        attach(link, read, keeper).await.map_err(|error| match error {
+            NotAttached::KeeperGone => StartError::KeeperGone,
+            NotAttached::NotStarted { step, errno } => explain_step(plan, step, errno),
+        })
+    }
+
+    /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
+    pub(crate) async fn start_ahead(&self, plan: &Plan) -> io::Result<ReadyKeeper> {
+        let (read, write) = pipe::for_output()?;
+        let Connected { socket, keeper } = self.connect()?;
+        let link = Link::new(socket)?;
+        let setup = Order::Setup(self.setup(plan, When::Ahead));
+        link.send(&[&setup], &[write.as_fd(), write.as_fd()]).await?;
+        Ok(ReadyKeeper { link, output: read, keeper })
+    }
+
+    fn setup(&self, plan: &Plan, when: When) -> Setup {
+        Setup {
+            shell: plan.shell.as_os_str().as_bytes().to_vec(),
+            directory: plan.directory.as_os_str().as_bytes().to_vec(),
+            env: plan.env_block(),
+            limits: self.limits.clone(),
+            grace: plan.grace.0,
+            when,
+            output: None,
+        }
+    }
+
+    fn connect(&self) -> io::Result<Connected> {
+        let (ours, theirs) = socket::pair()?;
+        let program = match &self.program {
+            Program::Thread => {
+                std::thread::Builder::new()
+                    .name("bashful-keeper".to_owned())
+                    .stack_size(256 * 1024)
+                    .spawn(move || bashful_keeper::serve(theirs, Scope::BelowShell))?;
+                return Ok(Connected { socket: ours, keeper: Keeper::Thread });
+            }
+            Program::At(program) => program,
+        };
+        let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+        // Nothing of the host's environment: a keeper needs none, and whoever can read a process can read that.
+        let spawn = Spawn {
+            program,
+            argv: &[bashful_keeper::NAME.to_owned()],
+            env: &[],
+            directory: None,
+            stdio: [theirs.as_fd(), nothing.as_fd(), nothing.as_fd()],
+            limits: &[],
+            tether: Tether::Loose,
+        };
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let Child { pid, pidfd } = spawn.start().map_err(|SpawnError { source, .. }| source)?;
+        keepers.insert(pid.as_raw_nonzero().get());
+        drop(keepers);
+        let keeper = KeeperProcess { pid, handle: Some(pidfd), all: Arc::clone(&self.keepers) };
+        Ok(Connected { socket: ours, keeper: Keeper::Process(keeper) })
+    }
+}
+
+/// Why a keeper has nothing to keep.
+pub(crate) enum NotAttached {
+    KeeperGone,
+    NotStarted { step: FailedStep, errno: i32 },
+}
+
+/// Waits for word that the shell runs.
+pub(crate) async fn attach(mut link: Link, output: OwnedFd, keeper: Keeper) -> Result<Attached, NotAttached> {
+    match link.next().await {
+        Some(Report::Started { pid }) => Ok(Attached { link, output, pid, keeper }),
+        Some(Report::NotStarted { step, errno }) => Err(NotAttached::NotStarted { step, errno }),
+        Some(Report::Ended { .. }) | None => Err(NotAttached::KeeperGone),
+    }
+}
+
+/// What the shell is to do, on the wire. A long script travels as a file.
+pub(crate) fn begin(plan: &Plan, in_file: bool) -> Begin {
+    let script = if in_file { WireScript::File(None) } else { WireScript::Text(plan.script.as_bytes().to_vec()) };
+    Begin { script, lifetime: Some(plan.lifetime.0) }
+}
+
+fn long_script(plan: &Plan) -> io::Result<Option<std::fs::File>> {
+    if plan.script.as_bytes().len() <= LONGEST_ARGUMENT {
+        return Ok(None);
+    }
+    let mut file = bashful_sys::anonymous_file("bashful-script")?;
+    io::Write::write_all(&mut file, plan.script.as_bytes())?;
+    Ok(Some(file))
+}
+
+fn explain(plan: &Plan, source: io::Error) -> StartError {
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            StartError::Descriptors { limit: Limit::descriptors().soft.unwrap_or(u64::MAX), source }
+        }
+        Some(Errno::AGAIN | Errno::NOMEM) => StartError::Processes { source },
+        Some(Errno::TOOBIG) => {
+            StartError::TooLarge { bytes: plan.env_block().iter().map(|entry| entry.len() + 1).sum(), source }
+        }
+        _ => StartError::System(source),
+    }
+}
+
+fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
+    let source = io::Error::from_raw_os_error(errno);
+    match step {
+        FailedStep::Spawn(Step::Directory) => {
+            StartError::Directory { directory: plan.directory.display().to_string(), source }
+        }
+        FailedStep::Spawn(Step::Exec)
+            if errno != Errno::TOOBIG.raw_os_error() && errno != Errno::NOMEM.raw_os_error() =>
+        {
+            StartError::Shell { shell: plan.shell.display().to_string(), source }
+        }
+        FailedStep::Spawn(_) | FailedStep::Handover => explain(plan, source),
+    }
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| io::Error::other("a path with a NUL byte"))
+}
+
+/// Finds bash among the directories of a `PATH`.
+///
+/// ```
+/// let bash = bashful_engine::find_bash(std::ffi::OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+/// assert!(bash.is_some_and(|path| path.ends_with("bash")));
+/// ```
+pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    std::env::split_paths(path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join("bash"))
+        .find(|candidate| {
+            candidate.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        })
+}

@@ -1,0 +1,135 @@
+//! Keeps withheld values out of what is shown.
+//!
+//! A command that has no access to a variable may still find its value, in a file or in the memory of another process.
+//! What a model reads must not hold it. Works on what is shown only; nothing else is changed.
+
+use std::os::unix::ffi::OsStrExt;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::environment::Withheld;
+
+/// Shorter values are left alone: they are words like `true` or `1234`, and masking them would garble honest output.
+const SHORTEST: usize = 8;
+
+/// A piece of a value at the edge of a cut is masked from this length on.
+const SHORTEST_PIECE: usize = 4;
+
+/// Replaces withheld values.
+#[derive(Debug, Default)]
+pub(crate) struct Mask {
+    secrets: Vec<(Vec<u8>, Vec<u8>)>,
+    finder: Option<AhoCorasick>,
+}
+
+/// Which ends of a text were cut off from the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edges {
+    /// It is whole.
+    None,
+    /// Something follows it.
+    End,
+    /// Something comes before it.
+    Begin,
+    /// Both.
+    Both,
+}
+
+impl Mask {
+    pub(crate) fn new(withheld: &[Withheld]) -> Self {
+        let secrets: Vec<(Vec<u8>, Vec<u8>)> = withheld
+            .iter()
+            .filter(|withheld| withheld.value().len() >= SHORTEST)
+            .map(|withheld| {
+                (withheld.value().as_bytes().to_vec(), format!("[withheld: {}]", withheld.name.display()).into_bytes())
+            })
+            .collect();
+        let finder = (!secrets.is_empty())
+            .then(|| {
+                AhoCorasick::builder()
+                    .match_kind(MatchKind::LeftmostLongest)
+                    .build(secrets.iter().map(|(value, _)| value))
+                    .ok()
+            })
+            .flatten();
+        Self { secrets, finder }
+    }
+
+    /// The text without withheld values; none if there were none in it.
+    pub(crate) fn apply(&self, text: &[u8], edges: Edges) -> Option<Vec<u8>> {
+        let finder = self.finder.as_ref()?;
+        let mut out = Vec::new();
+        let mut begin = 0;
+        let mut end = text.len();
+        if matches!(edges, Edges::Begin | Edges::Both)
+            && let Some((length, label)) = self.piece(|value, length| text.starts_with(&value[value.len() - length..]))
+        {
+            out.extend(label);
+            begin = length;
+        }
+        let mut rest = None;
+        if matches!(edges, Edges::End | Edges::Both)
+            && let Some((length, label)) = self.piece(|value, length| text[begin..].ends_with(&value[..length]))
+        {
+            rest = Some(label);
+            end -= length;
+        }
+        let mut found_any = begin > 0 || rest.is_some();
+        let middle = &text[begin..end];
+        let mut done = 0;
+        for found in finder.find_iter(middle) {
+            out.extend(&middle[done..found.start()]);
+            out.extend(&self.secrets[found.pattern().as_usize()].1);
+            done = found.end();
+            found_any = true;
+        }
+        out.extend(&middle[done..]);
+        out.extend(rest.unwrap_or_default());
+        found_any.then_some(out)
+    }
+
+    /// The longest part of a secret for which `is_there` says yes, and what to write in its place.
+    fn piece(&self, is_there: impl Fn(&[u8], usize) -> bool) -> Option<(usize, &[u8])> {
+        self.secrets
+            .iter()
+            .filter_map(|(value, label)| {
+                let length = (SHORTEST_PIECE..value.len()).rev().find(|length| is_there(value, *length))?;
+                Some((length, label.as_slice()))
+            })
+            .max_by_key(|(length, _)| *length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::{EnvironmentPolicy, Pattern};
+
+    fn mask(secrets: &[(&str, &str)]) -> Mask {
+        let policy = EnvironmentPolicy { withhold: vec![Pattern::new("*")], ..EnvironmentPolicy::default() };
+        let host: Vec<_> = secrets.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Mask::new(&policy.resolve(&host, &[]).expect("valid").withheld)
+    }
+
+    #[track_caller]
+    fn check(text: &str, edges: Edges, expected: &str) {
+        let mask = mask(&[("TOKEN", "abcdefghij"), ("LONGER", "abcdefghijkl"), ("SHORT", "true")]);
+        let masked = mask.apply(text.as_bytes(), edges).unwrap_or_else(|| text.as_bytes().to_vec());
+        assert_eq!(String::from_utf8_lossy(&masked), expected);
+    }
+
+    #[test]
+    fn values_are_replaced_by_the_name_and_short_ones_are_left() {
+        check("x=abcdefghij, true", Edges::None, "x=[withheld: TOKEN], true");
+        check("abcdefghijkl abcdefghij", Edges::None, "[withheld: LONGER] [withheld: TOKEN]");
+        check("nothing here", Edges::Both, "nothing here");
+    }
+
+    #[test]
+    fn a_value_cut_in_two_does_not_show_either_half() {
+        check("key: abcdefg", Edges::End, "key: [withheld: LONGER]");
+        check("ghijkl and more", Edges::Begin, "[withheld: LONGER] and more");
+        check("key: abcdefg", Edges::None, "key: abcdefg");
+        check("abcdef", Edges::Both, "[withheld: LONGER]");
+    }
+}

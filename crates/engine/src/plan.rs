@@ -1,0 +1,113 @@
+//! What exactly would run: decided, printable, and not yet allowed.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::Options;
+use crate::capture::Window;
+use crate::environment::{EnvError, Environment};
+use crate::request::{Request, Script};
+use crate::units::{Grace, Lifetime};
+
+/// A command, decided down to the last variable. Nothing is inherited that is not in here.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The shell, by its absolute path.
+    pub shell: PathBuf,
+    /// What it is to do.
+    pub script: Script,
+    /// Where; absolute, and there when it was looked at.
+    pub directory: PathBuf,
+    /// The whole environment, and what was kept out of it.
+    pub environment: Environment,
+    /// How long it may run.
+    pub lifetime: Lifetime,
+    /// How long it may take to stop.
+    pub grace: Grace,
+    /// How much of its output is shown.
+    pub window: Window,
+}
+
+/// Why a request cannot be planned.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// There is no such directory.
+    #[error("Working directory does not exist: {}", path.display())]
+    NoDirectory {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// It is something else.
+    #[error("Working directory is not a directory: {}", path.display())]
+    NotADirectory {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// It cannot be looked at.
+    #[error("cannot use the working directory {}", path.display())]
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A variable cannot be.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+}
+
+impl Plan {
+    /// Decides what the options leave open. Looks at the directory, and changes nothing.
+    pub(crate) fn resolve(request: Request, options: &Options) -> Result<Self, PlanError> {
+        let directory = directory(&options.directory, request.workdir.as_deref())?;
+        let mut environment = options.environment.resolve(&options.host_environment, &request.env)?;
+        if !request.env.iter().any(|(name, _)| name == "PWD") {
+            // With it, bash keeps the path as it was given, symbolic links and all.
+            environment.variables.insert("PWD".into(), directory.clone().into());
+        }
+        Ok(Self {
+            shell: options.shell.clone(),
+            script: request.script,
+            directory,
+            environment,
+            lifetime: request.lifetime.unwrap_or(options.lifetime),
+            grace: options.grace,
+            window: options.window,
+        })
+    }
+
+    /// The variables as a program gets them, `NAME=value` each.
+    pub(crate) fn env_block(&self) -> Vec<Vec<u8>> {
+        self.environment
+            .variables
+            .iter()
+            .map(|(name, value)| {
+                let mut entry = OsString::from(name);
+                entry.push("=");
+                entry.push(value);
+                entry.into_encoded_bytes()
+            })
+            .collect()
+    }
+}
+
+fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
+    let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
+    let failed = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::NotFound => PlanError::NoDirectory { path: path.clone() },
+        std::io::ErrorKind::NotADirectory => PlanError::NotADirectory { path: path.clone() },
+        _ => PlanError::Directory { path: path.clone(), source },
+    };
+    let metadata = path.metadata().map_err(failed)?;
+    if !metadata.is_dir() {
+        return Err(PlanError::NotADirectory { path });
+    }
+    // `..` behind a symbolic link means its target's parent: only the file system knows where that is.
+    if path.components().any(|component| component == std::path::Component::ParentDir) {
+        return path.canonicalize().map_err(failed);
+    }
+    std::path::absolute(&path).map_err(failed)
+}

@@ -1,0 +1,206 @@
+//! Keepers whose shells have been started ahead of time.
+//!
+//! An accelerator and nothing else: each is used once, only for a plan that equals the one it was made for in all that a
+//! waiting shell cannot change any more, and whatever does not fit goes the ordinary way. What a script can see is the
+//! same both ways; the few things that waiting would show are in [`needs_fresh_shell`].
+
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bashful_keeper::LONGEST_WAITING;
+use bashful_keeper::wire::{Order, Report};
+use bashful_sys::limits::{self, Limit};
+use bashful_sys::proc;
+use rustix::io::Errno;
+
+use crate::backend::{Attached, Keeper};
+use crate::environment::Environment;
+use crate::link::Link;
+use crate::local::{self, Starter};
+use crate::plan::Plan;
+use crate::request::Script;
+use crate::units::Grace;
+
+/// Variables that change how bash starts, so that it might not wait where it should.
+const CHANGE_THE_START: [&str; 6] = ["BASH_ENV", "ENV", "POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT"];
+
+/// Words by which a script could tell that its shell had read something before it.
+const SEE_THE_WAITING: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
+
+/// What is tried once, before any ready keeper is used: a bash that copies its arguments early would not see the script.
+const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BASH_EXECUTION_STRING"; exit 42"#;
+
+/// A keeper with a waiting shell.
+#[derive(Debug)]
+pub(crate) struct ReadyKeeper {
+    pub(crate) link: Link,
+    pub(crate) output: OwnedFd,
+    pub(crate) keeper: Keeper,
+}
+
+impl ReadyKeeper {
+    /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
+    pub(crate) async fn begin(self, plan: &Plan) -> Option<Attached> {
+        self.link.send(&[&Order::Begin(local::begin(plan, false))], &[]).await.ok()?;
+        local::attach(self.link, self.output, self.keeper).await.ok()
+    }
+}
+
+/// All that a waiting shell cannot change any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    shell: PathBuf,
+    directory: PathBuf,
+    /// The same path may lead to another directory by now.
+    directory_is: (u64, u64),
+    environment: Environment,
+    grace: Grace,
+    umask: u32,
+    limits: Vec<Limit>,
+}
+
+impl Key {
+    fn of(plan: &Plan) -> Option<Self> {
+        let metadata = plan.directory.metadata().ok()?;
+        Some(Self {
+            shell: plan.shell.clone(),
+            directory: plan.directory.clone(),
+            directory_is: (metadata.dev(), metadata.ino()),
+            environment: plan.environment.clone(),
+            grace: plan.grace,
+            umask: proc::umask().ok()?,
+            limits: limits::all(),
+        })
+    }
+}
+
+/// Those that are ready.
+#[derive(Debug)]
+pub(crate) struct ReadyKeepers {
+    at_most: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The oldest first.
+    keepers: Vec<(Key, ReadyKeeper)>,
+    trial: Trial,
+    /// How many are being made.
+    under_way: usize,
+}
+
+/// Whether this machine's bash can be made to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Trial {
+    #[default]
+    NotTried,
+    Works,
+    DoesNotWork,
+}
+
+impl ReadyKeepers {
+    pub(crate) fn new(at_most: usize) -> Self {
+        Self { at_most, state: Mutex::default() }
+    }
+
+    /// One that fits this plan, if there is one.
+    pub(crate) fn take(&self, plan: &Plan) -> Option<ReadyKeeper> {
+        if self.at_most == 0 || needs_fresh_shell(plan) {
+            return None;
+        }
+        let key = Key::of(plan)?;
+        let mut state = self.state();
+        let index = state.keepers.iter().position(|(made_for, _)| *made_for == key)?;
+        Some(state.keepers.remove(index).1)
+    }
+
+    /// How many are ready for plans like this one.
+    pub(crate) fn count(&self, plan: &Plan) -> usize {
+        let Some(key) = Key::of(plan) else { return 0 };
+        self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
+    }
+
+    /// Makes one more for plans like this one, in the background.
+    pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan) {
+        if this.at_most == 0 || changes_the_start(plan) {
+            return;
+        }
+        {
+            let mut state = this.state();
+            let wanted = state.trial != Trial::DoesNotWork && state.under_way < this.at_most;
+            if !wanted {
+                return;
+            }
+            state.under_way += 1;
+        }
+        let (this, starter, plan) = (Arc::clone(this), starter.clone(), plan.clone());
+        tokio::spawn(async move {
+            this.fill(&starter, &plan).await;
+            this.state().under_way -= 1;
+        });
+    }
+
+    /// Makes as many as there should be for plans like this one.
+    async fn fill(&self, starter: &Starter, plan: &Plan) {
+        let Some(key) = Key::of(plan) else { return };
+        let trial = self.state().trial;
+        if trial == Trial::NotTried {
+            let trial = if works(starter, plan).await { Trial::Works } else { Trial::DoesNotWork };
+            tracing::debug!(?trial, "tried a waiting shell");
+            self.state().trial = trial;
+            if trial == Trial::DoesNotWork {
+                return;
+            }
+        }
+        while self.count(plan) < self.at_most {
+            let Ok(keeper) = starter.start_ahead(plan).await else { return };
+            let mut state = self.state();
+            state.keepers.push((key.clone(), keeper));
+            let too_many = state.keepers.len().saturating_sub(self.at_most);
+            // Dropping one closes its link, and it ends.
+            state.keepers.drain(..too_many);
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a script is too long to be handed over, or could tell that its shell had been waiting.
+fn needs_fresh_shell(plan: &Plan) -> bool {
+    let script = plan.script.as_bytes();
+    script.len() > LONGEST_WAITING
+        || changes_the_start(plan)
+        || SEE_THE_WAITING.iter().any(|word| memchr::memmem::find(script, word).is_some())
+}
+
+fn changes_the_start(plan: &Plan) -> bool {
+    CHANGE_THE_START.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
+}
+
+/// Tries a waiting shell with a script of our own.
+async fn works(starter: &Starter, plan: &Plan) -> bool {
+    let Ok(script) = Script::new(TRIAL) else { return false };
+    let plan = Plan { script, ..plan.clone() };
+    let Ok(ready) = starter.start_ahead(&plan).await else { return false };
+    let Some(attached) = ready.begin(&plan).await else { return false };
+    let Attached { mut link, output, keeper: _keeper, .. } = attached;
+    let ended = link.next().await;
+    let mut said = [0; 4096];
+    let count = loop {
+        match rustix::io::read(&output, &mut said) {
+            Err(Errno::INTR) => {}
+            other => break other.unwrap_or(0),
+        }
+    };
+    let expected = format!("bash|hBc|bash|0|unset|{TRIAL}|");
+    let right_end = matches!(
+        ended,
+        Some(Report::Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left }) if left.is_empty()
+    );
+    right_end && said[..count] == *expected.as_bytes()
+}

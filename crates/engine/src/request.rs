@@ -1,0 +1,90 @@
+//! What is wanted, before anything was decided.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::units::{ByteSize, Lifetime, Patience};
+
+/// The longest script that is taken. A model writes far less; this is room for a program that generates one.
+pub const LONGEST_SCRIPT: ByteSize = ByteSize::mib(16);
+
+/// A command as the caller gives it. Everything but the script may be left to the engine's options.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What bash is to do.
+    pub script: Script,
+    /// Where; a relative path counts from the engine's own directory.
+    pub workdir: Option<PathBuf>,
+    /// Variables on top of all others. They are passed on whatever their names say.
+    pub env: Vec<(String, OsString)>,
+    /// How long it may run.
+    pub lifetime: Option<Lifetime>,
+    /// How long the call waits for it; without this, as long as it runs.
+    pub patience: Option<Patience>,
+}
+
+impl Request {
+    /// A request for this script, the rest as the engine does it.
+    pub fn new(script: Script) -> Self {
+        Self { script, workdir: None, env: Vec::new(), lifetime: None, patience: None }
+    }
+}
+
+/// The text of a command: never blank, without NUL bytes, and otherwise any bytes at all.
+///
+/// ```
+/// use bashful_engine::{Script, ScriptError};
+///
+/// assert!(Script::new("echo hi").is_ok());
+/// assert_eq!(Script::new("  \n").unwrap_err(), ScriptError::Blank);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Script(Vec<u8>);
+
+/// Why a text cannot be a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// There is nothing to do.
+    #[error("the command is empty")]
+    Blank,
+    /// Bash cannot take it.
+    #[error("the command has a NUL byte at offset {offset}, which bash cannot take")]
+    Nul {
+        /// Where.
+        offset: usize,
+    },
+    /// It is too long.
+    #[error(
+        "the command is {size} long, more than the {LONGEST_SCRIPT} that are taken; write it to a file and run that"
+    )]
+    TooLong {
+        /// How long it is.
+        size: ByteSize,
+    },
+}
+
+impl Script {
+    /// Takes the bytes as they are.
+    pub fn new(text: impl Into<Vec<u8>>) -> Result<Self, ScriptError> {
+        let text = text.into();
+        let size = ByteSize(text.len() as u64);
+        if size > LONGEST_SCRIPT {
+            return Err(ScriptError::TooLong { size });
+        }
+        if let Some(offset) = memchr::memchr(0, &text) {
+            return Err(ScriptError::Nul { offset });
+        }
+        if text.trim_ascii().is_empty() {
+            return Err(ScriptError::Blank);
+        }
+        Ok(Self(text))
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,114 @@
+//! Durations and sizes, each a type named after its role.
+
+use std::fmt;
+use std::time::Duration;
+
+/// How long one call waits before it hands back a job that is still running.
+///
+/// Running out of patience never harms the command; see [`Lifetime`] for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Patience(pub Duration);
+
+/// How long a command may run before it is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lifetime(pub Duration);
+
+/// How long a process tree may take to end when it is asked to, before it is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grace(pub Duration);
+
+impl fmt::Display for Lifetime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        span(self.0, out)
+    }
+}
+
+impl fmt::Display for Grace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        span(self.0, out)
+    }
+}
+
+/// `30s`, `15m`, `1h30m`, `0.5s`: short, and exact to the millisecond.
+fn span(duration: Duration, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let seconds = duration.as_secs();
+    let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
+    if hours > 0 {
+        write!(out, "{hours}h")?;
+    }
+    if minutes > 0 {
+        write!(out, "{minutes}m")?;
+    }
+    let millis = duration.subsec_millis();
+    if millis > 0 {
+        return write!(out, "{}s", format!("{rest}.{millis:03}").trim_end_matches('0'));
+    }
+    if rest > 0 || seconds == 0 {
+        write!(out, "{rest}s")?;
+    }
+    Ok(())
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSize(pub u64);
+
+impl ByteSize {
+    /// So many times 1024 bytes.
+    pub const fn kib(count: u64) -> Self {
+        Self(count * 1024)
+    }
+
+    /// So many times 1024 KiB.
+    pub const fn mib(count: u64) -> Self {
+        Self::kib(count * 1024)
+    }
+
+    /// As a length of something in memory.
+    pub fn in_memory(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// `900B`, `128KB`, `38.1MB`: units of 1024, one digit behind the point where it says something.
+impl fmt::Display for ByteSize {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+        if self.0 < 1024 {
+            return write!(out, "{}B", self.0);
+        }
+        let mut unit = 0;
+        let mut divisor = 1024_u64;
+        while self.0 / divisor >= 1024 && unit + 1 < UNITS.len() {
+            divisor *= 1024;
+            unit += 1;
+        }
+        let (whole, tenth) = (self.0 / divisor, (self.0 % divisor) * 10 / divisor);
+        if tenth == 0 { write!(out, "{whole}{}", UNITS[unit]) } else { write!(out, "{whole}.{tenth}{}", UNITS[unit]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short_to_read() {
+        let said = |millis| Lifetime(Duration::from_millis(millis)).to_string();
+        assert_eq!(said(30_000), "30s");
+        assert_eq!(said(900_000), "15m");
+        assert_eq!(said(5_400_000), "1h30m");
+        assert_eq!(said(1_500), "1.5s");
+        assert_eq!(said(0), "0s");
+    }
+
+    #[test]
+    fn sizes_are_short_to_read() {
+        let said = |bytes| ByteSize(bytes).to_string();
+        assert_eq!(said(0), "0B");
+        assert_eq!(said(1023), "1023B");
+        assert_eq!(said(131_072), "128KB");
+        assert_eq!(said(39_999_999), "38.1MB");
+        assert_eq!(said(u64::MAX), "16777215.9TB");
+    }
+}

@@ -1,0 +1,251 @@
+//! Where a command stands, and what to do next: decided here, done elsewhere.
+//!
+//! Pure: no clock, no process, no waiting. Whoever runs the machine tells it what happened and when.
+//!
+//! Invariant: a phase only ever moves forward, nothing is killed without a reason, and the first reason to stop stays.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::Exit;
+
+/// Where a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Under way.
+    Running {
+        /// When its lifetime is over; none if it has no end.
+        until: Option<Instant>,
+    },
+    /// Asked to stop, and given time to do so.
+    Stopping {
+        /// Why it was asked.
+        why: StopReason,
+        /// When asking turns into killing.
+        kill_at: Instant,
+    },
+    /// Being killed, again and again, until nothing is left.
+    Killed {
+        /// Why it was stopped in the first place.
+        why: StopReason,
+    },
+    /// Over.
+    Ended(End),
+}
+
+/// Who ended a command, and what the system said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It ended by itself. A code other than zero is an answer, not an error.
+    Own(Exit),
+    /// It was stopped; a program may catch the signal and still exit with 0.
+    Stopped {
+        /// Why.
+        why: StopReason,
+        /// How the shell ended.
+        exit: Exit,
+    },
+    /// It got out of sight; some of it may still be running.
+    Lost,
+}
+
+/// Why a command was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum StopReason {
+    /// Its lifetime was over.
+    TimeUp = 1,
+    /// Whoever wanted it does not want it any more.
+    Cancelled = 2,
+    /// The engine is gone.
+    EngineGone = 3,
+    /// Somebody sent a signal to the keeper.
+    KeeperSignaled = 4,
+    /// The shell had ended and left this behind, which the settings do not allow.
+    LeftBehind = 5,
+}
+
+impl StopReason {
+    /// The reason with this number, if there is one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::TimeUp, Self::Cancelled, Self::EngineGone, Self::KeeperSignaled, Self::LeftBehind]
+            .into_iter()
+            .find(|reason| *reason as u8 == number)
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::TimeUp => "its time was up",
+            Self::Cancelled => "it was cancelled",
+            Self::EngineGone => "the engine was gone",
+            Self::KeeperSignaled => "its keeper was asked to stop it",
+            Self::LeftBehind => "it was left behind",
+        })
+    }
+}
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The shell has ended; others of its tree may be left.
+    ShellEnded(Exit),
+    /// Nothing of the tree is left. The shell had ended like this.
+    TreeGone(Exit),
+    /// Somebody wants it stopped.
+    StopAsked(StopReason),
+    /// Time has passed.
+    Tick,
+    /// What is left does not even die when it is killed.
+    Stuck,
+}
+
+/// What is to be done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask every process of the tree to end.
+    Ask,
+    /// Kill every process of the tree.
+    Kill,
+}
+
+impl Phase {
+    /// What comes next.
+    #[must_use]
+    pub fn step(self, event: Event, now: Instant, grace: Duration) -> (Self, Option<Effect>) {
+        let stopping = |why| (Self::Stopping { why, kill_at: now + grace }, Some(Effect::Ask));
+        match (self, event) {
+            // The tree cannot be gone before the shell; if the news overtake each other, the end is still its own.
+            (Self::Running { .. }, Event::ShellEnded(exit) | Event::TreeGone(exit)) => {
+                (Self::Ended(End::Own(exit)), None)
+            }
+            (Self::Running { .. }, Event::StopAsked(why)) => stopping(why),
+            (Self::Running { until: Some(until) }, Event::Tick) if now >= until => stopping(StopReason::TimeUp),
+            (Self::Stopping { kill_at, .. }, Event::Tick) if now < kill_at => (self, None),
+            // Asked twice: whoever asks again means it.
+            (Self::Stopping { why, .. }, Event::StopAsked(_) | Event::Tick) => {
+                (Self::Killed { why }, Some(Effect::Kill))
+            }
+            // One pass can miss a process that was just being born.
+            (killed @ Self::Killed { .. }, Event::Tick) => (killed, Some(Effect::Kill)),
+            (Self::Stopping { why, .. } | Self::Killed { why }, Event::TreeGone(exit)) => {
+                (Self::Ended(End::Stopped { why, exit }), None)
+            }
+            (Self::Killed { .. }, Event::Stuck) => (Self::Ended(End::Lost), None),
+            (same, _) => (same, None),
+        }
+    }
+
+    /// When the next [`Event::Tick`] matters, if it is known.
+    pub fn alarm(self) -> Option<Instant> {
+        match self {
+            Self::Running { until } => until,
+            Self::Stopping { kill_at, .. } => Some(kill_at),
+            Self::Killed { .. } | Self::Ended(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GRACE: Duration = Duration::from_secs(15);
+
+    fn exit() -> impl Strategy<Value = Exit> {
+        prop_oneof![any::<u8>().prop_map(Exit::Code), (1_u8..65).prop_map(Exit::Signal)]
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            exit().prop_map(Event::ShellEnded),
+            exit().prop_map(Event::TreeGone),
+            (1_u8..=5).prop_map(|n| Event::StopAsked(StopReason::from_number(n).expect("1 to 5 are reasons"))),
+            Just(Event::Tick),
+            Just(Event::Stuck),
+        ]
+    }
+
+    /// How far along a phase is.
+    fn rank(phase: Phase) -> u8 {
+        match phase {
+            Phase::Running { .. } => 0,
+            Phase::Stopping { .. } => 1,
+            Phase::Killed { .. } => 2,
+            Phase::Ended(_) => 3,
+        }
+    }
+
+    fn reason(phase: Phase) -> Option<StopReason> {
+        match phase {
+            Phase::Stopping { why, .. } | Phase::Killed { why } | Phase::Ended(End::Stopped { why, .. }) => Some(why),
+            Phase::Running { .. } | Phase::Ended(_) => None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_only_moves_forward_and_keeps_its_first_reason(
+            lifetime in proptest::option::of(0_u64..40),
+            events in proptest::collection::vec((event(), 0_u64..20), 0..40),
+        ) {
+            let start = Instant::now();
+            let mut now = start;
+            let mut phase = Phase::Running { until: lifetime.map(|s| start + Duration::from_secs(s)) };
+            for (event, passed) in events {
+                now += Duration::from_secs(passed);
+                let (next, effect) = phase.step(event, now, GRACE);
+                prop_assert!(rank(next) >= rank(phase), "{phase:?} went back to {next:?}");
+                if let Some(why) = reason(phase) {
+                    prop_assert!(reason(next) == Some(why) || next == Phase::Ended(End::Lost));
+                }
+                if matches!(phase, Phase::Ended(_)) {
+                    prop_assert_eq!((next, effect), (phase, None));
+                }
+                match effect {
+                    Some(Effect::Ask) => prop_assert_eq!(rank(next), 1),
+                    Some(Effect::Kill) => prop_assert_eq!(rank(next), 2),
+                    None => prop_assert!(rank(next) == rank(phase) || matches!(next, Phase::Ended(_))),
+                }
+                phase = next;
+            }
+        }
+
+        #[test]
+        fn whatever_happened_before_it_is_over_once_its_time_and_its_grace_have_passed(
+            lifetime in 0_u64..40,
+            events in proptest::collection::vec((event(), 0_u64..20), 0..20),
+        ) {
+            let start = Instant::now();
+            let mut now = start;
+            let mut phase = Phase::Running { until: Some(start + Duration::from_secs(lifetime)) };
+            for (event, passed) in events {
+                now += Duration::from_secs(passed);
+                phase = phase.step(event, now, GRACE).0;
+            }
+            for _ in 0..2 {
+                now = now.max(start + Duration::from_secs(lifetime)) + GRACE;
+                phase = phase.step(Event::Tick, now, GRACE).0;
+            }
+            prop_assert!(rank(phase) >= 2, "still {phase:?}");
+        }
+    }
+
+    #[test]
+    fn asked_twice_it_is_killed_at_once_and_the_first_reason_stays() {
+        let now = Instant::now();
+        let (phase, effect) = Phase::Running { until: None }.step(Event::StopAsked(StopReason::TimeUp), now, GRACE);
+        assert_eq!(effect, Some(Effect::Ask));
+        let (phase, effect) = phase.step(Event::StopAsked(StopReason::Cancelled), now, GRACE);
+        assert_eq!((phase, effect), (Phase::Killed { why: StopReason::TimeUp }, Some(Effect::Kill)));
+    }
+
+    #[test]
+    fn a_stop_is_not_over_while_something_of_the_tree_is_left() {
+        let now = Instant::now();
+        let stopping = Phase::Stopping { why: StopReason::Cancelled, kill_at: now + GRACE };
+        assert_eq!(stopping.step(Event::ShellEnded(Exit::Code(0)), now, GRACE), (stopping, None));
+    }
+}

@@ -1,0 +1,159 @@
+//! Starts bash: at once, or ahead of time, to be told later what to do.
+//!
+//! **Asked**: `bash -c SCRIPT`, nothing else. A script too long for an argument is read from a file by a first line and
+//! then evaluated.
+//!
+//! **Ahead**: bash is started as `bash -c PLACEHOLDER` with `BASH_ENV` naming a pipe of ours. Bash reads that pipe to its
+//! end when all of its start-up is done and before it looks at what to run, so it waits there. To begin, the script
+//! is written over the placeholder in bash's memory, a short prologue puts back what the waiting changed, and the pipe is
+//! closed. From bash's point of view it was started as `bash -c SCRIPT` all along: messages, line numbers, `$0`, `$-`,
+//! the replacement of the shell by its last command, and the command line in `ps` are the same.
+
+use std::ffi::CString;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
+use bashful_sys::{pipe, poke};
+
+use crate::wire::{FailedStep, Script, Setup};
+
+/// The longest script that Linux takes as one argument.
+pub const LONGEST_ARGUMENT: usize = 131_071;
+
+/// The longest script that a waiting shell can be given. Most are far shorter; a larger placeholder would make every
+/// start slower.
+pub const LONGEST_WAITING: usize = 8 * 1024 - 1;
+
+/// What a waiting shell would run if it ever stopped waiting by itself. It never does harm.
+const PLACEHOLDER: &str = "exit 125 #";
+
+/// What bash is called: `$0`, and the beginning of its messages.
+const BASH: &str = "bash";
+
+/// Runs a script too long for an argument. `FILE` becomes the place of that script.
+///
+/// `read` takes everything up to the NUL that is not there, so its status is no news. `IFS=` keeps white space at the
+/// ends, `-r` keeps backslashes.
+const FROM_FILE: &str = r#"IFS= read -rd '' BASH_EXECUTION_STRING <FILE; eval "$BASH_EXECUTION_STRING""#;
+
+/// A shell that could not be started, as it is reported.
+pub(crate) struct NotStarted {
+    pub(crate) step: FailedStep,
+    pub(crate) errno: i32,
+}
+
+impl From<SpawnError> for NotStarted {
+    fn from(error: SpawnError) -> Self {
+        Self { step: FailedStep::Spawn(error.step), errno: error.source.raw_os_error().unwrap_or(0) }
+    }
+}
+
+fn not_prepared(error: &io::Error) -> NotStarted {
+    NotStarted { step: FailedStep::Spawn(Step::Prepare), errno: error.raw_os_error().unwrap_or(0) }
+}
+
+/// Starts a shell that does the script at once.
+///
+/// The file of a long script must stay open until the shell has read it, so it is handed back.
+pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Child, Option<OwnedFd>), NotStarted> {
+    match script {
+        Script::Text(text) => Ok((spawn(setup, text, &[], tether)?, None)),
+        Script::File(None) => Err(not_prepared(&io::ErrorKind::NotFound.into())),
+        Script::File(Some(file)) => {
+            let line = FROM_FILE.replace("FILE", &place(&file));
+            Ok((spawn(setup, line.into_bytes(), &[], tether)?, Some(file)))
+        }
+    }
+}
+
+/// A shell that has been started and waits to be told what to do.
+pub(crate) struct Waiting {
+    pub(crate) child: Child,
+    /// Bash opens this end through `/proc`, so it has to stay open here.
+    gate: OwnedFd,
+    /// Closing this end lets bash go on.
+    latch: OwnedFd,
+    /// What `$_` is at the beginning of a script.
+    underscore: Vec<u8>,
+}
+
+impl Waiting {
+    pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
+        let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
+        let gate_variable = format!("BASH_ENV={}", place(&gate)).into_bytes();
+        let child = spawn(setup, placeholder(), &[gate_variable], tether)?;
+        let underscore = setup.env.iter().find_map(|entry| entry.strip_prefix(b"_=")).unwrap_or(BASH.as_bytes());
+        Ok(Self { child, gate, latch, underscore: underscore.to_vec() })
+    }
+
+    /// Tells the shell what to do, and lets it go. The pipe must stay open until the shell has read it, so it is handed
+    /// back.
+    pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, OwnedFd), (Child, NotStarted)> {
+        let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
+        let handed = poke::replace_last_argument(self.child.pid, &argv, script).and_then(|()| {
+            let mut latch = std::fs::File::from(self.latch);
+            latch.write_all(&prologue(script, &self.underscore))
+        });
+        match handed {
+            Ok(()) => Ok((self.child, self.gate)),
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(0);
+                Err((self.child, NotStarted { step: FailedStep::Handover, errno }))
+            }
+        }
+    }
+}
+
+/// Puts back what waiting has changed: the variable, the clock, the script's own text, and the last argument.
+fn prologue(script: &[u8], underscore: &[u8]) -> Vec<u8> {
+    let mut lines = b"unset BASH_ENV\nSECONDS=0 BASH_EXECUTION_STRING=".to_vec();
+    quote(&mut lines, script);
+    lines.extend(b"\n: ");
+    quote(&mut lines, underscore);
+    lines.push(b'\n');
+    lines
+}
+
+/// Appends `text` as one word of shell, whatever is in it.
+fn quote(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'\'');
+    for byte in text {
+        match byte {
+            b'\'' => out.extend(br"'\''"),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+fn placeholder() -> Vec<u8> {
+    let mut text = PLACEHOLDER.as_bytes().to_vec();
+    text.resize(LONGEST_WAITING, b'.');
+    text
+}
+
+/// A path by which a child can open a descriptor of ours.
+fn place(fd: &OwnedFd) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
+}
+
+fn spawn(setup: &Setup, script: Vec<u8>, more_env: &[Vec<u8>], tether: Tether) -> Result<Child, NotStarted> {
+    let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
+    let argv = [text(BASH.into())?, text(b"-c".to_vec())?, text(script)?];
+    let env: Vec<CString> = setup.env.iter().chain(more_env).cloned().map(text).collect::<Result<_, _>>()?;
+    let directory = text(setup.directory.clone())?;
+    let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;
+    let output = setup.output.as_ref().ok_or_else(|| not_prepared(&io::ErrorKind::NotFound.into()))?;
+    let stdio: [BorrowedFd<'_>; 3] = [nothing.as_fd(), output[0].as_fd(), output[1].as_fd()];
+    Ok(Spawn {
+        program: &text(setup.shell.clone())?,
+        argv: &argv,
+        env: &env,
+        directory: Some(&directory),
+        stdio,
+        limits: &setup.limits,
+        tether,
+    }
+    .start()?)
+}

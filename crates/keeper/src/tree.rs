@@ -1,0 +1,150 @@
+//! The process tree of a command: who is in it, asking it to end, killing it.
+
+use std::time::Duration;
+
+use bashful_sys::proc::{self, Process};
+use bashful_sys::signal::Signal;
+use bashful_sys::wait::{self, Exit, Reaped};
+use bashful_sys::{Errno, pidfd};
+use rustix::process::Pid;
+
+use crate::wire::Leftover;
+
+/// How a keeper knows the tree that it watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The keeper is a process of its own and adopts every orphan: all that is below it is the tree.
+    EverythingBelow,
+    /// The keeper is a thread of a host program: the tree is what is below the shell or in its session. A daemon that
+    /// took a session of its own and lost its parent is out of sight.
+    BelowShell,
+}
+
+/// Rounds of one killing pass. A tree that makes new processes faster than that is met again at the next tick.
+const ROUNDS: usize = 20;
+
+/// How much is said of a process that is left.
+const COMMAND_SHOWN: usize = 160;
+
+/// A command's processes.
+pub(crate) struct Tree {
+    scope: Scope,
+    shell: Pid,
+    exit: Option<Exit>,
+}
+
+/// What is left of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The shell runs.
+    Shell,
+    /// The shell has ended like this, but others are left.
+    Others(Exit),
+    /// Nothing is left. The shell had ended like this.
+    Nothing(Exit),
+}
+
+impl Tree {
+    pub(crate) fn new(scope: Scope, shell: Pid) -> Self {
+        Self { scope, shell, exit: None }
+    }
+
+    /// Takes away what has ended, and tells what is left.
+    pub(crate) fn look(&mut self, shell: rustix::fd::BorrowedFd<'_>) -> Rest {
+        let none_left = match self.scope {
+            Scope::EverythingBelow => self.reap_everything(),
+            Scope::BelowShell => {
+                if self.exit.is_none() {
+                    self.exit = match wait::reap(shell) {
+                        Ok(exit) => exit,
+                        // A host that reaps all children has taken the status away; the end itself is certain.
+                        Err(_) => Some(Exit::Signal(0)),
+                    };
+                }
+                self.exit.is_some() && self.members().is_empty()
+            }
+        };
+        match self.exit {
+            None => Rest::Shell,
+            Some(exit) if none_left => Rest::Nothing(exit),
+            Some(exit) => Rest::Others(exit),
+        }
+    }
+
+    fn reap_everything(&mut self) -> bool {
+        loop {
+            match wait::reap_any() {
+                Ok(Reaped::Child(pid, exit)) if pid == self.shell => self.exit = Some(exit),
+                Ok(Reaped::Child(..)) => {}
+                Ok(Reaped::AllRunning) | Err(_) => return false,
+                Ok(Reaped::NoChild) => return true,
+            }
+        }
+    }
+
+    /// Asks everything to end, and wakes what was stopped so that it can.
+    pub(crate) fn ask(&self) {
+        for process in self.members() {
+            signal(&process, &[Signal::TERM, Signal::CONT]);
+        }
+    }
+
+    /// Kills everything. Those that make new processes are stopped first, so that the next round finds fewer.
+    pub(crate) fn kill(&self) {
+        for _ in 0..ROUNDS {
+            let members = self.members();
+            for process in &members {
+                signal(process, &[Signal::STOP]);
+            }
+            let mut reached = false;
+            for process in &members {
+                reached |= signal(process, &[Signal::KILL]);
+            }
+            if !reached {
+                return;
+            }
+        }
+    }
+
+    /// What is left, as it is told to people.
+    pub(crate) fn left(&self) -> Vec<Leftover> {
+        self.members()
+            .iter()
+            .map(|process| Leftover {
+                pid: process.pid.as_raw_nonzero().get(),
+                command: process.command_line(COMMAND_SHOWN),
+            })
+            .collect()
+    }
+
+    fn members(&self) -> Vec<Process> {
+        match self.scope {
+            Scope::EverythingBelow => proc::descendants(rustix::process::getpid()),
+            Scope::BelowShell => {
+                let mut members = proc::session(self.shell);
+                members.extend(proc::descendants(self.shell));
+                let strays: Vec<_> = members.iter().flat_map(|process| proc::descendants(process.pid)).collect();
+                members.extend(strays);
+                members.sort_by_key(|process| process.pid.as_raw_nonzero());
+                members.dedup_by_key(|process| process.pid);
+                members
+            }
+        }
+    }
+}
+
+/// Signals exactly the process that was seen. Its id may belong to a stranger by now: so first a handle, then a
+/// second look, then the signal through the handle.
+fn signal(process: &Process, signals: &[Signal]) -> bool {
+    let Ok(handle) = pidfd::open(process.pid) else { return false };
+    if Process::read(process.pid).is_none_or(|now| now.began != process.began || now.state == 'Z') {
+        return false;
+    }
+    signals.iter().all(|signal| {
+        // A process of another user (`sudo`) cannot be reached; it will be reported as left.
+        !matches!(pidfd::send(rustix::fd::AsFd::as_fd(&handle), *signal), Err(Errno::PERM | Errno::SRCH))
+    })
+}
+
+/// How often to look when nothing tells of a change: a thread of a host is not told of the end of adopted processes.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);

@@ -1,0 +1,474 @@
+//! What engine and keeper say to each other, as bytes.
+//!
+//! A message is a length, a kind and its fields, all numbers little-endian; descriptors travel beside the first byte of
+//! the message that needs them. Nothing but a stream of bytes is asked of the connection (descriptors aside), and nothing
+//! that comes over it is trusted: a message that makes no sense is an error, never a panic.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use bashful_sys::limits::Limit;
+use bashful_sys::spawn::Step;
+
+use crate::{End, Exit, StopReason};
+
+/// No message is longer. An environment and an argument together cannot exceed some 2 MiB on Linux.
+const LONGEST: usize = 8 * 1024 * 1024;
+
+/// What the engine tells the keeper.
+#[derive(Debug)]
+pub enum Order {
+    /// How the shell is to be started. Comes first, and once.
+    Setup(Setup),
+    /// What the shell is to do. Comes second, and once.
+    Begin(Begin),
+    /// The tree is to be stopped.
+    Stop(StopReason),
+    /// The engine goes its way; the keeper takes over the pipe and lets the tree live.
+    Release(Release),
+}
+
+/// How a shell is to be started.
+#[derive(Debug)]
+pub struct Setup {
+    /// Absolute path of bash.
+    pub shell: Vec<u8>,
+    /// Absolute path of the directory.
+    pub directory: Vec<u8>,
+    /// The whole environment, `NAME=value` each.
+    pub env: Vec<Vec<u8>>,
+    /// Resource limits that differ from the engine's own.
+    pub limits: Vec<Limit>,
+    /// How long the tree may take to end when it is asked to.
+    pub grace: Duration,
+    /// When to start it.
+    pub when: When,
+    /// Standard output and error. They travel as descriptors.
+    pub output: Option<[OwnedFd; 2]>,
+}
+
+/// When a shell is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// As soon as it is known what it is to do.
+    Asked,
+    /// At once; it then waits to be told what to do.
+    Ahead,
+}
+
+/// What a shell is to do.
+#[derive(Debug)]
+pub struct Begin {
+    /// The script.
+    pub script: Script,
+    /// How long it may take; none if it has no end.
+    pub lifetime: Option<Duration>,
+}
+
+/// A script, on its way.
+#[derive(Debug)]
+pub enum Script {
+    /// Short enough to be an argument.
+    Text(Vec<u8>),
+    /// Too long for that: a file. It travels as a descriptor.
+    File(Option<OwnedFd>),
+}
+
+/// What becomes of the output of processes that were left behind.
+#[derive(Debug)]
+pub struct Release {
+    /// At most so many bytes are kept.
+    pub at_most: u64,
+    /// The reading end of the pipe, and the file to fill. They travel as descriptors.
+    pub from_to: Option<[OwnedFd; 2]>,
+}
+
+/// What the keeper tells the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// The shell runs.
+    Started {
+        /// Its id, which is that of its group and its session too.
+        pid: i32,
+    },
+    /// The shell does not run, and nothing of the script was done.
+    NotStarted {
+        /// What failed.
+        step: FailedStep,
+        /// What the system said.
+        errno: i32,
+    },
+    /// The command is over.
+    Ended {
+        /// How.
+        end: End,
+        /// What still runs of its tree.
+        left: Vec<Leftover>,
+    },
+}
+
+/// The step at which a shell could not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedStep {
+    /// Starting the program.
+    Spawn(Step),
+    /// Handing the script to a shell that was waiting for it.
+    Handover,
+}
+
+/// A process that still runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its id.
+    pub pid: i32,
+    /// Its command line, shortened.
+    pub command: String,
+}
+
+/// A message that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Garbled;
+
+impl Order {
+    /// Appends the message to `out`. Its descriptors are the caller's to send.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame(out, |out| match self {
+            Self::Setup(setup) => {
+                out.push(1);
+                put_bytes(out, &setup.shell);
+                put_bytes(out, &setup.directory);
+                put_list(out, &setup.env, |out, entry| put_bytes(out, entry));
+                put_list(out, &setup.limits, |out, limit| {
+                    out.push(limit.resource());
+                    put_optional(out, limit.soft);
+                    put_optional(out, limit.hard);
+                });
+                put_number(out, nanoseconds(setup.grace));
+                out.push(u8::from(setup.when == When::Ahead));
+            }
+            Self::Begin(begin) => {
+                out.push(2);
+                put_optional(out, begin.lifetime.map(nanoseconds));
+                match &begin.script {
+                    Script::Text(text) => {
+                        out.push(0);
+                        put_bytes(out, text);
+                    }
+                    Script::File(_) => out.push(1),
+                }
+            }
+            Self::Stop(why) => out.extend([3, *why as u8]),
+            Self::Release(release) => {
+                out.push(4);
+                put_number(out, release.at_most);
+            }
+        });
+    }
+
+    /// Reads the fields of a message, and takes the descriptors that belong to it.
+    pub fn decode(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        let mut from = Fields(body);
+        let order = match from.byte()? {
+            1 => Self::Setup(Setup {
+                shell: from.bytes()?.to_vec(),
+                directory: from.bytes()?.to_vec(),
+                env: from.list(|from| Ok(from.bytes()?.to_vec()))?,
+                limits: from
+                    .list(|from| Limit::from_parts(from.byte()?, from.optional()?, from.optional()?).ok_or(Garbled))?,
+                grace: Duration::from_nanos(from.number()?),
+                when: if from.byte()? == 1 { When::Ahead } else { When::Asked },
+                output: Some(take_two(descriptors)?),
+            }),
+            2 => Self::Begin(Begin {
+                lifetime: from.optional()?.map(Duration::from_nanos),
+                script: match from.byte()? {
+                    0 => Script::Text(from.bytes()?.to_vec()),
+                    1 if !descriptors.is_empty() => Script::File(Some(descriptors.remove(0))),
+                    _ => return Err(Garbled),
+                },
+            }),
+            3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
+            4 => Self::Release(Release { at_most: from.number()?, from_to: Some(take_two(descriptors)?) }),
+            _ => return Err(Garbled),
+        };
+        from.end()?;
+        Ok(order)
+    }
+}
+
+impl Report {
+    /// Appends the message to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame(out, |out| match self {
+            Self::Started { pid } => {
+                out.push(1);
+                put_i32(out, *pid);
+            }
+            Self::NotStarted { step, errno } => {
+                out.push(2);
+                out.push(match step {
+                    FailedStep::Handover => 0,
+                    FailedStep::Spawn(step) => *step as u8,
+                });
+                put_i32(out, *errno);
+            }
+            Self::Ended { end, left } => {
+                out.push(3);
+                match end {
+                    End::Own(exit) => {
+                        out.push(0);
+                        put_exit(out, *exit);
+                    }
+                    End::Stopped { why, exit } => {
+                        out.push(*why as u8);
+                        put_exit(out, *exit);
+                    }
+                    End::Lost => out.push(u8::MAX),
+                }
+                put_list(out, left, |out, leftover| {
+                    put_i32(out, leftover.pid);
+                    put_bytes(out, leftover.command.as_bytes());
+                });
+            }
+        });
+    }
+
+    /// Reads the fields of a message.
+    pub fn decode(body: &[u8]) -> Result<Self, Garbled> {
+        let mut from = Fields(body);
+        let report = match from.byte()? {
+            1 => Self::Started { pid: from.i32()? },
+            2 => Self::NotStarted {
+                step: match from.byte()? {
+                    0 => FailedStep::Handover,
+                    step => FailedStep::Spawn(Step::from_number(step).ok_or(Garbled)?),
+                },
+                errno: from.i32()?,
+            },
+            3 => Self::Ended {
+                end: match from.byte()? {
+                    0 => End::Own(from.exit()?),
+                    u8::MAX => End::Lost,
+                    why => End::Stopped { why: StopReason::from_number(why).ok_or(Garbled)?, exit: from.exit()? },
+                },
+                left: from.list(|from| {
+                    Ok(Leftover { pid: from.i32()?, command: String::from_utf8_lossy(from.bytes()?).into_owned() })
+                })?,
+            },
+            _ => return Err(Garbled),
+        };
+        from.end()?;
+        Ok(report)
+    }
+}
+
+/// Bytes as they arrive, until they are whole messages.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+}
+
+impl Inbox {
+    /// Adds what has arrived.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes the next whole message and reads it.
+    pub fn next<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
+        let Some((length, _)) = self.bytes.split_first_chunk() else { return Ok(None) };
+        let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| Garbled)?;
+        if length > LONGEST {
+            return Err(Garbled);
+        }
+        let Some(body) = self.bytes.get(4..4 + length) else { return Ok(None) };
+        let message = decode(body)?;
+        self.bytes.drain(..4 + length);
+        if self.bytes.is_empty() {
+            // A large first message would otherwise be held for the life of the keeper.
+            self.bytes = Vec::new();
+        }
+        Ok(Some(message))
+    }
+}
+
+fn frame(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    out.extend([0; 4]);
+    body(out);
+    let length = u32::try_from(out.len() - begin - 4).expect("what makes up a message was bounded before");
+    out[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.to_le_bytes());
+}
+
+fn put_i32(out: &mut Vec<u8>, number: i32) {
+    out.extend(number.to_le_bytes());
+}
+
+fn put_optional(out: &mut Vec<u8>, number: Option<u64>) {
+    out.push(u8::from(number.is_some()));
+    put_number(out, number.unwrap_or_default());
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_number(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
+    put_number(out, list.len() as u64);
+    for item in list {
+        put(out, item);
+    }
+}
+
+fn put_exit(out: &mut Vec<u8>, exit: Exit) {
+    out.extend(match exit {
+        Exit::Code(code) => [0, code],
+        Exit::Signal(number) => [1, number],
+    });
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], Garbled> {
+    if descriptors.len() < 2 {
+        return Err(Garbled);
+    }
+    let second = descriptors.remove(1);
+    Ok([descriptors.remove(0), second])
+}
+
+/// What is left to read of a message.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Garbled> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(Garbled)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Garbled> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn number(&mut self) -> Result<u64, Garbled> {
+        Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
+    }
+
+    fn i32(&mut self) -> Result<i32, Garbled> {
+        Ok(i32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
+    }
+
+    fn optional(&mut self) -> Result<Option<u64>, Garbled> {
+        let is_there = self.byte()? == 1;
+        let number = self.number()?;
+        Ok(is_there.then_some(number))
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8], Garbled> {
+        let count = usize::try_from(self.number()?).map_err(|_| Garbled)?;
+        self.take(count)
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T, Garbled>) -> Result<Vec<T>, Garbled> {
+        let count = self.number()?;
+        // Every item takes at least a byte, so a count that lies cannot make us reserve memory for it.
+        if count > self.0.len() as u64 {
+            return Err(Garbled);
+        }
+        (0..count).map(|_| item(self)).collect()
+    }
+
+    fn exit(&mut self) -> Result<Exit, Garbled> {
+        match self.byte()? {
+            0 => Ok(Exit::Code(self.byte()?)),
+            1 => Ok(Exit::Signal(self.byte()?)),
+            _ => Err(Garbled),
+        }
+    }
+
+    fn end(&self) -> Result<(), Garbled> {
+        if self.0.is_empty() { Ok(()) } else { Err(Garbled) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn report() -> impl Strategy<Value = Report> {
+        let exit = || prop_oneof![any::<u8>().prop_map(Exit::Code), any::<u8>().prop_map(Exit::Signal)];
+        let end = prop_oneof![
+            exit().prop_map(End::Own),
+            (exit(), 1_u8..=5).prop_map(|(exit, why)| End::Stopped {
+                why: StopReason::from_number(why).expect("1 to 5 are reasons"),
+                exit
+            }),
+            Just(End::Lost),
+        ];
+        let leftover = (any::<i32>(), any::<String>()).prop_map(|(pid, command)| Leftover { pid, command });
+        prop_oneof![
+            any::<i32>().prop_map(|pid| Report::Started { pid }),
+            (any::<i32>(), 1_u8..=5).prop_map(|(errno, step)| Report::NotStarted {
+                step: FailedStep::Spawn(Step::from_number(step).expect("1 to 5 are steps")),
+                errno
+            }),
+            (end, proptest::collection::vec(leftover, 0..5)).prop_map(|(end, left)| Report::Ended { end, left }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn reports_arrive_as_they_were_sent_however_they_are_cut(reports in proptest::collection::vec(report(), 0..8), cut in 1_usize..40) {
+            let mut bytes = Vec::new();
+            for report in &reports {
+                report.encode(&mut bytes);
+            }
+            let mut inbox = Inbox::default();
+            let mut arrived = Vec::new();
+            for chunk in bytes.chunks(cut) {
+                inbox.add(chunk);
+                while let Some(report) = inbox.next(Report::decode).expect("they were encoded well") {
+                    arrived.push(report);
+                }
+            }
+            prop_assert_eq!(arrived, reports);
+        }
+
+        #[test]
+        fn any_bytes_are_an_order_or_an_error(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Order::decode(&body, &mut Vec::new());
+            let _ = Report::decode(&body);
+        }
+    }
+
+    #[test]
+    fn a_setup_arrives_as_it_was_sent() {
+        let (read, write) = bashful_sys::pipe::plain().expect("a pipe");
+        let setup = Setup {
+            shell: b"/bin/bash".to_vec(),
+            directory: b"/tmp/\xff".to_vec(),
+            env: vec![b"A=1".to_vec(), b"B=".to_vec()],
+            limits: bashful_sys::limits::all(),
+            grace: Duration::from_millis(1500),
+            when: When::Ahead,
+            output: None,
+        };
+        let mut bytes = Vec::new();
+        Order::Setup(setup).encode(&mut bytes);
+        let mut descriptors = vec![read, write];
+        let Ok(Order::Setup(setup)) = Order::decode(&bytes[4..], &mut descriptors) else { panic!("not a setup") };
+        assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
+        assert_eq!(setup.limits, bashful_sys::limits::all());
+        assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
+        assert!(setup.output.is_some() && descriptors.is_empty());
+    }
+}

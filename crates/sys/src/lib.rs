@@ -1,0 +1,53 @@
+//! What bashful needs of the kernel: mechanism without policy.
+//!
+//! This is the only crate with `unsafe` code. Nothing in here decides anything: what to run, whom to stop and when are
+//! questions for the callers. Everything is synchronous and starts no thread.
+
+#[cfg(feature = "tokio")]
+pub mod event;
+pub mod limits;
+pub mod pidfd;
+pub mod pipe;
+pub mod poke;
+pub mod probe;
+pub mod proc;
+pub mod signal;
+pub mod socket;
+pub mod spawn;
+pub mod wait;
+
+pub use rustix::io::Errno;
+
+use std::io;
+
+/// Makes this process the parent of every orphan below it.
+pub fn become_subreaper() -> io::Result<()> {
+    // Any value will do: the call only looks at whether there is one.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// Sets the name that `ps` and `top` show; at most 15 bytes of it are kept.
+pub fn set_process_name(name: &std::ffi::CStr) -> io::Result<()> {
+    rustix::thread::set_name(name)?;
+    Ok(())
+}
+
+/// Leaves the caller's session and terminal.
+pub fn new_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// A file without a name that lives as long as somebody holds it.
+pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
+    let fd = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
+    Ok(std::fs::File::from(fd))
+}
+
+/// Closes every descriptor from `first` on that this process was handed by accident.
+///
+/// Only for a process that has just begun: whoever owns one of them loses it.
+pub fn close_from(first: u32) -> io::Result<()> {
+    spawn::close_range(first, 0)
+}

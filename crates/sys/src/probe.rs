@@ -1,0 +1,53 @@
+//! What this machine allows, for reports to people: nothing here changes what the engine does.
+
+use std::fs;
+
+use rustix::process::getpid;
+
+/// Whether processes can be held by a handle (Linux 5.3).
+pub fn pidfd() -> bool {
+    crate::pidfd::open(getpid()).is_ok()
+}
+
+/// Whether orphans can be adopted (Linux 3.4).
+pub fn subreaper() -> bool {
+    rustix::process::child_subreaper().is_ok()
+}
+
+/// Whether children can be listed without reading all of `/proc`.
+pub fn children_lists() -> bool {
+    fs::metadata("/proc/self/task").is_ok()
+        && fs::read(format!("/proc/self/task/{}/children", getpid().as_raw_nonzero())).is_ok()
+}
+
+/// The version of Landlock, if there is one.
+pub fn landlock() -> Option<u32> {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with a null pointer, size zero and this flag the call only tells its version.
+    #[expect(unsafe_code, reason = "there is no safe way to ask")]
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// Whether users may make namespaces of their own.
+pub fn user_namespaces() -> bool {
+    let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    number("/proc/sys/user/max_user_namespaces").is_some_and(|most| most > 0)
+        && number("/proc/sys/kernel/unprivileged_userns_clone") != Some(0)
+        && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").is_none_or(|on| on == 0)
+}
+
+/// Where version 2 of control groups is mounted, if it is.
+pub fn cgroup_v2() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let place = fields.nth(1)?;
+        (fields.next()? == "cgroup2").then(|| place.to_owned())
+    })
+}
+
+/// The version of the kernel.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}

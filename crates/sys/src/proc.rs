@@ -1,0 +1,134 @@
+//! What `/proc` says about processes.
+//!
+//! Everything here is a snapshot that may be out of date before it is read. Callers look again until nothing is left,
+//! and signal through handles that they opened before they looked.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+
+use rustix::process::Pid;
+
+/// A process as it was a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Its parent's id.
+    pub parent: i32,
+    /// The session it belongs to.
+    pub session: i32,
+    /// When it began, in clock ticks since the machine did: with the id, this names it for good.
+    pub began: u64,
+    /// `Z` for one that has ended and waits to be taken away, `T` for a stopped one, `D` for one stuck in the kernel.
+    pub state: char,
+}
+
+impl Process {
+    /// Reads what there is to know of a process; none if it is gone.
+    pub fn read(pid: Pid) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        // The name may hold anything, closing brackets and spaces too: the fields begin behind the last bracket.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        Some(Self {
+            pid,
+            state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            began: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// The command line, or the name in brackets where there is none; at most `limit` characters.
+    pub fn command_line(&self, limit: usize) -> String {
+        let id = self.pid.as_raw_nonzero();
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let words: Vec<_> =
+            line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
+        let text = if words.is_empty() {
+            let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+            format!("[{}]", name.trim_end())
+        } else {
+            words.join(" ")
+        };
+        let flat: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+        if flat.chars().count() <= limit {
+            return flat;
+        }
+        flat.chars().take(limit.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// Everything below `root`, children before grandchildren, without those that have ended already.
+pub fn descendants(root: Pid) -> Vec<Process> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut next = vec![root];
+    let mut table = None;
+    while let Some(parent) = next.pop() {
+        for pid in children(parent).unwrap_or_else(|| children_by_scan(parent, &mut table)) {
+            let Some(process) = Process::read(pid).filter(|_| seen.insert(pid)) else { continue };
+            next.push(pid);
+            if process.state != 'Z' {
+                found.push(process);
+            }
+        }
+    }
+    found
+}
+
+/// Everything in this session.
+pub fn session(id: Pid) -> Vec<Process> {
+    let mut found = everybody();
+    found.retain(|process| process.session == id.as_raw_nonzero().get() && process.state != 'Z');
+    found
+}
+
+/// The file-creation mask of this process. (The system call can only read it by changing it.)
+pub fn umask() -> io::Result<u32> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Umask:"))
+        .and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok())
+        .ok_or_else(|| io::Error::other("no umask in /proc/self/status"))
+}
+
+/// The children of all threads of a process; none if this kernel does not list them.
+fn children(parent: Pid) -> Option<Vec<Pid>> {
+    let threads = match fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())) {
+        Ok(threads) => threads,
+        // It is gone, and its children have another parent now.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
+        Err(_) => return None,
+    };
+    let mut pids = Vec::new();
+    for thread in threads.flatten() {
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => pids.extend(list.split_ascii_whitespace().filter_map(parse_pid)),
+            Err(_) if !thread.path().exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(pids)
+}
+
+fn children_by_scan(parent: Pid, table: &mut Option<HashMap<i32, Vec<Pid>>>) -> Vec<Pid> {
+    let table = table.get_or_insert_with(|| {
+        let mut table: HashMap<i32, Vec<Pid>> = HashMap::new();
+        for process in everybody() {
+            table.entry(process.parent).or_default().push(process.pid);
+        }
+        table
+    });
+    table.get(&parent.as_raw_nonzero().get()).cloned().unwrap_or_default()
+}
+
+fn everybody() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| parse_pid(entry.file_name().to_str()?)).filter_map(Process::read).collect()
+}
+
+fn parse_pid(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok()?)
+}

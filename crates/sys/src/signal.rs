@@ -1,0 +1,134 @@
+//! Signals: their names, blocking them, and reading them from a descriptor.
+
+#![expect(unsafe_code, reason = "signal masks and `signalfd` are not in rustix")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+pub use rustix::process::Signal;
+
+/// The usual name of a signal, `SIGKILL` for 9; none for numbers that have none.
+pub fn name(number: i32) -> Option<&'static str> {
+    const NAMES: [&str; 31] = [
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGUSR1",
+        "SIGSEGV",
+        "SIGUSR2",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGSTKFLT",
+        "SIGCHLD",
+        "SIGCONT",
+        "SIGSTOP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGIO",
+        "SIGPWR",
+        "SIGSYS",
+    ];
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    NAMES.get(index).copied()
+}
+
+/// All signals are held back from this thread while it lives.
+pub(crate) struct BlockedSignals {
+    before: libc::sigset_t,
+}
+
+impl BlockedSignals {
+    pub(crate) fn all() -> io::Result<Self> {
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: writes the set that it is given.
+        unsafe { libc::sigfillset(all.as_mut_ptr()) };
+        // SAFETY: `all` was initialized above; `before` is written by the call.
+        let code = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
+        if code != 0 {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        // SAFETY: the call succeeded, so it has written the set.
+        Ok(Self { before: unsafe { before.assume_init() } })
+    }
+}
+
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        // SAFETY: the set came from the same call. It cannot fail with valid arguments.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut()) };
+    }
+}
+
+/// Signals as something to read: they no longer interrupt, they arrive.
+#[derive(Debug)]
+pub struct SignalReader {
+    fd: OwnedFd,
+}
+
+impl SignalReader {
+    /// From now on these signals only arrive here. For a process with one thread.
+    pub fn new(signals: &[Signal]) -> io::Result<Self> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: writes the set that it is given.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        for signal in signals {
+            // SAFETY: the set was initialized above, and the number is that of a signal.
+            unsafe { libc::sigaddset(set.as_mut_ptr(), signal.as_raw()) };
+        }
+        // SAFETY: the set was initialized above.
+        let code = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut()) };
+        if code != 0 {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        // SAFETY: the set was initialized above.
+        let fd = unsafe { libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just opened it for us.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// The numbers of all signals that have arrived since the last call.
+    pub fn arrived(&self) -> io::Result<Vec<i32>> {
+        /// Size of one record; the signal's number is its first field.
+        const RECORD: usize = size_of::<libc::signalfd_siginfo>();
+        let mut numbers = Vec::new();
+        let mut buffer = [0_u8; RECORD * 4];
+        loop {
+            match rustix::io::read(&self.fd, &mut buffer) {
+                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(numbers),
+                Ok(count) => numbers.extend(
+                    buffer[..count]
+                        .chunks_exact(RECORD)
+                        .map(|record| i32::from_ne_bytes([record[0], record[1], record[2], record[3]])),
+                ),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for SignalReader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,1 @@
+//! Plays the bad child in tests.
