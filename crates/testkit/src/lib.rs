@@ -1,1 +1,185 @@
-//! Plays the bad child in tests.
+//! What the tests of all crates share: a place to run commands in, a puppet that plays the bad child, and eyes for what
+//! is left afterwards.
+//!
+//! Every command of a test carries a mark in its environment. What still has that mark when the test is over has
+//! survived, whatever it calls itself.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use bashful_engine::{Clip, Engine, KeeperProgram, Options, Outcome, Reply, Request, Script, find_bash};
+use tempfile::TempDir;
+
+/// So long that only a hang exceeds it.
+pub const WIDE: Duration = Duration::from_secs(60);
+
+/// The variable that marks the processes of a test.
+pub const MARK: &str = "TEST_MARK";
+
+/// A directory of its own, and options for an engine whose commands carry a mark.
+#[derive(Debug)]
+pub struct Place {
+    directory: TempDir,
+    mark: String,
+    /// How the engine of this place works.
+    pub options: Options,
+}
+
+impl Place {
+    /// A place whose keepers are this puppet.
+    ///
+    /// # Panics
+    ///
+    /// Without bash or a temporary directory there is no test.
+    pub fn new(puppet: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let directory = TempDir::with_prefix("bashful-test-").expect("a temporary directory");
+        let mark = format!("mark-{}-{}-end", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::var_os("PATH").expect("tests have a PATH");
+        let mut options = Options::new(find_bash(&path).expect("bash on PATH"), directory.path().to_path_buf());
+        options.keeper = KeeperProgram::At(PathBuf::from(puppet));
+        options.host_environment = vec![
+            ("PATH".into(), path),
+            ("HOME".into(), directory.path().into()),
+            ("LANG".into(), "C.UTF-8".into()),
+            ("PUPPET".into(), puppet.into()),
+            (MARK.into(), OsString::from(&mark)),
+        ];
+        options.lifetime = bashful_engine::Lifetime(WIDE);
+        options.leftover_directory = Some(directory.path().join("leftovers"));
+        Self { directory, mark, options }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// An engine with the options as they are now.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be made.
+    pub fn engine(&self) -> Engine {
+        Engine::new(self.options.clone()).expect("an engine")
+    }
+
+    /// The processes that carry the mark of this place.
+    pub fn survivors(&self) -> Vec<String> {
+        survivors(&self.mark)
+    }
+
+    /// Waits until nothing that carries the mark is left.
+    ///
+    /// # Panics
+    ///
+    /// If something is.
+    #[track_caller]
+    pub fn check_nothing_survives(&self) {
+        let mut left = Vec::new();
+        let gone = eventually(|| {
+            left = self.survivors();
+            left.is_empty()
+        });
+        assert!(gone, "survived: {left:?}");
+    }
+
+    /// Waits until a command has made this file.
+    ///
+    /// # Panics
+    ///
+    /// If it never does.
+    #[track_caller]
+    pub fn wait_for(&self, file: &str) -> String {
+        let path = self.path().join(file);
+        assert!(eventually(|| path.exists()), "{file} never came");
+        std::fs::read_to_string(&path).expect("it is readable")
+    }
+}
+
+/// Nothing that a test started outlives it, whatever the test has found.
+impl Drop for Place {
+    fn drop(&mut self) {
+        for line in self.survivors() {
+            let pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
+/// The processes that carry this mark in their environment or on their command line, as `PID COMMAND`.
+pub fn survivors(mark: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let holds = |path: PathBuf| {
+        std::fs::read(path).is_ok_and(|bytes| bytes.windows(mark.len()).any(|window| window == mark.as_bytes()))
+    };
+    entries
+        .flatten()
+        .filter(|entry| holds(entry.path().join("environ")) || holds(entry.path().join("cmdline")))
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse() != Ok(std::process::id())))
+        .map(|entry| {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            format!("{} {}", entry.file_name().display(), String::from_utf8_lossy(&command).replace('\0', " "))
+        })
+        .collect()
+}
+
+/// Whether something becomes true within [`WIDE`].
+pub fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
+    let give_up = Instant::now() + WIDE;
+    while Instant::now() < give_up {
+        if is_true() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    false
+}
+
+/// A request for a script.
+///
+/// # Panics
+///
+/// If it cannot be one.
+pub fn request(script: impl Into<Vec<u8>>) -> Request {
+    Request::new(Script::new(script).expect("a script"))
+}
+
+/// Runs a script to its end.
+///
+/// # Panics
+///
+/// If it does not come to one.
+pub async fn run(engine: &Engine, script: impl Into<Vec<u8>>) -> Outcome {
+    finished(tokio::time::timeout(WIDE, engine.run(request(script))).await.expect("it comes back").expect("it starts"))
+}
+
+/// The outcome of a reply that has one.
+///
+/// # Panics
+///
+/// If it has none.
+#[track_caller]
+pub fn finished(reply: Reply) -> Outcome {
+    match reply {
+        Reply::Finished(outcome) => outcome,
+        other => panic!("not finished: {other:?}"),
+    }
+}
+
+/// All that a command wrote.
+///
+/// # Panics
+///
+/// If not all of it is shown.
+#[track_caller]
+pub fn output(outcome: &Outcome) -> String {
+    match &outcome.output.clip {
+        Clip::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Clip::Cut { omitted, .. } => panic!("{} bytes are not shown", omitted.bytes),
+    }
+}

@@ -1,0 +1,71 @@
+//! Plays the bad child: does what its arguments say, one after the other.
+//!
+//! Also a host with an entry point for keepers, so that tests need no other program for them.
+#![expect(clippy::print_stdout, reason = "saying things is its job")]
+
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{Signal, getpid, kill_process, setpgid, setsid};
+
+fn main() {
+    bashful_engine::keeper_main();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(action) = arguments.next() {
+        let mut next = || arguments.next().expect("this action takes a word");
+        match action.as_str() {
+            "say" => say(&next()),
+            "make" => std::fs::write(next(), std::process::id().to_string()).expect("a file"),
+            "setsid" => drop(setsid().expect("a session of its own")),
+            "newgroup" => setpgid(None, None).expect("a group of its own"),
+            "stop" => kill_process(getpid(), Signal::STOP).expect("a signal to itself"),
+            "hold" => hold(),
+            "chatter" => chatter(&next()),
+            "storm" => storm(next().parse().expect("a number")),
+            "respawn" => respawn(),
+            "exit" => std::process::exit(next().parse().expect("a number")),
+            other => panic!("the puppet knows no action {other:?}"),
+        }
+    }
+}
+
+fn say(text: &str) {
+    println!("{text}");
+    std::io::stdout().flush().expect("somebody listens");
+}
+
+/// Lives until it is killed, and keeps its descriptors open.
+fn hold() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// Writes for ever; makes a file when that has failed.
+fn chatter(failed: &str) -> ! {
+    loop {
+        if writeln!(std::io::stdout(), "chatter").and_then(|()| std::io::stdout().flush()).is_err() {
+            std::fs::write(failed, "nobody listens").expect("a file");
+            hold();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Many short-lived processes, each the child of one that is gone.
+fn storm(count: u32) {
+    let me = std::env::current_exe().expect("its own path");
+    for _ in 0..count {
+        let left = Command::new(&me).args(["exit", "0"]).spawn();
+        drop(left);
+    }
+}
+
+/// A chain of sessions: each makes the next and ends, so that no process id lasts.
+fn respawn() {
+    let _ = setsid();
+    let me = std::env::current_exe().expect("its own path");
+    std::thread::sleep(Duration::from_millis(3));
+    Command::new(me).arg("respawn").spawn().expect("a successor");
+}
