@@ -13,7 +13,7 @@ use bashful_engine::{Clip, Engine, KeeperProgram, Options, Outcome, Reply, Reque
 use tempfile::TempDir;
 
 /// So long that only a hang exceeds it.
-pub const WIDE: Duration = Duration::from_secs(60);
+pub const WIDE: Duration = Duration::from_mins(1);
 
 /// The variable that marks the processes of a test.
 pub const MARK: &str = "TEST_MARK";

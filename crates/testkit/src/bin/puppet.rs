@@ -38,7 +38,7 @@ fn say(text: &str) {
 /// Lives until it is killed, and keeps its descriptors open.
 fn hold() -> ! {
     loop {
-        std::thread::sleep(Duration::from_secs(3600));
+        std::thread::sleep(Duration::from_hours(1));
     }
 }
 
@@ -67,5 +67,7 @@ fn respawn() {
     let _ = setsid();
     let me = std::env::current_exe().expect("its own path");
     std::thread::sleep(Duration::from_millis(3));
-    Command::new(me).arg("respawn").spawn().expect("a successor");
+    let successor = Command::new(me).arg("respawn").spawn().expect("a successor");
+    // Not waited for: to be left behind is its purpose.
+    drop(successor);
 }
