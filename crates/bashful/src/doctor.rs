@@ -17,7 +17,7 @@ use crate::setup::{self, Surroundings};
 pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, used) = around.settings(file)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let engine = setup::engine(&settings, &around)?;
         examine(&engine, &around, &used).await

@@ -33,7 +33,7 @@ fn try_main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>>
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let (request, notices) = setup::request(&args.command, &settings)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around)?;
         let lifetime = request.lifetime;

@@ -34,8 +34,24 @@ pub(crate) enum SetupError {
     Stdin(#[source] std::io::Error),
     #[error("--timeout takes a number of seconds, not {0}")]
     Timeout(f64),
+    #[error("no file descriptors left (limit {limit}); raise `ulimit -n`")]
+    Descriptors { limit: u64, source: std::io::Error },
     #[error("background mode is not built yet; `--mode slow` runs for up to 15 minutes")]
     Background,
+}
+
+/// Descriptors that the program itself needs: those of the event loop, of signals, and of one command.
+const DESCRIPTORS: usize = 16;
+
+/// An event loop for this program.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
+    // With too few, the event loop would panic somewhere instead of saying so.
+    let spare: std::io::Result<Vec<_>> = (0..DESCRIPTORS).map(|_| std::fs::File::open("/dev/null")).collect();
+    drop(spare.map_err(|source| {
+        let limit = bashful_sys::limits::Limit::descriptors().soft.unwrap_or(u64::MAX);
+        SetupError::Descriptors { limit, source }
+    })?);
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// The program's variables, read once.

@@ -27,7 +27,7 @@ pub trait Backend: Send + Sync {
     fn prepare(&self, checked: &Checked);
 
     /// Ends what a keeper that is gone has left of its tree; returns when that is done.
-    fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()>;
+    fn clean_up(&self, shell: Option<i32>) -> BoxFuture<'_, ()>;
 
     /// What can be relied on here.
     fn promises(&self) -> Promises;
@@ -43,7 +43,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct Attached {
     pub(crate) link: Link,
     pub(crate) output: OwnedFd,
-    pub(crate) pid: i32,
+    /// None if the keeper was gone before it could tell.
+    pub(crate) pid: Option<i32>,
     pub(crate) keeper: Keeper,
 }
 
@@ -111,7 +112,7 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The keeper ended before it had started anything.
+    /// The keeper could not be told what to do.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,
     /// Anything else.

@@ -67,15 +67,15 @@ pub struct Dropped;
 /// A command that runs by itself. Dropping the handle stops it.
 #[derive(Debug)]
 pub struct Job {
-    pid: i32,
+    pid: Option<i32>,
     asks: mpsc::UnboundedSender<StopReason>,
     live: watch::Receiver<Live>,
     outcome: oneshot::Receiver<Outcome>,
 }
 
 impl Job {
-    /// The shell's process id, which is that of its group too.
-    pub fn pid(&self) -> i32 {
+    /// The shell's process id, which is that of its group too. None if it was lost before anybody could tell.
+    pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 
@@ -102,7 +102,7 @@ pub(crate) struct Run {
     output: Option<AsyncFd<OwnedFd>>,
     capture: Capture,
     mask: Mask,
-    pid: i32,
+    pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<StopReason>,
@@ -311,7 +311,7 @@ impl Run {
         use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
         let directory = self.options.leftover_directory.as_ref()?;
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        let path = directory.join(format!("{}.log", self.pid));
+        let path = directory.join(format!("{}.log", self.pid?));
         let opened = made
             .and_then(|()| std::fs::File::options().create(true).write(true).truncate(true).mode(0o600).open(&path));
         match opened {

@@ -41,6 +41,17 @@ impl Link {
         Ok(())
     }
 
+    /// Whether something has arrived, or the keeper is gone.
+    pub(crate) fn has_news(&self) -> bool {
+        let mut probe = [0];
+        let peeked = rustix::net::recv(
+            &self.stream,
+            &mut probe,
+            rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT,
+        );
+        peeked != Err(rustix::io::Errno::AGAIN)
+    }
+
     /// The next report; none if the keeper is gone. May be dropped and called again without losing anything.
     pub(crate) async fn next(&mut self) -> Option<Report> {
         loop {

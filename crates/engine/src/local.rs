@@ -156,7 +156,7 @@ impl Backend for Local {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
     }
 
-    fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()> {
+    fn clean_up(&self, shell: Option<i32>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.orphans == Orphans::NotOurs {
                 return;
@@ -165,7 +165,7 @@ impl Backend for Local {
             // Twice nothing, because a process may have been between two parents at the first look.
             let mut nothing = 0;
             while nothing < 2 && tokio::time::Instant::now() < give_up {
-                let shell_lives = Pid::from_raw(shell).and_then(proc::Process::read).is_some();
+                let shell_lives = shell.and_then(Pid::from_raw).and_then(proc::Process::read).is_some();
                 nothing = if self.kill_strays() || shell_lives { 0 } else { nothing + 1 };
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
@@ -207,10 +207,7 @@ impl Starter {
         let descriptors: Vec<_> = descriptors.into_iter().flatten().collect();
         link.send(&[&setup, &begin], &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         drop(write);
-        attach(link, read, keeper).await.map_err(|error| match error {
-            NotAttached::KeeperGone => StartError::KeeperGone,
-            NotAttached::NotStarted { step, errno } => explain_step(plan, step, errno),
-        })
+        attach(link, read, keeper).await.map_err(|NotStarted { step, errno }| explain_step(plan, step, errno))
     }
 
     /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
@@ -267,18 +264,21 @@ impl Starter {
     }
 }
 
-/// Why a keeper has nothing to keep.
-pub(crate) enum NotAttached {
-    KeeperGone,
-    NotStarted { step: FailedStep, errno: i32 },
+/// Nothing of the script was done, and this is why.
+pub(crate) struct NotStarted {
+    step: FailedStep,
+    errno: i32,
 }
 
 /// Waits for word that the shell runs.
-pub(crate) async fn attach(mut link: Link, output: OwnedFd, keeper: Keeper) -> Result<Attached, NotAttached> {
+///
+/// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
+/// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
+pub(crate) async fn attach(mut link: Link, output: OwnedFd, keeper: Keeper) -> Result<Attached, NotStarted> {
     match link.next().await {
-        Some(Report::Started { pid }) => Ok(Attached { link, output, pid, keeper }),
-        Some(Report::NotStarted { step, errno }) => Err(NotAttached::NotStarted { step, errno }),
-        Some(Report::Ended { .. }) | None => Err(NotAttached::KeeperGone),
+        Some(Report::NotStarted { step, errno }) => Err(NotStarted { step, errno }),
+        Some(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
+        Some(Report::Ended { .. }) | None => Ok(Attached { link, output, pid: None, keeper }),
     }
 }
 

@@ -33,8 +33,8 @@ pub struct Outcome {
     pub leftover: Option<LeftBehind>,
     /// How long it took.
     pub elapsed: Duration,
-    /// The shell's process id, which was that of its group too.
-    pub pid: i32,
+    /// The shell's process id, which was that of its group too. None if it was lost before anybody could tell.
+    pub pid: Option<i32>,
 }
 
 /// What a command wrote.

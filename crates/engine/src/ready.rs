@@ -43,6 +43,10 @@ pub(crate) struct ReadyKeeper {
 impl ReadyKeeper {
     /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
     pub(crate) async fn begin(self, plan: &Plan) -> Option<Attached> {
+        if self.link.has_news() {
+            // Nobody has asked anything yet: the only news there can be is that it is over.
+            return None;
+        }
         self.link.send(&[&Order::Begin(local::begin(plan, false))], &[]).await.ok()?;
         local::attach(self.link, self.output, self.keeper).await.ok()
     }

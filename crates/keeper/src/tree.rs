@@ -31,6 +31,8 @@ pub(crate) struct Tree {
     scope: Scope,
     shell: Pid,
     exit: Option<Exit>,
+    /// Whom a thread has seen so far: once their parents are gone, it would not find them again.
+    seen: Vec<Process>,
 }
 
 /// What is left of a tree.
@@ -46,7 +48,7 @@ pub(crate) enum Rest {
 
 impl Tree {
     pub(crate) fn new(scope: Scope, shell: Pid) -> Self {
-        Self { scope, shell, exit: None }
+        Self { scope, shell, exit: None, seen: Vec::new() }
     }
 
     /// Takes away what has ended, and tells what is left.
@@ -83,14 +85,14 @@ impl Tree {
     }
 
     /// Asks everything to end, and wakes what was stopped so that it can.
-    pub(crate) fn ask(&self) {
+    pub(crate) fn ask(&mut self) {
         for process in self.members() {
             signal(&process, &[Signal::TERM, Signal::CONT]);
         }
     }
 
     /// Kills everything. Those that make new processes are stopped first, so that the next round finds fewer.
-    pub(crate) fn kill(&self) {
+    pub(crate) fn kill(&mut self) {
         for _ in 0..ROUNDS {
             let members = self.members();
             for process in &members {
@@ -107,7 +109,7 @@ impl Tree {
     }
 
     /// What is left, as it is told to people.
-    pub(crate) fn left(&self) -> Vec<Leftover> {
+    pub(crate) fn left(&mut self) -> Vec<Leftover> {
         self.members()
             .iter()
             .map(|process| Leftover {
@@ -117,16 +119,21 @@ impl Tree {
             .collect()
     }
 
-    fn members(&self) -> Vec<Process> {
+    fn members(&mut self) -> Vec<Process> {
         match self.scope {
             Scope::EverythingBelow => proc::descendants(rustix::process::getpid()),
             Scope::BelowShell => {
-                let mut members = proc::session(self.shell);
+                let mut members = std::mem::take(&mut self.seen);
+                members.retain(|seen| {
+                    Process::read(seen.pid).is_some_and(|now| now.began == seen.began && now.state != 'Z')
+                });
+                members.extend(proc::session(self.shell));
                 members.extend(proc::descendants(self.shell));
                 let strays: Vec<_> = members.iter().flat_map(|process| proc::descendants(process.pid)).collect();
                 members.extend(strays);
                 members.sort_by_key(|process| process.pid.as_raw_nonzero());
                 members.dedup_by_key(|process| process.pid);
+                self.seen.clone_from(&members);
                 members
             }
         }
@@ -146,5 +153,8 @@ fn signal(process: &Process, signals: &[Signal]) -> bool {
     })
 }
 
-/// How often to look when nothing tells of a change: a thread of a host is not told of the end of adopted processes.
+/// How often a thread looks at a tree that is being stopped.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How often a thread looks at what a shell has left behind: nobody waits for that.
+pub(crate) const LOOK_AT_LEFTOVERS: Duration = Duration::from_secs(1);

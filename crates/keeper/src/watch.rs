@@ -14,8 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::link::Link;
 use crate::pump::{Pump, Pumped};
 use crate::shell::{self, NotStarted, Waiting};
-use crate::tree::{LOOK_AGAIN, Rest, Scope, Tree};
-use crate::wire::{Begin, Order, Report, Script, Setup, When};
+use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
+use crate::wire::{Begin, FailedStep, Order, Report, Script, Setup, When};
 use crate::{Effect, End, Event, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
@@ -111,7 +111,8 @@ fn start_ahead(
     let begin = await_begin(link, &waiting, signals);
     let Some(Begin { script: Script::Text(text), lifetime }) = begin else {
         end_unused(&waiting.child, scope);
-        return None;
+        // In case the engine is about to hand over a script: nothing of it was done.
+        return refuse(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
     };
     match waiting.begin(&text) {
         Ok((child, gate)) => Some(Started { child, until: after(lifetime), _held: Some(gate) }),
@@ -326,10 +327,14 @@ impl Watch {
         events
     }
 
-    /// A thread of a host has to look for itself while it is stopping something.
+    /// A thread of a host has to look for itself: nobody tells it of the end of what is not its child.
     fn look_again(&self, now: Instant) -> Option<Instant> {
-        let stopping = matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. }) || self.shell_reported;
-        (self.signals.is_none() && stopping).then(|| now + LOOK_AGAIN)
+        let pause = match self.phase {
+            Phase::Stopping { .. } | Phase::Killed { .. } => LOOK_AGAIN,
+            Phase::Running { .. } if self.shell_reported => LOOK_AT_LEFTOVERS,
+            Phase::Running { .. } | Phase::Ended(_) => return None,
+        };
+        self.signals.is_none().then(|| now + pause)
     }
 
     fn signal_events(&self) -> Vec<Event> {

@@ -1,0 +1,521 @@
+//! The program as a person or a script meets it: what it prints, how it exits, what it leaves.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use bashful_testkit::{MARK, eventually, survivors};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+/// A home of its own for one test.
+struct Home {
+    directory: TempDir,
+    mark: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        let directory = TempDir::with_prefix("bashful-home-").expect("a temporary directory");
+        let mark = format!("mark-{}-end", directory.path().display());
+        Self { directory, mark }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        self.wrapped(BASHFUL, args)
+    }
+
+    /// The program, or another one that ends in running it.
+    fn wrapped(&self, program: &str, args: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("tests have a PATH"))
+            .env("HOME", self.path())
+            .env("PUPPET", puppet())
+            .env(MARK, &self.mark)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn bashful(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("it runs")
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it runs")
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.bashful(args);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    #[track_caller]
+    fn wait_for(&self, file: &str) {
+        assert!(eventually(|| self.path().join(file).exists()), "{file} never came");
+    }
+
+    #[track_caller]
+    fn check_nothing_survives(&self) {
+        let mut left = Vec::new();
+        let gone = eventually(|| {
+            left = survivors(&self.mark);
+            left.is_empty()
+        });
+        assert!(gone, "survived: {left:?}");
+    }
+}
+
+/// The puppet, which cargo builds beside the program.
+fn puppet() -> PathBuf {
+    let puppet = Path::new(BASHFUL).with_file_name("puppet");
+    assert!(puppet.exists(), "no puppet beside {BASHFUL}: run the tests of the whole workspace");
+    puppet
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs arguments and compares standard output, standard error and exit code.
+#[track_caller]
+fn check(args: &[&str], stdout: &str, stderr: &str, code: i32) {
+    let home = Home::new();
+    let output = home.bashful(args);
+    let said = (text(&output.stdout), text(&output.stderr), output.status.code());
+    assert_eq!(said, (stdout.to_owned(), stderr.to_owned(), Some(code)));
+}
+
+#[test]
+fn output_and_exit_code_are_the_commands_own() {
+    check(&["run", "echo out; echo err >&2; echo out"], "out\nerr\nout\n", "", 0);
+    check(&["run", "printf x; exit 3"], "x", "[command failed: exit code 3]\n", 3);
+    check(&["run", "true"], "", "", 0);
+    check(
+        &["run", "no-such-program"],
+        "bash: line 1: no-such-program: command not found\n",
+        "[command failed: exit code 127]\n",
+        127,
+    );
+}
+
+#[test]
+fn a_signal_is_told_and_becomes_128_and_its_number() {
+    check(&["run", "kill -9 $$"], "", "[command killed by signal 9 (SIGKILL)]\n", 137);
+    check(&["run", "kill -TERM $$"], "", "[command killed by signal 15 (SIGTERM)]\n", 143);
+}
+
+#[test]
+fn time_up_is_124_with_what_was_written_so_far() {
+    check(&["run", "--timeout", "1", "echo partial; sleep 1000"], "partial\n", "[command timed out after 1s]\n", 124);
+}
+
+#[test]
+fn a_timeout_out_of_range_is_clamped_and_said() {
+    let notice =
+        |seconds, asked| format!("[Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-3600s).]\n");
+    check(&["run", "--timeout", "0", "true"], "", &notice(1, "0"), 0);
+    check(&["run", "--timeout", "-5", "true"], "", &notice(1, "-5"), 0);
+    check(&["run", "--timeout", "1e9", "true"], "", &notice(3600, "1000000000"), 0);
+}
+
+#[test]
+fn what_cannot_be_run_is_said_and_is_125() {
+    check(&["run", ""], "", "bashful: the command is empty\n", 125);
+    check(&["run", " \n\t"], "", "bashful: the command is empty\n", 125);
+    check(&["run", "--cwd", "/no/where", "true"], "", "bashful: Working directory does not exist: /no/where\n", 125);
+    check(
+        &["run", "--cwd", "/etc/passwd", "true"],
+        "",
+        "bashful: Working directory is not a directory: /etc/passwd\n",
+        125,
+    );
+    check(
+        &["run", "--cwd", "/etc/passwd/x", "true"],
+        "",
+        "bashful: Working directory is not a directory: /etc/passwd/x\n",
+        125,
+    );
+    check(&["run", "--env", "1A=x", "true"], "", "bashful: Invalid bash env name: 1A\n", 125);
+    check(&["run", "--env", "A", "true"], "", "bashful: --env takes NAME=VALUE, not \"A\"\n", 125);
+    check(&["run", "--timeout", "nan", "true"], "", "bashful: --timeout takes a number of seconds, not NaN\n", 125);
+    let background = "bashful: background mode is not built yet; `--mode slow` runs for up to 15 minutes\n";
+    check(&["run", "--mode", "background", "true"], "", background, 125);
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_125_and_say_what_would() {
+    let home = Home::new();
+    for (args, said) in [
+        (&["run"][..], "SCRIPT"),
+        (&["run", "--mode", "fast", "true"], "possible values: default, slow, background"),
+        (&["run", "--timeout", "soon", "true"], "--timeout"),
+        (&["run", "--jsno", "true"], "--json"),
+        (&["run", "echo", "hi"], "unexpected argument 'hi'"),
+        (&["frobnicate"], "frobnicate"),
+        (&[], "Usage: bashful"),
+    ] {
+        let output = home.bashful(args);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{args:?}");
+        assert!(text(&output.stderr).contains(said), "{said:?} is missing in {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    let home = Home::new();
+    for args in
+        [&["--help"][..], &["run", "--help"], &["explain", "--help"], &["config", "--help"], &["doctor", "--help"]]
+    {
+        let output = home.bashful(args);
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{args:?}");
+        assert!(text(&output.stdout).contains("Usage: bashful"), "{}", text(&output.stdout));
+    }
+    assert!(text(&home.bashful(&["--version"]).stdout).starts_with("bashful 0."));
+}
+
+#[test]
+fn a_script_from_standard_input_reaches_bash_byte_for_byte() {
+    let home = Home::new();
+    let mut script = b"printf '%s' '\xff\xfe \xe2\x82'\n\n# a comment without an end".to_vec();
+    assert_eq!(home.with_stdin(&script).stdout, b"\xff\xfe \xe2\x82");
+    script = b"printf '%s' \"$BASH_EXECUTION_STRING\" | md5sum; echo $0 $-\n".to_vec();
+    for filler in [131_071, 131_072, 1 << 20] {
+        let mut script = script.clone();
+        script.resize(filler, b'#');
+        let mut md5sum = Command::new("md5sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("md5sum");
+        md5sum.stdin.take().expect("a pipe").write_all(&script).expect("it reads");
+        let expected = text(&md5sum.wait_with_output().expect("it ends").stdout) + "bash hBc\n";
+        assert_eq!(text(&home.with_stdin(&script).stdout), expected, "{filler} bytes");
+    }
+}
+
+#[test]
+fn scripts_that_bash_cannot_take_are_refused_with_the_reason() {
+    let home = Home::new();
+    let output = home.with_stdin(b"echo a\0b");
+    assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot take\n");
+    assert_eq!(output.status.code(), Some(125));
+    let output = home.with_stdin(&vec![b'#'; (16 << 20) + 1]);
+    assert!(text(&output.stderr).contains("more than the 16MB that are taken"), "{}", text(&output.stderr));
+    assert_eq!(home.with_stdin(b"").status.code(), Some(125));
+}
+
+impl Home {
+    fn with_stdin(&self, script: &[u8]) -> Output {
+        let mut command = self.command(&["run", "-"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+        // A script that is too long is not read to its end.
+        let _ = child.stdin.take().expect("a pipe").write_all(script);
+        child.wait_with_output().expect("it ends")
+    }
+}
+
+#[test]
+fn long_output_is_cut_in_the_middle_with_exact_ranges() {
+    let home = Home::new();
+    let output = home.bashful(&["run", "seq 1 100000"]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.starts_with("[output truncated in middle: got 575.0KB, max is 128KB]\n1\n2\n")
+            || shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"),
+        "{}",
+        &shown[..80]
+    );
+    assert!(shown.contains("\n\n[snip]\n\n"));
+    assert!(shown.ends_with(
+        "\n100000\n[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out]\n"
+    ));
+    let whole = home.bashful(&["run", "head -c 131072 /dev/zero | tr '\\0' x"]);
+    assert_eq!(whole.stdout, vec![b'x'; 131_072]);
+}
+
+#[test]
+fn json_has_the_facts() {
+    let home = Home::new();
+    let facts = home.json(&["run", "--json", "echo out; exit 3"]);
+    assert_eq!(facts["status"], "exited");
+    assert_eq!((&facts["exit_code"], &facts["signal"]), (&3.into(), &Value::Null));
+    assert_eq!(
+        (&facts["output"], &facts["output_bytes"], &facts["output_lines"]),
+        (&"out\n".into(), &4.into(), &1.into())
+    );
+    assert_eq!(facts["cwd"], home.path().to_str().expect("text"));
+    assert_eq!(facts["shown"], serde_json::json!([{ "lines": [1, 1], "bytes": [0, 4] }]));
+    assert!(facts["duration_ms"].is_u64() && facts["job"]["pid"].is_u64() && facts["leftover"].is_null());
+
+    let facts = home.json(&["run", "--json", "kill -9 $$"]);
+    assert_eq!((&facts["status"], &facts["signal"]["name"]), (&"signaled".into(), &"SIGKILL".into()));
+    let facts = home.json(&["run", "--json", "--timeout", "0", "sleep 1000"]);
+    assert_eq!((&facts["status"], facts["notices"].as_array().map(Vec::len)), (&"timed_out".into(), Some(1)));
+    let facts = home.json(&["run", "--json", "--cwd", "/no", "true"]);
+    assert_eq!(facts, serde_json::json!({ "status": "failed", "error": "Working directory does not exist: /no" }));
+    let facts = home.json(&["run", "--json", "seq 1 100000"]);
+    assert_eq!(facts["shown"][1]["lines"], serde_json::json!([99318, 100_000]));
+}
+
+#[test]
+fn there_is_no_terminal_and_nothing_to_read() {
+    check(
+        &["run", "cat; tty; test -t 1 || echo no; (: </dev/tty) 2>/dev/null || echo none"],
+        "not a tty\nno\nnone\n",
+        "",
+        0,
+    );
+}
+
+#[test]
+fn the_shell_leads_its_own_group_and_session() {
+    let home = Home::new();
+    let said = text(&home.bashful(&["run", "echo $$ $(ps -o pgid=,sid= -p $$)"]).stdout);
+    let numbers: Vec<&str> = said.split_whitespace().collect();
+    assert_eq!((numbers[0], numbers[0]), (numbers[1], numbers[2]), "{said}");
+}
+
+#[test]
+fn secrets_are_withheld_and_masked_and_the_callers_values_win() {
+    let home = Home::new();
+    std::fs::write(home.path().join("dotenv"), "KEY=hunter2-hunter2\n").expect("a file");
+    let mut command = home.command(&[
+        "run",
+        "--env",
+        "PAGER=more",
+        "--env",
+        "MY_TOKEN=given",
+        "echo ${DEPLOY_SECRET-gone} $PAGER $CI $MY_TOKEN; cat dotenv",
+    ]);
+    let output = command.env("DEPLOY_SECRET", "hunter2-hunter2").env("PAGER", "less").output().expect("it runs");
+    assert_eq!(text(&output.stdout), "gone more 1 given\nKEY=[withheld: DEPLOY_SECRET]\n");
+}
+
+#[test]
+fn explain_shows_the_plan_and_never_a_withheld_value() {
+    let home = Home::new();
+    let mut command = home.command(&["explain", "--timeout", "90", "echo hi\nmore"]);
+    let output = command.env("DEPLOY_SECRET", "hunter2-hunter2").output().expect("it runs");
+    let said = text(&output.stdout);
+    for part in [
+        "bash -c",
+        "echo hi\n             more",
+        "after 1m30s, killed 15s later",
+        "withheld:    DEPLOY_SECRET",
+        "  PAGER=cat",
+    ] {
+        assert!(said.contains(part), "{part:?} is missing in {said}");
+    }
+    assert!(!said.contains("hunter2"));
+    let plan = home.json(&["explain", "--json", "echo hi"]);
+    assert_eq!((&plan["script"], &plan["lifetime_seconds"]), (&"echo hi".into(), &30.0.into()));
+}
+
+#[test]
+fn settings_come_in_layers_and_mistakes_are_named() {
+    let home = Home::new();
+    let file = home.path().join(".config/bashful/config.toml");
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    std::fs::write(&file, "[lifetime]\ndefault_seconds = 7\n[stop]\ngrace_seconds = 3\n").expect("a file");
+    let named = home.path().join("named.toml");
+    std::fs::write(&named, "[stop]\ngrace_seconds = 4\n").expect("a file");
+    let named = named.to_str().expect("text");
+    let said = text(
+        &home
+            .command(&["--config", named, "config"])
+            .env("BASHFUL_OUTPUT_HEAD_BYTES", "99")
+            .output()
+            .expect("runs")
+            .stdout,
+    );
+    for part in ["default_seconds = 7.0", "grace_seconds = 4.0", "head_bytes = 99", "tail_bytes = 4096", "named.toml"] {
+        assert!(said.contains(part), "{part:?} is missing in {said}");
+    }
+    std::fs::write(&file, "[stop]\n\ngrace = 1\n").expect("a file");
+    let output = home.bashful(&["run", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    let said = text(&output.stderr);
+    assert!(said.contains("config.toml, line 3, `stop.grace`: unknown field `grace`"), "{said}");
+    std::fs::remove_file(&file).expect("it was there");
+    let output = home.bashful(&["--config", "/no/file", "config"]);
+    assert!(text(&output.stderr).starts_with("bashful: cannot read the settings in /no/file: No such file"));
+}
+
+#[test]
+fn the_printed_defaults_are_settings_that_can_be_used() {
+    let home = Home::new();
+    let defaults = home.bashful(&["config", "--defaults"]).stdout;
+    let file = home.path().join("mine.toml");
+    std::fs::write(&file, defaults).expect("a file");
+    assert_eq!(home.bashful(&["--config", file.to_str().expect("text"), "run", "echo hi"]).stdout, b"hi\n");
+}
+
+#[test]
+fn doctor_tells_what_this_machine_can_promise() {
+    let home = Home::new();
+    let report = home.json(&["doctor", "--json"]);
+    assert_eq!(
+        (&report["promises"]["keeper"], &report["promises"]["catches_daemons"]),
+        (&"process".into(), &true.into())
+    );
+    assert!(report["bash"]["version"].as_str().is_some_and(|version| version.starts_with(['3', '4', '5'])), "{report}");
+    assert!(report["machine"]["pidfd"].is_boolean() && report["bash"]["path"].is_string());
+    let said = text(&home.bashful(&["doctor"]).stdout);
+    assert!(said.contains("catches_daemons         yes"), "{said}");
+}
+
+#[test]
+fn a_missing_bash_is_named() {
+    let home = Home::new();
+    let output = home.command(&["run", "true"]).env("PATH", "/no/where").output().expect("it runs");
+    assert_eq!(text(&output.stderr), "bashful: no bash found on PATH (/no/where); install it, or set `[shell] path`\n");
+    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/no/bash").output().expect("it runs");
+    assert!(text(&output.stderr).contains("the shell /no/bash does not exist"));
+    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/etc/passwd").output().expect("it runs");
+    assert!(text(&output.stderr).contains("/etc/passwd cannot be run: Permission denied"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn killing_the_program_ends_the_command_and_all_that_came_from_it() {
+    let home = Home::new();
+    let script = r#"( ( setsid "$PUPPET" hold & ) & ); "$PUPPET" newgroup hold & "$PUPPET" make ready hold"#;
+    let mut child = home.start(&["run", script]);
+    home.wait_for("ready");
+    child.kill().expect("SIGKILL");
+    child.wait().expect("it ends");
+    home.check_nothing_survives();
+}
+
+#[test]
+fn interrupting_the_program_stops_the_command_and_tells() {
+    let home = Home::new();
+    let child = home.start(&["run", r#"echo partial; "$PUPPET" make ready hold"#]);
+    home.wait_for("ready");
+    let pid = rustix_pid(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        ("partial\n".to_owned(), "[command cancelled]\n".to_owned())
+    );
+    assert_eq!(output.status.code(), Some(130));
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_killed_keeper_leaves_nothing_behind_and_is_said() {
+    let home = Home::new();
+    let script = r#"echo before; (setsid "$PUPPET" hold &); "$PUPPET" hold & kill -9 $PPID; "$PUPPET" hold"#;
+    let output = home.bashful(&["run", script]);
+    assert_eq!((text(&output.stdout), output.status.code()), ("before\n".to_owned(), Some(125)));
+    assert!(text(&output.stderr).starts_with("[command lost: its keeper was killed"), "{}", text(&output.stderr));
+    assert_eq!(survivors(&home.mark), [""; 0], "something was left when the reply came");
+}
+
+#[test]
+fn leftovers_are_named_and_live_on_until_their_keeper_is_asked() {
+    let home = Home::new();
+    let facts = home.json(&["run", "--json", r#""$PUPPET" chatter failed & echo hi"#]);
+    assert_eq!(facts["leftover"]["processes"][0]["command"], format!("{} chatter failed", puppet().display()));
+    let file = PathBuf::from(facts["leftover"]["output_file"].as_str().expect("a file"));
+    assert!(file.starts_with(home.path().join(".local/state/bashful")));
+    assert!(eventually(|| std::fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 20)));
+    assert!(!home.path().join("failed").exists());
+    let keeper = facts["leftover"]["keeper"].to_string();
+    assert!(Command::new("kill").arg(keeper).status().expect("kill").success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let home = Home::new();
+    let mut command = home.wrapped("bash", &["-c", r#""$0" run 'seq 1 20000' | true; echo ${PIPESTATUS[0]}"#, BASHFUL]);
+    let output = command.output().expect("it runs");
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("0\n".to_owned(), String::new()));
+}
+
+#[test]
+fn running_out_of_descriptors_is_said_and_never_hangs() {
+    let home = Home::new();
+    let mut failed = 0;
+    for limit in 3..24 {
+        let arg = format!("--nofile={limit}:{limit}");
+        let output = home.wrapped("prlimit", &[&arg, "--", BASHFUL, "run", "echo hi"]).output().expect("prlimit");
+        match output.status.code() {
+            Some(0) => assert_eq!(text(&output.stdout), "hi\n"),
+            Some(125) => {
+                failed += 1;
+                let said = text(&output.stderr);
+                assert!(said.contains("no file descriptors left") || said.contains("Too many open files"), "{said}");
+            }
+            other => panic!("with {limit}: {other:?} {:?} {}", output.status.signal(), text(&output.stderr)),
+        }
+        home.check_nothing_survives();
+    }
+    assert!(failed > 0, "there were always enough");
+}
+
+#[test]
+fn running_out_of_processes_is_said() {
+    let home = Home::new();
+    // The limit counts all processes of a user and does not hold for root, so this takes a user that nobody else is.
+    let user = if rustix::process::getuid().is_root() { Some("54321") } else { None };
+    for limit in [1, 2] {
+        let nproc = format!("--nproc={limit}");
+        let mut args = vec![nproc.as_str(), "--"];
+        let who = user.map(|user| [format!("--reuid={user}"), format!("--regid={user}")]);
+        if let Some([uid, gid]) = &who {
+            args.extend(["setpriv", uid, gid, "--clear-groups", "--"]);
+        }
+        args.extend([BASHFUL, "run", "--cwd", "/", "true"]);
+        let output = home.wrapped("prlimit", &args).current_dir("/").output().expect("prlimit");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{said}");
+        assert!(said.contains("no more processes can be made"), "{said}");
+        home.check_nothing_survives();
+    }
+}
+
+#[test]
+fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() {
+    let home = Home::new();
+    let socket = home.path().join("tmux");
+    let tmux = |args: &[&str]| {
+        let mut command = home.wrapped("tmux", &["-S", socket.to_str().expect("text"), "-f", "/dev/null"]);
+        let output = command.args(args).env("LANG", "C.UTF-8").output().expect("tmux");
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let script = r#"echo first; until [ -e go ]; do sleep 0.01; done; echo last"#;
+    let line = format!("{BASHFUL} run '{script}'; echo ended $?; read");
+    tmux(&["new-session", "-d", "-x", "100", "-y", "30", "-s", "test", "bash", "-c", &line]);
+    let mut screen = String::new();
+    let shows = |screen: &mut String, wanted: &str| {
+        eventually(|| {
+            *screen = tmux(&["capture-pane", "-p", "-t", "test"]);
+            screen.contains(wanted)
+        })
+    };
+    assert!(shows(&mut screen, "s, 1 lines, Ctrl-C stops it]"), "{screen}");
+    assert!(screen.starts_with("first\n[running "), "{screen}");
+    std::fs::write(home.path().join("go"), "").expect("a file");
+    assert!(shows(&mut screen, "ended 0"), "{screen}");
+    assert_eq!(screen.trim_end(), "first\nlast\nended 0");
+    tmux(&["kill-server"]);
+    home.check_nothing_survives();
+}
+
+fn rustix_pid(child: &Child) -> rustix::process::Pid {
+    rustix::process::Pid::from_child(child)
+}
