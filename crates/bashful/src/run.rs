@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use bashful_engine::{Engine, Job, Outcome, Request, RunError, StopReason};
+use bashful_sys::signal::{Signal, is_ignored};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::RunArgs;
@@ -69,28 +70,35 @@ fn stop(job: &Job, number: u8) -> u8 {
     number
 }
 
-/// Signals by which people and programs ask us to end.
+/// Signals by which people and programs ask us to end. Those that we were told to ignore (`nohup`) are not among them.
 struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hang_up: tokio::signal::unix::Signal,
+    interrupt: Option<tokio::signal::unix::Signal>,
+    terminate: Option<tokio::signal::unix::Signal>,
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
+        let listen = |which: Signal| {
+            let listener = (!is_ignored(which)).then(|| signal(SignalKind::from_raw(which.as_raw())));
+            listener.transpose()
+        };
+        Ok(Self { interrupt: listen(Signal::INT)?, terminate: listen(Signal::TERM)?, hang_up: listen(Signal::HUP)? })
     }
 
     async fn next(&mut self) -> u8 {
         tokio::select! {
-            _ = self.interrupt.recv() => 2,
-            _ = self.terminate.recv() => 15,
-            _ = self.hang_up.recv() => 1,
+            () = arrives(self.interrupt.as_mut()) => 2,
+            () = arrives(self.terminate.as_mut()) => 15,
+            () = arrives(self.hang_up.as_mut()) => 1,
         }
+    }
+}
+
+async fn arrives(signal: Option<&mut tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 

@@ -116,9 +116,6 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings) -> Result<Engin
         Leftovers::Stop => LeftoverPolicy::Stop,
     };
     options.leftover_directory = around.state_directory().map(|state| state.join("leftovers"));
-    if settings.engine.at_once.number() > 0 {
-        options.at_once = settings.engine.at_once.number();
-    }
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.limits = vec![descriptors];

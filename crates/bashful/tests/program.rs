@@ -414,6 +414,20 @@ fn interrupting_the_program_stops_the_command_and_tells() {
 }
 
 #[test]
+fn nohup_is_respected() {
+    let home = Home::new();
+    let script =
+        r#"trap "" HUP; exec "$0" run '"$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo done'"#;
+    let mut command = home.wrapped("bash", &["-c", script, BASHFUL]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    home.wait_for("ready");
+    rustix::process::kill_process(rustix_pid(&child), rustix::process::Signal::HUP).expect("a signal");
+    std::fs::write(home.path().join("go"), "").expect("a file");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((text(&output.stdout), output.status.code()), ("done\n".to_owned(), Some(0)));
+}
+
+#[test]
 fn a_killed_keeper_leaves_nothing_behind_and_is_said() {
     let home = Home::new();
     let script = r#"echo before; (setsid "$PUPPET" hold &); "$PUPPET" hold & kill -9 $PPID; "$PUPPET" hold"#;
@@ -497,7 +511,7 @@ fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() 
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
         text(&output.stdout)
     };
-    let script = r#"echo first; until [ -e go ]; do sleep 0.01; done; echo last"#;
+    let script = r"echo first; until [ -e go ]; do sleep 0.01; done; echo last";
     let line = format!("{BASHFUL} run '{script}'; echo ended $?; read");
     tmux(&["new-session", "-d", "-x", "100", "-y", "30", "-s", "test", "bash", "-c", &line]);
     let mut screen = String::new();

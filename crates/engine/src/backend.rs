@@ -58,6 +58,14 @@ pub(crate) enum Keeper {
 }
 
 impl Keeper {
+    /// Kills the keeper; whether there was one to kill.
+    pub(crate) fn kill(&self) -> bool {
+        match self {
+            Self::Process(process) => process.kill(),
+            Self::Thread => false,
+        }
+    }
+
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {
             Self::Process(process) => Some(process.pid()),

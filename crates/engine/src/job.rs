@@ -39,6 +39,10 @@ const READS_A_TURN: usize = 16;
 /// What is read after the end, at most: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
 
+/// A keeper that has not spoken so long after its tree should have been killed never will: the command may have stopped
+/// it. Longer than a keeper itself takes to find that something cannot be killed.
+const OVERDUE_AFTER: Duration = Duration::from_secs(8);
+
 /// How much the processes that were left behind may write to their file.
 const LEFTOVER_AT_MOST: u64 = 1 << 30;
 
@@ -108,6 +112,7 @@ pub(crate) struct Run {
     asks: mpsc::UnboundedReceiver<StopReason>,
     live: watch::Sender<Live>,
     live_due: Option<Instant>,
+    overdue: Option<Instant>,
     checked: Checked,
     backend: Arc<dyn Backend>,
     options: Arc<Options>,
@@ -120,6 +125,7 @@ enum Happened {
     Wrote,
     StopAsked(Option<StopReason>),
     LiveDue,
+    Overdue,
 }
 
 /// The other ends of a run's channels.
@@ -150,6 +156,7 @@ impl Run {
             asks,
             live,
             live_due: None,
+            overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
             backend,
             options,
@@ -179,21 +186,24 @@ impl Run {
                 () = readable(self.output.as_ref()) => Happened::Wrote,
                 why = self.asks.recv() => Happened::StopAsked(why),
                 () = due(self.live_due) => Happened::LiveDue,
+                () = due(self.overdue) => Happened::Overdue,
             };
             match happened {
                 Happened::Wrote => self.read(),
                 Happened::LiveDue => self.tell_live(),
+                Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::StopAsked(Some(why)) => self.ask(why).await,
                 Happened::StopAsked(None) => return None,
                 Happened::Reported(Some(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
                 Happened::Reported(Some(Report::Started { .. } | Report::NotStarted { .. })) => {}
-                Happened::Reported(None) => return Some(self.lost().await),
+                Happened::Reported(None) | Happened::Overdue => return Some(self.lost().await),
             }
         }
     }
 
-    async fn ask(&self, why: StopReason) {
+    async fn ask(&mut self, why: StopReason) {
         tracing::debug!(pid = self.pid, %why, "stopping");
+        self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
         // A keeper that cannot be reached is gone, and the next report says so.
         let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
     }
@@ -347,6 +357,11 @@ async fn readable(output: Option<&AsyncFd<OwnedFd>>) {
         Some(output) => drop(output.readable().await),
         None => std::future::pending().await,
     }
+}
+
+/// When a keeper is overdue whose tree has to be gone after so long; never, if that is beyond what the clock can say.
+fn overdue(from: Instant, after: Duration) -> Option<Instant> {
+    from.checked_add(after)?.checked_add(OVERDUE_AFTER)
 }
 
 async fn due(when: Option<Instant>) {

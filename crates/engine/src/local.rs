@@ -28,6 +28,9 @@ use crate::{KeeperProgram, Options, Orphans};
 /// How long a lost tree is looked for. Its shell dies with the keeper, and what becomes of the rest shows at once.
 const CLEAN_UP_AT_MOST: Duration = Duration::from_secs(2);
 
+/// No program gets more: Linux allows at most 6 MiB for arguments and environment together.
+const LARGEST_ENVIRONMENT: usize = 6 << 20;
+
 /// Between two looks at what is left of a lost tree.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -59,6 +62,11 @@ pub(crate) struct KeeperProcess {
 }
 
 impl KeeperProcess {
+    /// The last resort against a keeper that does not answer; whether it could be reached.
+    pub(crate) fn kill(&self) -> bool {
+        self.handle.as_ref().is_some_and(|handle| pidfd::send(handle.as_fd(), Signal::KILL).is_ok())
+    }
+
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
@@ -197,6 +205,10 @@ pub(crate) struct Connected {
 impl Starter {
     async fn start_cold(&self, plan: &Plan) -> Result<Attached, StartError> {
         let failed = |error| explain(plan, error);
+        let bytes = env_size(plan);
+        if bytes > LARGEST_ENVIRONMENT {
+            return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
+        }
         let (read, write) = pipe::for_output().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
@@ -297,15 +309,18 @@ fn long_script(plan: &Plan) -> io::Result<Option<std::fs::File>> {
     Ok(Some(file))
 }
 
+/// Size of the environment as a program gets it.
+fn env_size(plan: &Plan) -> usize {
+    plan.environment.variables.iter().map(|(name, value)| name.len() + value.len() + 2).sum()
+}
+
 fn explain(plan: &Plan, source: io::Error) -> StartError {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE | Errno::NFILE) => {
             StartError::Descriptors { limit: Limit::descriptors().soft.unwrap_or(u64::MAX), source }
         }
         Some(Errno::AGAIN | Errno::NOMEM) => StartError::Processes { source },
-        Some(Errno::TOOBIG) => {
-            StartError::TooLarge { bytes: plan.env_block().iter().map(|entry| entry.len() + 1).sum(), source }
-        }
+        Some(Errno::TOOBIG) => StartError::TooLarge { bytes: env_size(plan), source },
         _ => StartError::System(source),
     }
 }

@@ -44,6 +44,8 @@ pub(crate) enum Rest {
     Others(Exit),
     /// Nothing is left. The shell had ended like this.
     Nothing(Exit),
+    /// The shell has ended, and somebody else took the word of how: a host that waits for every child there is.
+    Unknown,
 }
 
 impl Tree {
@@ -57,11 +59,10 @@ impl Tree {
             Scope::EverythingBelow => self.reap_everything(),
             Scope::BelowShell => {
                 if self.exit.is_none() {
-                    self.exit = match wait::reap(shell) {
-                        Ok(exit) => exit,
-                        // A host that reaps all children has taken the status away; the end itself is certain.
-                        Err(_) => Some(Exit::Signal(0)),
-                    };
+                    match wait::reap(shell) {
+                        Ok(exit) => self.exit = exit,
+                        Err(_) => return Rest::Unknown,
+                    }
                 }
                 self.exit.is_some() && self.members().is_empty()
             }

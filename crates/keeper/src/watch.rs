@@ -212,6 +212,10 @@ impl Watch {
                 }
                 Rest::Shell | Rest::Others(_) => {}
                 Rest::Nothing(exit) => return self.end(Event::TreeGone(exit)),
+                Rest::Unknown => {
+                    let left = self.tree.left();
+                    return self.link.tell(&Report::Ended { end: End::Lost, left });
+                }
             }
         }
     }

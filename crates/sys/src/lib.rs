@@ -33,21 +33,8 @@ pub fn set_process_name(name: &std::ffi::CStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves the caller's session and terminal.
-pub fn new_session() -> io::Result<()> {
-    rustix::process::setsid()?;
-    Ok(())
-}
-
 /// A file without a name that lives as long as somebody holds it.
 pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
     let fd = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
     Ok(std::fs::File::from(fd))
-}
-
-/// Closes every descriptor from `first` on that this process was handed by accident.
-///
-/// Only for a process that has just begun: whoever owns one of them loses it.
-pub fn close_from(first: u32) -> io::Result<()> {
-    spawn::close_range(first, 0)
 }

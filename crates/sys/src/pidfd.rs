@@ -10,11 +10,6 @@ pub fn open(pid: Pid) -> Result<OwnedFd, Errno> {
     rustix::process::pidfd_open(pid, PidfdFlags::empty())
 }
 
-/// Opens a handle that an event loop can wait on.
-pub fn open_nonblocking(pid: Pid) -> Result<OwnedFd, Errno> {
-    rustix::process::pidfd_open(pid, PidfdFlags::NONBLOCK)
-}
-
 /// Sends a signal to exactly this process.
 pub fn send(pidfd: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno> {
     rustix::process::pidfd_send_signal(pidfd, signal)

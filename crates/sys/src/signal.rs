@@ -48,6 +48,14 @@ pub fn name(number: i32) -> Option<&'static str> {
     NAMES.get(index).copied()
 }
 
+/// Whether this process was told to ignore a signal, as `nohup` does with `SIGHUP`.
+pub fn is_ignored(signal: Signal) -> bool {
+    let mask = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        u64::from_str_radix(status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim(), 16).ok()
+    });
+    mask.is_some_and(|mask| mask & (1 << (signal.as_raw() - 1)) != 0)
+}
+
 /// All signals are held back from this thread while it lives.
 pub(crate) struct BlockedSignals {
     before: libc::sigset_t,

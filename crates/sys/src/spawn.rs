@@ -216,7 +216,7 @@ fn become_program(order: &Order<'_>) -> (Step, c_int) {
     }
     // Descriptors that a careless host left open to its children. Old kernels cannot do this in one call; ours are all
     // marked to close anyway.
-    let _ = close_range(3, libc::CLOSE_RANGE_CLOEXEC);
+    close_beyond_stdio();
     default_signals();
     // SAFETY: two arrays of NUL-terminated strings, each ended by a null pointer, that outlive the call.
     unsafe { libc::execve(order.program, order.argv, order.env) };
@@ -238,14 +238,11 @@ fn default_signals() {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) };
 }
 
-/// Closes (or, with `CLOSE_RANGE_CLOEXEC`, marks to close) every descriptor from `first` on.
-#[expect(clippy::cast_possible_wrap, reason = "the flags are small numbers")]
-pub(crate) fn close_range(first: u32, flags: u32) -> io::Result<()> {
-    // SAFETY: the caller vouches that nobody owns these descriptors any more, or only marks them.
-    if unsafe { libc::close_range(first, u32::MAX, flags as c_int) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+/// Marks every descriptor above 2 to be closed by `exec`.
+#[expect(clippy::cast_possible_wrap, reason = "the flag is a small number")]
+fn close_beyond_stdio() {
+    // SAFETY: only marks them, and this process is about to become another program.
+    unsafe { libc::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int) };
 }
 
 fn errno() -> c_int {

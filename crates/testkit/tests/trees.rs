@@ -273,6 +273,16 @@ async fn a_killed_keeper_takes_its_shell_along_and_the_reply_says_that_it_is_los
     }
 }
 
+#[tokio::test]
+async fn a_stopped_keeper_does_not_hold_up_the_reply_for_ever() {
+    let mut place = Place::new(PUPPET);
+    place.options.lifetime = Lifetime(Duration::from_millis(100));
+    place.options.grace = Grace(Duration::from_millis(100));
+    let outcome = run(&place.engine(), r#"echo before; kill -STOP $PPID; exec "$PUPPET" hold"#).await;
+    assert_eq!((outcome.end, output(&outcome).as_str()), (End::Lost, "before\n"));
+    place.check_nothing_survives();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_at_once_are_all_right() {
     let place = Place::new(PUPPET);

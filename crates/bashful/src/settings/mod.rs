@@ -10,7 +10,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load};
-pub(crate) use value::{Bytes, Count, Leftovers, Names, Seconds, Variables};
+pub(crate) use value::{Bytes, Leftovers, Names, Seconds, Variables};
 
 /// The defaults, and the documentation of every key.
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
@@ -66,7 +66,6 @@ settings! {
     lifetime: Lifetime, LifetimeLayer {
         default_seconds: Seconds,
         slow_seconds: Seconds,
-        background_seconds: Seconds,
     }
     /// How commands are stopped.
     stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
@@ -74,6 +73,4 @@ settings! {
     output: Output, OutputLayer { whole_bytes: Bytes, head_bytes: Bytes, tail_bytes: Bytes, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
-    /// How many at once.
-    engine: Engine, EngineLayer { ready_keepers: Count, at_once: Count, }
 }

@@ -18,7 +18,7 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, Seconds, Bytes, Count, Names, Leftovers);
+replaced!(String, Seconds, Bytes, Names, Leftovers);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -76,36 +76,6 @@ impl TryFrom<i64> for Bytes {
 impl From<Bytes> for i64 {
     fn from(bytes: Bytes) -> Self {
         i64::try_from(bytes.0).unwrap_or(i64::MAX)
-    }
-}
-
-/// A number of things, from 0 to 100,000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Count(usize);
-
-impl Count {
-    pub(crate) fn number(self) -> usize {
-        self.0
-    }
-}
-
-impl TryFrom<i64> for Count {
-    type Error = String;
-
-    fn try_from(count: i64) -> Result<Self, String> {
-        const MOST: usize = 100_000;
-        usize::try_from(count)
-            .ok()
-            .filter(|count| *count <= MOST)
-            .map(Self)
-            .ok_or_else(|| format!("{count} is not a number from 0 to {MOST}"))
-    }
-}
-
-impl From<Count> for i64 {
-    fn from(count: Count) -> Self {
-        i64::try_from(count.0).unwrap_or(i64::MAX)
     }
 }
 
