@@ -73,7 +73,7 @@ pub struct Dropped;
 pub struct Job {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<StopReason>,
-    live: watch::Receiver<Live>,
+    live: watch::Sender<Live>,
     outcome: oneshot::Receiver<Outcome>,
 }
 
@@ -91,7 +91,7 @@ impl Job {
 
     /// The newest output, now and whenever there is more, at most every 50 ms.
     pub fn live(&self) -> watch::Receiver<Live> {
-        self.live.clone()
+        self.live.subscribe()
     }
 
     /// Waits for the end. A dropped future leaves the command running, and may be asked for again.
@@ -131,7 +131,7 @@ enum Happened {
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
     asks: mpsc::UnboundedSender<StopReason>,
-    live: watch::Receiver<Live>,
+    live: watch::Sender<Live>,
 }
 
 impl Run {
@@ -144,7 +144,9 @@ impl Run {
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Self, Handles)> {
         let (ask, asks) = mpsc::unbounded_channel();
-        let (live, watcher) = watch::channel(Live::default());
+        // Nobody listens yet, and as long as nobody does, nothing is prepared for listeners.
+        let live = watch::Sender::new(Live::default());
+        let handles = Handles { asks: ask, live: live.clone() };
         let run = Self {
             link: attached.link,
             output: Some(bashful_sys::event::readable(attached.output)?),
@@ -162,7 +164,7 @@ impl Run {
             options,
             _permit: permit,
         };
-        Ok((run, Handles { asks: ask, live: watcher }))
+        Ok((run, handles))
     }
 
     /// Lets it go on by itself.
