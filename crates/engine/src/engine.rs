@@ -169,6 +169,12 @@ impl Engine {
         self.backend.prepare(checked);
     }
 
+    /// How many shells wait that this very command could be given. Zero also means that it will be started afresh on
+    /// purpose, because it could tell the difference.
+    pub fn ready_for(&self, checked: &Checked) -> usize {
+        self.backend.ready_for(checked)
+    }
+
     /// Starts a command that goes on by itself. A dropped future has started nothing, or stops what it had started.
     ///
     /// ```

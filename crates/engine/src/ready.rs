@@ -117,8 +117,13 @@ impl ReadyKeepers {
         Some(state.keepers.remove(index).1)
     }
 
+    /// How many are ready that this very plan may take.
+    pub(crate) fn ready_for(&self, plan: &Plan) -> usize {
+        if needs_fresh_shell(plan) { 0 } else { self.count(plan) }
+    }
+
     /// How many are ready for plans like this one.
-    pub(crate) fn count(&self, plan: &Plan) -> usize {
+    fn count(&self, plan: &Plan) -> usize {
         let Some(key) = Key::of(plan) else { return 0 };
         self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
     }

@@ -45,6 +45,11 @@ pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
     Ok(std::fs::File::from(fd))
 }
 
+/// Keeps every descriptor from `first` on from the programs that this process starts later.
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+    spawn::close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
 /// Closes every descriptor from `first` on that this process was handed by accident.
 ///
 /// Only for a process that has just begun: whoever owns one of them loses it.
