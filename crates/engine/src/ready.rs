@@ -23,8 +23,20 @@ use crate::plan::Plan;
 use crate::request::Script;
 use crate::units::Grace;
 
-/// Variables that change how bash starts, so that it might not wait where it should.
-const CHANGE_THE_START: [&str; 6] = ["BASH_ENV", "ENV", "POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT"];
+/// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
+/// the waiting would trip over: `SECONDS` is where bash's clock begins, and the last two are functions that an outer bash
+/// has exported under the names of builtins.
+const CHANGE_THE_START: [&str; 9] = [
+    "BASH_ENV",
+    "ENV",
+    "POSIXLY_CORRECT",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "SECONDS",
+    "BASH_FUNC_unset%%",
+    "BASH_FUNC_:%%",
+];
 
 /// Words by which a script could tell that its shell had read something before it.
 const SEE_THE_WAITING: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
