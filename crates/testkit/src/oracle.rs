@@ -61,8 +61,10 @@ pub struct Oracle {
     /// Where all of this happens.
     pub place: Place,
     directory: PathBuf,
-    cold: Engine,
-    ready: Engine,
+    /// An engine that starts shells when they are asked for.
+    pub cold: Engine,
+    /// One that starts them ahead of time.
+    pub ready: Engine,
 }
 
 impl Oracle {
@@ -105,7 +107,7 @@ impl Oracle {
         match way {
             Way::Cold => run(&self.cold, request).await.0,
             Way::Ready => {
-                let waiting = self.wait_for_shells(request).await;
+                let waiting = self.waiting(request).await;
                 let (seen, pid) = run(&self.ready, request).await;
                 assert!(waiting.is_empty() || waiting.contains(&pid), "the shell {pid} was none of {waiting:?}");
                 seen
@@ -113,8 +115,13 @@ impl Oracle {
         }
     }
 
-    /// Waits until as many shells wait as should, and names them. None for a script that has to have a fresh one.
-    async fn wait_for_shells(&self, request: &Request) -> Vec<i32> {
+    /// Waits until as many shells wait as should, and gives their process ids. None for a script that has to have a
+    /// fresh one.
+    ///
+    /// # Panics
+    ///
+    /// If they never do: no shell waits with an environment that changes how bash starts.
+    pub async fn waiting(&self, request: &Request) -> Vec<i32> {
         // The directory and the environment decide whether there is one; the script decides whether it is used.
         let likeness = self.check(&Request { script: crate::request(":").script, ..request.clone() });
         let deadline = Instant::now() + WIDE;
@@ -131,7 +138,12 @@ impl Oracle {
         }
     }
 
-    fn check(&self, request: &Request) -> Checked {
+    /// The request, allowed.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    pub fn check(&self, request: &Request) -> Checked {
         self.ready.check(self.ready.plan(request.clone()).expect("a plan")).expect("it is allowed")
     }
 

@@ -38,7 +38,8 @@ touch a.txt b.txt c.md .hidden; echo *.txt *.md * .* ?.md [ab].txt [!a]*.txt *.n
 #---
 touch a b; shopt -s nullglob; echo none: *.x; shopt -u nullglob; shopt -s failglob; echo *.x; echo $?
 #---
-shopt -s extglob; touch a1 a2 b1 c.d; echo !(a*) @(a|b)1 +(a|1) ?(a)1 *(b)1; x=aaabbb; echo ${x##+(a)}
+shopt -s extglob; touch a1 a2 b1 c.d
+echo !(a*) @(a|b)1 +(a|1) ?(a)1 *(b)1; x=aaabbb; echo ${x##+(a)}
 #---
 shopt -s extglob
 case foobar in foo@(bar|baz)) echo yes;; *) echo no;; esac
