@@ -169,8 +169,8 @@ impl Engine {
         self.backend.prepare(checked);
     }
 
-    /// How many shells wait that this very command could be given. Zero also means that it will be started afresh on
-    /// purpose, because it could tell the difference.
+    /// How many shells wait that this very command could be given, as far as is known: one that has died is only found
+    /// out when it is needed. Always zero for a command that could tell the difference and is started afresh.
     pub fn ready_for(&self, checked: &Checked) -> usize {
         self.backend.ready_for(checked)
     }

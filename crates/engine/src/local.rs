@@ -115,10 +115,11 @@ impl Local {
 
     async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
         let plan = checked.plan();
-        if let Some(ready) = self.ready.take(plan)
-            && let Some(attached) = ready.begin(plan).await
-        {
-            return Ok(attached);
+        // One that died while it waited is found out here, and so may the next be.
+        while let Some(ready) = self.ready.take(plan) {
+            if let Some(attached) = ready.begin(plan).await {
+                return Ok(attached);
+            }
         }
         self.starter().start_cold(plan).await
     }

@@ -202,7 +202,8 @@ fn changes_the_start(plan: &Plan) -> bool {
 /// Tries a waiting shell with a script of our own.
 async fn works(starter: &Starter, plan: &Plan) -> bool {
     let Ok(script) = Script::new(TRIAL) else { return false };
-    let plan = Plan { script, ..plan.clone() };
+    // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
+    let plan = Plan { script, environment: Environment::default(), ..plan.clone() };
     let Ok(ready) = starter.start_ahead(&plan).await else { return false };
     let Some(attached) = ready.begin(&plan).await else { return false };
     let Attached { mut link, output, keeper: _keeper, .. } = attached;
