@@ -3,8 +3,11 @@
 //! The plain side shares no code with the engine: it is started by the standard library and `setsid`, so that a mistake
 //! in how the engine starts programs cannot hide by being made on both sides.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -128,7 +131,7 @@ impl Oracle {
         self.ready.prepare(&likeness);
         loop {
             // The engine knows of a shell when its keeper has been told to start it: it may not be there yet.
-            let waiting = self.shells();
+            let waiting = self.shells_for(likeness.plan());
             if self.ready.ready_for(&likeness) == READY && waiting.len() >= READY {
                 let may_have_one = self.ready.ready_for(&self.check(request)) > 0;
                 return if may_have_one { waiting } else { Vec::new() };
@@ -147,10 +150,10 @@ impl Oracle {
         self.ready.check(self.ready.plan(request.clone()).expect("a plan")).expect("it is allowed")
     }
 
-    /// The shells of this place.
-    fn shells(&self) -> Vec<i32> {
+    /// The shells of this place that wait for plans like this one. Others may be about to end.
+    fn shells_for(&self, plan: &Plan) -> Vec<i32> {
         let pid = |line: &String| line.split(' ').next().and_then(|pid| pid.parse().ok());
-        self.place.survivors().iter().filter_map(pid).collect()
+        self.place.survivors().iter().filter_map(pid).filter(|pid| waits_for(*pid, plan) == Some(true)).collect()
     }
 
     /// The directory itself stays: a waiting shell is already in it.
@@ -162,6 +165,30 @@ impl Oracle {
                 .expect("what a script made can be removed");
         }
     }
+}
+
+/// Whether a shell has all that this plan would give it. None if it is gone.
+fn waits_for(pid: i32, plan: &Plan) -> Option<bool> {
+    let read = |process: &str, file: &str| std::fs::read(format!("/proc/{process}/{file}")).ok();
+    let umask = |process: &str| {
+        let status = String::from_utf8(read(process, "status")?).ok()?;
+        status.lines().find(|line| line.starts_with("Umask:")).map(str::to_owned)
+    };
+    let pid = pid.to_string();
+    let environment = read(&pid, "environ")?;
+    // The one variable more is what it waits by.
+    let mut variables: Vec<_> = environment
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty() && !entry.starts_with(b"BASH_ENV="))
+        .map(<[u8]>::to_vec)
+        .collect();
+    let entry = |(name, value): (&OsString, &OsString)| [name.as_bytes(), value.as_bytes()].join(&b'=');
+    let mut planned: Vec<_> = plan.environment.variables.iter().map(entry).collect();
+    variables.sort();
+    planned.sort();
+    let directory = std::fs::metadata(format!("/proc/{pid}/cwd")).ok()?;
+    let same_directory = plan.directory.metadata().is_ok_and(|planned| planned.ino() == directory.ino());
+    Some(variables == planned && same_directory && umask(&pid) == umask("self"))
 }
 
 /// Runs a request and gives the process id of its shell too.
@@ -181,7 +208,7 @@ fn plain(plan: &Plan) -> Seen {
     let mut command = Command::new("setsid");
     command
         .args(["bash", "-c"])
-        .arg(std::os::unix::ffi::OsStrExt::from_bytes(plan.script.as_bytes()) as &std::ffi::OsStr)
+        .arg(OsStr::from_bytes(plan.script.as_bytes()))
         .env_clear()
         .envs(&plan.environment.variables)
         .current_dir(&plan.directory)
