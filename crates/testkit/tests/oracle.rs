@@ -171,18 +171,30 @@ async fn a_script_too_long_for_an_argument_begins_like_any_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_of_a_mebibyte_runs_to_its_last_line() {
+    const LINE: &str = "echo $LINENO\n";
     let oracle = Oracle::new(PUPPET);
     for size in [LONGER_THAN_AN_ARGUMENT, 200_000, 1024 * 1024] {
-        let line = "echo $LINENO\n";
-        let mut script = line.repeat(size / line.len() - 10);
-        script.push_str("[ ${#BASH_EXECUTION_STRING} = ");
-        script.push_str(&format!("{size} ] && exit 7\n"));
-        script.extend(std::iter::repeat_n('\n', size - script.len()));
-        let count = size / line.len() - 10;
-        let expected: String = (1..=count).map(|number| format!("{number}\n")).collect();
+        let count = size / LINE.len() - 10;
+        let last = format!("[ ${{#BASH_EXECUTION_STRING}} = {size} ] && exit 7");
+        let script = padded(&(LINE.repeat(count) + &last), size);
+        let numbers: Vec<_> = (1..=count).map(|number| number.to_string()).collect();
         let seen = oracle.ours(Way::Cold, &request(script)).await;
-        assert_eq!(seen, Seen { output: expected.into_bytes(), exit: Exit::Code(7) });
+        assert_eq!(seen.text(), numbers.join("\n") + "\n");
+        assert_eq!(seen.exit, Exit::Code(7));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_too_long_for_an_argument_keeps_all_its_bytes() {
+    let oracle = Oracle::new(PUPPET);
+    let mut script = b"printf %s \"$BASH_EXECUTION_STRING\" | cmp - ../script && echo same; x='".to_vec();
+    // An odd number of bytes lies before them, so that some of them lie across the borders of whatever reads them.
+    script.extend("é😀".repeat(30_000).bytes());
+    script.extend(b"'; echo ${#x} # ");
+    script.extend((1..=255).filter(|byte| *byte != b'\n'));
+    script.extend(b"\r\n \t\n\n");
+    std::fs::write(oracle.place.path().join("script"), &script).expect("a file");
+    assert_eq!(oracle.ours(Way::Cold, &request(script)).await.text(), "same\n60000\n");
 }
 
 /// Differences of scripts too long for an argument. Bash reads those from a file and evaluates them.
