@@ -1,9 +1,10 @@
 //! A shell that was started ahead of time is never the wrong one, and its loss is never the command's.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bashful_engine::{Engine, Request};
+use bashful_engine::{End, Engine, Exit, Request};
 use bashful_sys::proc::Process;
 use bashful_testkit::oracle::{Oracle, Way};
 use bashful_testkit::{WIDE, eventually, output, request, run};
@@ -167,7 +168,7 @@ async fn a_waiting_shell_that_was_killed_is_not_missed() {
         // At once, while their keepers may not know yet.
         let outcome = run(&oracle.ready, "echo done; exit 3").await;
         assert_eq!(output(&outcome), "done\n");
-        assert_eq!(outcome.end, bashful_engine::End::Own(bashful_engine::Exit::Code(3)));
+        assert_eq!(outcome.end, End::Own(Exit::Code(3)));
     }
 }
 
@@ -181,7 +182,7 @@ async fn the_keeper_of_a_waiting_shell_that_was_killed_is_not_missed() {
         }
         let outcome = run(&oracle.ready, "echo done; exit 3").await;
         assert_eq!(output(&outcome), "done\n");
-        assert_eq!(outcome.end, bashful_engine::End::Own(bashful_engine::Exit::Code(3)));
+        assert_eq!(outcome.end, End::Own(Exit::Code(3)));
         assert!(eventually(|| !shells.iter().any(|shell| lives(*shell))), "a shell outlives its keeper");
     }
 }
@@ -195,4 +196,42 @@ async fn nothing_waits_for_an_engine_that_is_gone() {
     drop((cold, ready));
     place.check_nothing_survives();
     assert!(eventually(|| !keepers.iter().any(|keeper| lives(*keeper))), "a keeper outlives its engine");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shell_may_be_told_what_to_do_before_it_waits() {
+    let oracle = Oracle::new(PUPPET);
+    let request = request("echo \"$0|$-|$_|$#|$?|$LINENO|${BASH_ENV-unset}|$BASH_EXECUTION_STRING\"; exit 3");
+    let plain = oracle.plain(&request);
+    for _ in 0..30 {
+        oracle.ready.prepare(&oracle.check(&request));
+        // The engine counts a shell as soon as its keeper has been told to start it.
+        let deadline = Instant::now() + WIDE;
+        while oracle.ready.ready_for(&oracle.check(&request)) == 0 {
+            assert!(Instant::now() < deadline, "no shell ever waited");
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(seen(&oracle.ready, &request).await, plain.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_commands_at_once_each_gets_its_own_shell() {
+    let oracle = Oracle::new(PUPPET);
+    oracle.waiting(&request(":")).await;
+    let runs: Vec<_> = (0..40)
+        .map(|number| {
+            let engine = oracle.ready.clone();
+            tokio::spawn(async move {
+                let outcome = run(&engine, format!("echo {number}; echo $$; exit {number}")).await;
+                assert_eq!(outcome.end, End::Own(Exit::Code(number)));
+                assert_eq!(output(&outcome), format!("{number}\n{}\n", outcome.pid));
+                outcome.pid
+            })
+        })
+        .collect();
+    let mut pids = HashSet::new();
+    for run in runs {
+        assert!(pids.insert(run.await.expect("it does not panic")), "two commands had one shell");
+    }
 }

@@ -4,15 +4,15 @@ sleep 0.01 & wait; echo $?
 #---
 true & p=$!; wait $p; echo $?; wait $p; echo $?; wait 999999; echo $?
 #---
-(sleep 0.05; exit 1) & (exit 2) & wait -n; echo $?; wait -n; echo $?; wait -n; echo $?
+(until [ -e go ]; do sleep 0.01; done; exit 1) & (exit 2) & wait -n; echo $?; touch go; wait -n; echo $?; wait -n; echo $?
 #---
-for i in 3 1 2; do (sleep 0.0$((i*4)); echo $i) & done; wait; echo all
+touch 0; for i in 3 1 2; do (until [ -e $((i-1)) ]; do sleep 0.01; done; echo $i; touch $i) & done; wait; echo all
 #---
 coproc cat; echo hello >&${COPROC[1]}; read -r x <&${COPROC[0]}; echo $x; eval "exec ${COPROC[1]}>&-"; wait $COPROC_PID; echo $?
 #---
-coproc up { tr a-z A-Z; }; echo text >&${up[1]}; exec {up[1]}>&-; cat <&${up[0]}; wait; echo end
+coproc up { tr a-z A-Z; }; echo text >&${up[1]}; exec 5<&${up[0]} {up[1]}>&-; cat <&5; wait; echo end
 #---
-sleep 0.01 & jobs | sed 's/sleep.*//'; wait; jobs; echo none
+exec 2>/dev/null; sleep 100 & jobs; jobs %1; kill %1; wait; jobs; echo none
 #---
 sleep 100 & kill $!; wait $! 2>/dev/null; echo $?
 #---
@@ -28,7 +28,7 @@ set -m; sleep 100 & kill %1; wait %1; echo $? 2>/dev/null
 #---
 fg; echo $?; bg; echo $?; jobs %9; echo $?; disown %3; echo $?
 #---
-{ sleep 0.02; echo late; } & echo early; wait
+{ until [ -e go ]; do sleep 0.01; done; echo late; } & echo early; touch go; wait
 #---
 echo a & wait; echo b & wait; echo c
 #---
@@ -38,7 +38,7 @@ x=1; (x=2; echo $x) & wait; echo $x; { x=3; } & wait; echo $x
 #---
 wait; echo $?; wait %1; echo $?; wait -n; echo $?; wait -n -p who; echo $? ${who-unset}
 #---
-sleep 0.01 & a=$!; wait -n -p who $a; [ $a = $who ] && echo same
+sleep 0.2 & a=$!; wait -n -p who $a; [ $a = $who ] && echo same
 #---
 sleep 0.05 | sleep 0.01 & wait $!; echo $?; time -p true 2>/dev/null; echo $?
 #---

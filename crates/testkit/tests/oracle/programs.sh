@@ -18,7 +18,7 @@ python3 -c 'import signal; print([s.name for s in signal.Signals if signal.getsi
 #---
 grep -E '^Sig(Blk|Ign|Cgt|Pnd)' /proc/self/status
 #---
-grep -E '^(Sig|Umask|Groups|Uid|Gid|NoNewPrivs|Seccomp|Cap|Cpus_allowed:)' /proc/self/status; cat /proc/self/oom_score_adj /proc/self/limits
+grep -E '^(Sig[PBIC]|Umask|Groups|Uid|Gid|NoNewPrivs|Seccomp|Cap|Cpus_allowed:)' /proc/self/status; cat /proc/self/oom_score_adj /proc/self/limits
 #---
 grep -E '^(SigBlk|SigIgn|SigCgt|Umask|TracerPid|Threads|CoreDumping|Dumpable)' /proc/$$/status; cat /proc/$$/comm; readlink /proc/$$/exe /proc/$$/root
 #---

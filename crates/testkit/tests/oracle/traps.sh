@@ -56,7 +56,7 @@ trap 'echo first; trap "echo second" EXIT' EXIT; exit 2
 #---
 trap 'echo int' INT; (kill -INT $BASHPID; echo sub goes on); echo $?
 #---
-trap 'echo caught; wait' TERM; (sleep 0.05; kill -TERM $$) & wait $!; echo $?; wait; echo end
+trap 'echo caught; wait' TERM; (sleep 0.2; kill -TERM $$; sleep 0.2) & wait $!; echo $?; wait; echo end
 #---
 trap 'kill $p; exit 1' ALRM; sleep 100 & p=$!; (kill -ALRM $$); wait; echo never
 #---
