@@ -188,7 +188,7 @@ async fn a_script_of_a_mebibyte_runs_to_its_last_line() {
 async fn a_script_too_long_for_an_argument_keeps_all_its_bytes() {
     let oracle = Oracle::new(PUPPET);
     let mut script = b"printf %s \"$BASH_EXECUTION_STRING\" | cmp - ../script && echo same; x='".to_vec();
-    // An odd number of bytes lies before them, so that some of them lie across the borders of whatever reads them.
+    // Six bytes a pair, so that the borders of whatever buffer they are read by fall into the middle of some.
     script.extend("é😀".repeat(30_000).bytes());
     script.extend(b"'; echo ${#x} # ");
     script.extend((1..=255).filter(|byte| *byte != b'\n'));
