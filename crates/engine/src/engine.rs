@@ -169,6 +169,12 @@ impl Engine {
         self.backend.prepare(checked);
     }
 
+    /// How many shells wait that this very command could be given, as far as is known: one that has died is only found
+    /// out when it is needed. Always zero for a command that could tell the difference and is started afresh.
+    pub fn ready_for(&self, checked: &Checked) -> usize {
+        self.backend.ready_for(checked)
+    }
+
     /// Starts a command that goes on by itself. A dropped future has started nothing, or stops what it had started.
     ///
     /// ```

@@ -123,10 +123,11 @@ impl Local {
 
     async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
         let plan = checked.plan();
-        if let Some(ready) = self.ready.take(plan)
-            && let Some(attached) = ready.begin(plan).await
-        {
-            return Ok(attached);
+        // One that died while it waited is found out here, and so may the next be.
+        while let Some(ready) = self.ready.take(plan) {
+            if let Some(attached) = ready.begin(plan).await {
+                return Ok(attached);
+            }
         }
         self.starter().start_cold(plan).await
     }
@@ -162,6 +163,10 @@ impl Backend for Local {
 
     fn prepare(&self, checked: &Checked) {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
+    }
+
+    fn ready_for(&self, checked: &Checked) -> usize {
+        self.ready.ready_for(checked.plan())
     }
 
     fn clean_up(&self, shell: Option<i32>) -> BoxFuture<'_, ()> {

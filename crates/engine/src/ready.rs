@@ -23,8 +23,20 @@ use crate::plan::Plan;
 use crate::request::Script;
 use crate::units::Grace;
 
-/// Variables that change how bash starts, so that it might not wait where it should.
-const CHANGE_THE_START: [&str; 6] = ["BASH_ENV", "ENV", "POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT"];
+/// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
+/// the waiting would trip over: `SECONDS` is where bash's clock begins, and the last two are functions that an outer bash
+/// has exported under the names of builtins.
+const CHANGE_THE_START: [&str; 9] = [
+    "BASH_ENV",
+    "ENV",
+    "POSIXLY_CORRECT",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "SECONDS",
+    "BASH_FUNC_unset%%",
+    "BASH_FUNC_:%%",
+];
 
 /// Words by which a script could tell that its shell had read something before it.
 const SEE_THE_WAITING: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
@@ -121,8 +133,13 @@ impl ReadyKeepers {
         Some(state.keepers.remove(index).1)
     }
 
+    /// How many are ready that this very plan may take.
+    pub(crate) fn ready_for(&self, plan: &Plan) -> usize {
+        if needs_fresh_shell(plan) { 0 } else { self.count(plan) }
+    }
+
     /// How many are ready for plans like this one.
-    pub(crate) fn count(&self, plan: &Plan) -> usize {
+    fn count(&self, plan: &Plan) -> usize {
         let Some(key) = Key::of(plan) else { return 0 };
         self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
     }
@@ -152,10 +169,10 @@ impl ReadyKeepers {
         let Some(key) = Key::of(plan) else { return };
         let trial = self.state().trial;
         if trial == Trial::NotTried {
-            let trial = if works(starter, plan).await { Trial::Works } else { Trial::DoesNotWork };
+            let trial = try_one(starter, plan).await;
             tracing::debug!(?trial, "tried a waiting shell");
             self.state().trial = trial;
-            if trial == Trial::DoesNotWork {
+            if trial != Trial::Works {
                 return;
             }
         }
@@ -186,12 +203,13 @@ fn changes_the_start(plan: &Plan) -> bool {
     CHANGE_THE_START.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
 }
 
-/// Tries a waiting shell with a script of our own.
-async fn works(starter: &Starter, plan: &Plan) -> bool {
-    let Ok(script) = Script::new(TRIAL) else { return false };
-    let plan = Plan { script, ..plan.clone() };
-    let Ok(ready) = starter.start_ahead(&plan).await else { return false };
-    let Some(attached) = ready.begin(&plan).await else { return false };
+/// Tries a waiting shell with a script of our own. If it cannot even be started, that says nothing: the machine may be busy.
+async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
+    let Ok(script) = Script::new(TRIAL) else { return Trial::DoesNotWork };
+    // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
+    let plan = Plan { script, environment: Environment::default(), ..plan.clone() };
+    let Ok(ready) = starter.start_ahead(&plan).await else { return Trial::NotTried };
+    let Some(attached) = ready.begin(&plan).await else { return Trial::DoesNotWork };
     let Attached { mut link, output, keeper: _keeper, .. } = attached;
     let ended = link.next().await;
     let mut said = [0; 4096];
@@ -206,5 +224,5 @@ async fn works(starter: &Starter, plan: &Plan) -> bool {
         ended,
         Some(Report::Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left }) if left.is_empty()
     );
-    right_end && said[..count] == *expected.as_bytes()
+    if right_end && said[..count] == *expected.as_bytes() { Trial::Works } else { Trial::DoesNotWork }
 }

@@ -31,12 +31,6 @@ const PLACEHOLDER: &str = "exit 125 #";
 /// What bash is called: `$0`, and the beginning of its messages.
 const BASH: &str = "bash";
 
-/// Runs a script too long for an argument. `FILE` becomes the place of that script.
-///
-/// `read` takes everything up to the NUL that is not there, so its status is no news. `IFS=` keeps white space at the
-/// ends, `-r` keeps backslashes.
-const FROM_FILE: &str = r#"IFS= read -rd '' BASH_EXECUTION_STRING <FILE; eval "$BASH_EXECUTION_STRING""#;
-
 /// A shell that could not be started, as it is reported.
 pub(crate) struct NotStarted {
     pub(crate) step: FailedStep,
@@ -61,8 +55,8 @@ pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Ch
         Script::Text(text) => Ok((spawn(setup, text, &[], tether)?, None)),
         Script::File(None) => Err(not_prepared(&io::ErrorKind::NotFound.into())),
         Script::File(Some(file)) => {
-            let line = FROM_FILE.replace("FILE", &place(&file));
-            Ok((spawn(setup, line.into_bytes(), &[], tether)?, Some(file)))
+            let line = from_file(&file, underscore(setup));
+            Ok((spawn(setup, line, &[], tether)?, Some(file)))
         }
     }
 }
@@ -83,8 +77,7 @@ impl Waiting {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
         let gate_variable = format!("BASH_ENV={}", place(&gate)).into_bytes();
         let child = spawn(setup, placeholder(), &[gate_variable], tether)?;
-        let underscore = setup.env.iter().find_map(|entry| entry.strip_prefix(b"_=")).unwrap_or(BASH.as_bytes());
-        Ok(Self { child, gate, latch, underscore: underscore.to_vec() })
+        Ok(Self { child, gate, latch, underscore: underscore(setup).to_vec() })
     }
 
     /// Tells the shell what to do, and lets it go. The pipe must stay open until the shell has read it, so it is handed
@@ -103,6 +96,22 @@ impl Waiting {
             }
         }
     }
+}
+
+/// Runs a script too long for an argument.
+///
+/// `IFS=` keeps white space at its ends, `-r` keeps backslashes. `read` takes everything up to a NUL that is not there,
+/// so it always fails: the `:` puts back what `$?` and `$_` are at the beginning of a script.
+fn from_file(file: &OwnedFd, underscore: &[u8]) -> Vec<u8> {
+    let mut line = format!("IFS= read -rd '' BASH_EXECUTION_STRING <{} || : ", place(file)).into_bytes();
+    quote(&mut line, underscore);
+    line.extend(br#"; eval "$BASH_EXECUTION_STRING""#);
+    line
+}
+
+/// What `$_` is at the beginning of a script.
+fn underscore(setup: &Setup) -> &[u8] {
+    setup.env.iter().find_map(|entry| entry.strip_prefix(b"_=")).unwrap_or(BASH.as_bytes())
 }
 
 /// Puts back what waiting has changed: the variable, the clock, the script's own text, and the last argument.

@@ -38,3 +38,8 @@ pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
     let fd = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
     Ok(std::fs::File::from(fd))
 }
+
+/// Keeps every descriptor from `first` on from the programs that this process starts later.
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+    spawn::close_on_exec_from(first)
+}

@@ -216,7 +216,7 @@ fn become_program(order: &Order<'_>) -> (Step, c_int) {
     }
     // Descriptors that a careless host left open to its children. Old kernels cannot do this in one call; ours are all
     // marked to close anyway.
-    close_beyond_stdio();
+    let _ = close_on_exec_from(3);
     default_signals();
     // SAFETY: two arrays of NUL-terminated strings, each ended by a null pointer, that outlive the call.
     unsafe { libc::execve(order.program, order.argv, order.env) };
@@ -238,11 +238,14 @@ fn default_signals() {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) };
 }
 
-/// Marks every descriptor above 2 to be closed by `exec`.
+/// Marks every descriptor from `first` on to be closed by `exec`.
 #[expect(clippy::cast_possible_wrap, reason = "the flag is a small number")]
-fn close_beyond_stdio() {
-    // SAFETY: only marks them, and this process is about to become another program.
-    unsafe { libc::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int) };
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    // SAFETY: only marks them; nobody loses one that is in use.
+    if unsafe { libc::close_range(first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 fn errno() -> c_int {

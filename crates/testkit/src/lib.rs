@@ -4,6 +4,8 @@
 //! Every command of a test carries a mark in its environment. What still has that mark when the test is over has
 //! survived, whatever it calls itself.
 
+pub mod oracle;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
