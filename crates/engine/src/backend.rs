@@ -26,6 +26,9 @@ pub trait Backend: Send + Sync {
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
     fn prepare(&self, checked: &Checked);
 
+    /// How many preparations for commands like this one are at hand.
+    fn ready_for(&self, checked: &Checked) -> usize;
+
     /// Ends what a keeper that is gone has left of its tree; returns when that is done.
     fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()>;
 

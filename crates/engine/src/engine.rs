@@ -169,6 +169,11 @@ impl Engine {
         self.backend.prepare(checked);
     }
 
+    /// How many keepers are ready for a command like this one. Their shells may still be on their way to where they wait.
+    pub fn ready_for(&self, checked: &Checked) -> usize {
+        self.backend.ready_for(checked)
+    }
+
     /// Starts a command that goes on by itself. A dropped future has started nothing, or stops what it had started.
     ///
     /// ```

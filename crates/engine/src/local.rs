@@ -156,6 +156,10 @@ impl Backend for Local {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
     }
 
+    fn ready_for(&self, checked: &Checked) -> usize {
+        self.ready.count(checked.plan())
+    }
+
     fn clean_up(&self, shell: i32) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.orphans == Orphans::NotOurs {
