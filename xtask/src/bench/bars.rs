@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::tables::{p50_of, rows};
+use super::tables::{code, p50_of, rows};
 
 /// A bound on one figure.
 pub(crate) struct Bar {
@@ -34,7 +34,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
         for (script, way, at_most) in RATIOS {
             // The second part has only the shortest script.
             let Some(floor) = p50(script, "floor") else { continue };
-            let name = format!("engine `{script}`, {way}{where_from}");
+            let name = format!("engine {}, {way}{where_from}", code(script));
             bars.push(Bar { name, unit: "× floor", at_most, measured: p50(script, way).map(|time| time / floor) });
         }
         let over = p50("true", "program").zip(p50("true", "floor")).map(|(time, floor)| (time - floor) / 1000.0);

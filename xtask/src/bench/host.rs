@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bashful_engine::{Checked, Clip, End, Engine, Exit, KeeperProgram, Options, Outcome, Reply, Request, Script};
 
@@ -16,6 +16,9 @@ pub(crate) const READY: usize = 2;
 /// Longer than any bash takes to start. Before every call, so that what the last one left to do is done; also of the
 /// floor, so that the processors are equally idle for all.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
+
+/// A bash that cannot be made to wait never is, and then there is nothing to measure.
+const NEVER_READY: Duration = Duration::from_secs(10);
 
 /// What all engines of a benchmark have in common.
 pub(crate) struct Host {
@@ -57,12 +60,17 @@ pub(crate) fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn 
     Ok(engine.check(engine.plan(request(script)?)?)?)
 }
 
-/// Waits until as many keepers wait for such commands as there should be.
-pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) {
+/// Waits until as many keepers wait for such commands as there should be. Once asked for, each that is used is replaced
+/// by the engine itself.
+pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) -> Result<(), Box<dyn Error>> {
+    let give_up = Instant::now() + NEVER_READY;
     while engine.ready_for(checked) < READY {
-        engine.prepare(checked);
+        if Instant::now() > give_up {
+            return Err("no keeper becomes ready on this machine".into());
+        }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    Ok(())
 }
 
 /// The outcome of a command that ended by itself with 0, and wrote this. Figures of wrong results would be worth nothing.

@@ -116,15 +116,19 @@ fn engine<'a>(
     runtime: &'a Runtime,
     ready: usize,
 ) -> Result<Variant<'a>, Box<dyn Error>> {
-    let engine = runtime.block_on(async { host.engine(ready) })?;
-    let checked = host::checked(&engine, sample.script)?;
+    let (engine, checked) = runtime.block_on(async {
+        let engine = host.engine(ready)?;
+        let checked = host::checked(&engine, sample.script)?;
+        engine.prepare(&checked);
+        Ok::<_, Box<dyn Error>>((engine, checked))
+    })?;
     let run = move || runtime.block_on(call(&engine, &checked, sample, ready > 0));
     Ok(Variant { sample, way, run: Box::new(run), times: Times::default() })
 }
 
 async fn call(engine: &Engine, checked: &Checked, sample: &Sample, ready: bool) -> Result<Duration, Box<dyn Error>> {
     if ready {
-        host::until_ready(engine, checked).await;
+        host::until_ready(engine, checked).await?;
     }
     tokio::time::sleep(PAUSE).await;
     let (engine, request) = (engine.clone(), host::request(sample.script)?);

@@ -40,7 +40,8 @@ async fn measure(host: &Host, calls: usize) -> Result<Value, Box<dyn Error>> {
 
     let ready = host.engine(READY)?;
     let checked = host::checked(&ready, "true")?;
-    host::until_ready(&ready, &checked).await;
+    ready.prepare(&checked);
+    host::until_ready(&ready, &checked).await?;
     tokio::time::sleep(SETTLE).await;
     let keeper = *children(us)?.first().ok_or("there is no ready keeper")?;
     let shell = *children(keeper)?.first().ok_or("the ready keeper has no shell")?;

@@ -46,7 +46,8 @@ fn latency(out: &mut String, figures: &Value) {
         line(
             out,
             format_args!(
-                "| `{script}` | {way} | {p50:.0} | {} | {:.2} | {:+.0} |",
+                "| {} | {way} | {p50:.0} | {} | {:.2} | {:+.0} |",
+                code(script),
                 row["time"]["p95_us"],
                 p50 / floor,
                 p50 - floor
@@ -64,6 +65,11 @@ pub(crate) fn p50_of(figures: &Value, script: &str, way: &str) -> Option<f64> {
 /// The rows of a part; none if it has none.
 pub(crate) fn rows(figures: &Value) -> &[Value] {
     figures.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A script inside a table, where `|` would begin the next cell.
+pub(crate) fn code(script: &str) -> String {
+    format!("`{}`", script.replace('|', r"\|"))
 }
 
 fn text(value: &Value) -> &str {
