@@ -33,7 +33,8 @@ async fn measure(host: &Host, calls: usize) -> Result<Value, Box<dyn Error>> {
     tokio::time::sleep(SETTLE).await;
     let keeper = *children(us)?.first().ok_or("a running command has no keeper")?;
     rows.push(row("keeper of a running `sleep`", keeper)?);
-    rows.push(row("the `sleep` itself", u32::try_from(job.pid())?)?);
+    let sleep = *children(keeper)?.first().ok_or("the keeper has no command")?;
+    rows.push(row("the `sleep` itself", sleep)?);
     job.stop(StopReason::Cancelled);
     job.wait().await?;
     tokio::time::sleep(SETTLE).await;
