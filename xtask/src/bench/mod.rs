@@ -65,6 +65,7 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let program = cargo::build_release("bashful")?;
     let this = cargo::build_release("xtask")?;
     let mut all = Map::new();
+    all.insert("load".to_owned(), load().into());
     for name in PARTS {
         say::talk(&format!("xtask bench: measuring {name}"));
         all.insert(name.to_owned(), measure(&this, name, &program, effort)?);
@@ -108,6 +109,15 @@ fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> 
         }
     }
     Ok((effort, file))
+}
+
+/// How busy the machine is with other things. Medians stand some of that, but cold starts suffer more than the floor when
+/// every processor is taken, so that a reader has to know.
+fn load() -> String {
+    let averages = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let minute = averages.split_ascii_whitespace().next().unwrap_or("unknown");
+    format!("{minute} on {processors} processors in the minute before, our own build included")
 }
 
 fn measure(this: &Path, name: &str, program: &Path, effort: Effort) -> Result<Value, Box<dyn Error>> {

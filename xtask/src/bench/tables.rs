@@ -13,6 +13,7 @@ pub(crate) fn all(figures: &Value) -> String {
          one pipe read to its end, `waitpid`. Ready and cold: engine in process, runtime of one thread; ready: a keeper \
          and its bash wait. Program: `bashful run`, from its start to its end.\n\n",
     );
+    line(&mut out, format_args!("Load: {}.\n", text(&figures["load"])));
     latency(&mut out, &figures["latency"]);
     out.push_str("\nThe same from a host that holds 2 GB:\n\n");
     latency(&mut out, &figures["latency-2gb"]);
