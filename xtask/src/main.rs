@@ -1,2 +1,43 @@
-//! Tasks.
-fn main() {}
+//! Tasks of this repository, for people and machines alike: `cargo xtask TASK`.
+
+mod bench;
+mod cargo;
+mod ci;
+mod licenses;
+mod say;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What every task comes to.
+type Done = Result<(), Box<dyn Error>>;
+
+const TASKS: &str = "\
+usage: cargo xtask TASK
+
+tasks:
+  ci                             all that has to hold before a change goes in
+  licenses                       whether every dependency has a license that we can live with
+  bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
+";
+
+fn main() -> ExitCode {
+    // A benchmark's engine may be asked for a keeper of this very program.
+    bashful_engine::keeper_main();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.split_first() {
+        Some((&"ci", [])) => ci::main(),
+        Some((&"licenses", [])) => licenses::main(),
+        Some((&"bench", options)) => bench::main(options),
+        Some((&bench::PART, rest)) => bench::part(rest),
+        _ => Err(TASKS.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say::talk(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}

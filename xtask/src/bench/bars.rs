@@ -1,0 +1,80 @@
+//! What we want to hold, and whether it did this time.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::tables::{code, p50_of, rows};
+
+/// A bound on one figure.
+pub(crate) struct Bar {
+    name: String,
+    unit: &'static str,
+    at_most: f64,
+    /// None if it was not measured, and then it does not hold.
+    measured: Option<f64>,
+}
+
+impl Bar {
+    fn holds(&self) -> bool {
+        self.measured.is_some_and(|measured| measured <= self.at_most)
+    }
+}
+
+/// Bounds as multiples of the floor: a script, a way, and how many times the floor it may take.
+const RATIOS: [(&str, &str, f64); 4] =
+    [("true", "ready", 0.5), ("true", "cold", 1.6), ("echo a | cat", "ready", 1.1), ("5 programs", "ready", 1.1)];
+
+/// Holds the figures against the bars.
+pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
+    let mut bars = Vec::new();
+    for (part, where_from) in [("latency", ""), ("latency-2gb", ", host with 2 GB")] {
+        let figures = &figures[part];
+        let p50 = |script, way| p50_of(figures, script, way);
+        for (script, way, at_most) in RATIOS {
+            // The second part has only the shortest script.
+            let Some(floor) = p50(script, "floor") else { continue };
+            let name = format!("engine {}, {way}{where_from}", code(script));
+            bars.push(Bar { name, unit: "× floor", at_most, measured: p50(script, way).map(|time| time / floor) });
+        }
+        let over = p50("true", "program").zip(p50("true", "floor")).map(|(time, floor)| (time - floor) / 1000.0);
+        let name = format!("`bashful run true`{where_from}");
+        bars.push(Bar { name, unit: "ms over the floor", at_most: 4.0, measured: over });
+    }
+    for process in ["keeper of a running `sleep`", "ready keeper"] {
+        let row = rows(&figures["memory"]).iter().find(|row| row["process"] == process);
+        let measured = row.and_then(|row| row["private_dirty_kb"].as_f64());
+        bars.push(Bar { name: process.to_owned(), unit: "KB private", at_most: 200.0, measured });
+    }
+    let many = &figures["many"];
+    let wrong = many["commands"].as_f64().zip(many["right"].as_f64()).map(|(all, right)| all - right);
+    bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });
+    bars
+}
+
+/// The bars as markdown.
+pub(crate) fn table(bars: &[Bar]) -> String {
+    let mut out = "\n## Bars\n\n| what | at most | measured | holds |\n|---|--:|--:|---|\n".to_owned();
+    for bar in bars {
+        let measured = bar.measured.map_or_else(|| "-".to_owned(), |measured| format!("{measured:.2}"));
+        let holds = if bar.holds() { "yes" } else { "**no**" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "| {} | {} {} | {measured} | {holds} |", bar.name, bar.at_most, bar.unit);
+    }
+    out
+}
+
+/// The bars for programs.
+pub(crate) fn as_json(bars: &[Bar]) -> Value {
+    bars.iter()
+        .map(|bar| {
+            json!({
+                "name": bar.name,
+                "unit": bar.unit,
+                "at_most": bar.at_most,
+                "measured": bar.measured,
+                "holds": bar.holds(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,84 @@
+//! A host program as the benchmarks play it: what its engines are like, and how it waits for them.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use bashful_engine::{Checked, Clip, End, Engine, Exit, KeeperProgram, Options, Outcome, Reply, Request, Script};
+
+/// Variables of commands. A fixed few, because every one of them makes bash start slower.
+const VARIABLES: [&str; 6] = ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "USER"];
+
+/// How many keepers wait in an engine that has ready ones.
+pub(crate) const READY: usize = 2;
+
+/// Longer than any bash takes to start. Before every call, so that what the last one left to do is done; also of the
+/// floor, so that the processors are equally idle for all.
+pub(crate) const PAUSE: Duration = Duration::from_millis(5);
+
+/// A bash that cannot be made to wait never is, and then there is nothing to measure.
+const NEVER_READY: Duration = Duration::from_secs(10);
+
+/// What all engines of a benchmark have in common.
+pub(crate) struct Host {
+    pub(crate) program: PathBuf,
+    pub(crate) bash: PathBuf,
+    pub(crate) directory: PathBuf,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl Host {
+    pub(crate) fn new(program: PathBuf) -> Result<Self, Box<dyn Error>> {
+        let path = std::env::var_os("PATH").ok_or("there is no PATH")?;
+        let variables = VARIABLES.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+        Ok(Self {
+            program,
+            bash: bashful_engine::find_bash(&path).ok_or("there is no bash on PATH")?,
+            directory: std::env::current_dir()?,
+            variables: variables.collect(),
+        })
+    }
+
+    /// An engine whose keepers are the program that is shipped. To be called inside a runtime.
+    pub(crate) fn engine(&self, ready: usize) -> Result<Engine, Box<dyn Error>> {
+        let mut options = Options::new(self.bash.clone(), self.directory.clone());
+        options.host_environment.clone_from(&self.variables);
+        options.keeper = KeeperProgram::At(self.program.clone());
+        options.ready = ready;
+        Ok(Engine::new(options)?)
+    }
+}
+
+/// A request for this script.
+pub(crate) fn request(script: &str) -> Result<Request, Box<dyn Error>> {
+    Ok(Request::new(Script::new(script)?))
+}
+
+/// What the engine would run for this script.
+pub(crate) fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn Error>> {
+    Ok(engine.check(engine.plan(request(script)?)?)?)
+}
+
+/// Waits until as many keepers wait for such commands as there should be. Once asked for, each that is used is replaced
+/// by the engine itself.
+pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) -> Result<(), Box<dyn Error>> {
+    let give_up = Instant::now() + NEVER_READY;
+    while engine.ready_for(checked) < READY {
+        if Instant::now() > give_up {
+            return Err("no keeper becomes ready on this machine".into());
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
+}
+
+/// The outcome of a command that ended by itself with 0, and wrote this. Figures of wrong results would be worth nothing.
+pub(crate) fn right(reply: Reply, expected: &[u8]) -> Result<Outcome, Box<dyn Error>> {
+    let Reply::Finished(outcome) = reply else { return Err("a command did not finish".into()) };
+    let whole = matches!(&outcome.output.clip, Clip::Whole(bytes) if bytes == expected);
+    if outcome.end == End::Own(Exit::Code(0)) && whole && outcome.leftover.is_none() {
+        return Ok(outcome);
+    }
+    Err(format!("a command went wrong: {outcome:?}").into())
+}

@@ -1,0 +1,135 @@
+//! Speed and memory of the engine, beside a bare `bash -c`.
+//!
+//! The parts run in processes of their own, built with optimizations: what one of them holds must not weigh on another.
+//! Each writes its figures as JSON; here they become tables. Figures never fail the task, because machines are noisy.
+
+mod bars;
+mod figures;
+mod floor;
+mod host;
+mod latency;
+mod many;
+mod memory;
+mod tables;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Map, Value, json};
+
+use crate::{Done, cargo, say};
+
+/// The task that runs one part. It is not on the list, because nobody but `bench` calls it.
+pub(crate) const PART: &str = "bench-part";
+
+/// What is measured in a process of its own.
+const PARTS: [&str; 4] = ["latency", "latency-2gb", "memory", "many"];
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    Full,
+    Quick,
+}
+
+impl Effort {
+    /// How often every variant is timed.
+    fn rounds(self) -> usize {
+        match self {
+            Self::Full => 300,
+            Self::Quick => 30,
+        }
+    }
+
+    /// How many commands run one after the other, or all at once.
+    fn commands(self) -> usize {
+        match self {
+            Self::Full => 1000,
+            Self::Quick => 100,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Quick => "quick",
+        }
+    }
+}
+
+/// Builds, measures, and prints tables.
+pub(crate) fn main(options: &[&str]) -> Done {
+    let (effort, file) = parse(options)?;
+    // One after the other: built together, the program would get the features that only this task needs.
+    let program = cargo::build_release("bashful")?;
+    let this = cargo::build_release("xtask")?;
+    let mut all = Map::new();
+    all.insert("load".to_owned(), load().into());
+    for name in PARTS {
+        say::talk(&format!("xtask bench: measuring {name}"));
+        all.insert(name.to_owned(), measure(&this, name, &program, effort)?);
+    }
+    all.insert("effort".to_owned(), effort.word().into());
+    let all = Value::Object(all);
+    say::data(&tables::all(&all));
+    let bars = bars::judge(&all);
+    say::data(&bars::table(&bars));
+    if let Some(file) = file {
+        let report = json!({ "figures": all, "bars": bars::as_json(&bars) });
+        std::fs::write(file, format!("{report:#}\n"))?;
+    }
+    Ok(())
+}
+
+/// Measures one part, in this process.
+pub(crate) fn part(arguments: &[&str]) -> Done {
+    let [name, program, effort] = arguments else { return Err("a part is started by `cargo xtask bench`".into()) };
+    let effort = if *effort == Effort::Quick.word() { Effort::Quick } else { Effort::Full };
+    let host = host::Host::new(PathBuf::from(program))?;
+    let figures = match *name {
+        "latency" => latency::all(&host, effort.rounds())?,
+        "latency-2gb" => latency::with_much_memory(&host, effort.rounds())?,
+        "memory" => memory::all(&host, effort.commands())?,
+        "many" => many::all(&host, effort.commands())?,
+        other => return Err(format!("there is no part {other}").into()),
+    };
+    say::data(&figures.to_string());
+    Ok(())
+}
+
+fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> {
+    let (mut effort, mut file) = (Effort::Full, None);
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match *option {
+            "--quick" => effort = Effort::Quick,
+            "--json" => file = Some(PathBuf::from(options.next().ok_or("--json takes a file")?)),
+            other => return Err(format!("bench knows --quick and --json FILE, not {other}").into()),
+        }
+    }
+    Ok((effort, file))
+}
+
+/// How busy the machine is with other things. Medians stand some of that, but cold starts suffer more than the floor when
+/// every processor is taken, so that a reader has to know.
+fn load() -> String {
+    let averages = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let minute = averages.split_ascii_whitespace().next().unwrap_or("unknown");
+    format!("{minute} on {processors} processors in the minute before, our own build included")
+}
+
+fn measure(this: &Path, name: &str, program: &Path, effort: Effort) -> Result<Value, Box<dyn Error>> {
+    let output = Command::new(this)
+        .args([PART, name])
+        .arg(program)
+        .arg(effort.word())
+        .current_dir(cargo::root())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("{name} could not be measured ({})", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

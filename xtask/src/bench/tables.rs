@@ -1,0 +1,83 @@
+//! Figures as tables for people.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// All tables, as markdown.
+pub(crate) fn all(figures: &Value) -> String {
+    let mut out = String::new();
+    out.push_str("## Call latency\n\n");
+    out.push_str(
+        "Times in µs, all ways of a table interleaved, 5 ms of rest before each call. Floor: `posix_spawn` of `bash -c`, \
+         one pipe read to its end, `waitpid`. Ready and cold: engine in process, runtime of one thread; ready: a keeper \
+         and its bash wait. Program: `bashful run`, from its start to its end.\n\n",
+    );
+    line(&mut out, format_args!("Load: {}.\n", text(&figures["load"])));
+    latency(&mut out, &figures["latency"]);
+    out.push_str("\nThe same from a host that holds 2 GB:\n\n");
+    latency(&mut out, &figures["latency-2gb"]);
+    out.push_str("\n## Memory\n\n| process | private KB | Pss KB |\n|---|--:|--:|\n");
+    for row in rows(&figures["memory"]) {
+        line(&mut out, format_args!("| {} | {} | {} |", text(&row["process"]), row["private_dirty_kb"], row["pss_kb"]));
+    }
+    let many = &figures["many"];
+    out.push_str(
+        "\n## Many at once\n\n| `sleep 1; echo N` at once | right | ms | peak descriptors |\n|--:|--:|--:|--:|\n",
+    );
+    line(
+        &mut out,
+        format_args!(
+            "| {} | {} | {} | {} |",
+            many["commands"], many["right"], many["time_ms"], many["peak_descriptors"]
+        ),
+    );
+    if let Some(error) = many["first_error"].as_str() {
+        line(&mut out, format_args!("\nThe first that was wrong: {error}"));
+    }
+    out
+}
+
+fn latency(out: &mut String, figures: &Value) {
+    out.push_str("| script | way | p50 | p95 | p50 ÷ floor | p50 − floor |\n|---|---|--:|--:|--:|--:|\n");
+    for row in rows(figures) {
+        let (script, way) = (text(&row["script"]), text(&row["way"]));
+        let p50 = row["time"]["p50_us"].as_f64().unwrap_or_default();
+        let floor = p50_of(figures, script, "floor").unwrap_or_default();
+        line(
+            out,
+            format_args!(
+                "| {} | {way} | {p50:.0} | {} | {:.2} | {:+.0} |",
+                code(script),
+                row["time"]["p95_us"],
+                p50 / floor,
+                p50 - floor
+            ),
+        );
+    }
+}
+
+/// The median of a script, run this way.
+pub(crate) fn p50_of(figures: &Value, script: &str, way: &str) -> Option<f64> {
+    let row = rows(figures).iter().find(|row| row["script"] == script && row["way"] == way)?;
+    row["time"]["p50_us"].as_f64()
+}
+
+/// The rows of a part; none if it has none.
+pub(crate) fn rows(figures: &Value) -> &[Value] {
+    figures.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A script inside a table, where `|` would begin the next cell.
+pub(crate) fn code(script: &str) -> String {
+    format!("`{}`", script.replace('|', r"\|"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("?")
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{text}");
+}

@@ -1,0 +1,41 @@
+//! Cargo, called by a task.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::say;
+
+/// A call of the same cargo that runs this task, in the root of the workspace.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// Builds the one executable of a package with optimizations, and tells where it is.
+///
+/// Cargo is asked for the place: the directory has the name of the machine's kind in it.
+pub(crate) fn build_release(package: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let arguments = ["build", "--release", "--package", package, "--message-format", "json-render-diagnostics"];
+    say::talk(&format!("xtask: cargo {}", arguments.join(" ")));
+    let output = command(&arguments).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("cannot build {package}").into());
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == package)
+        .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
+        .ok_or_else(|| format!("cargo does not say where it built {package}").into())
+}

@@ -1,0 +1,52 @@
+//! All that has to hold before a change goes in, in the order in which it fails soonest.
+
+use crate::{Done, cargo, licenses, say};
+
+/// One call of cargo that has to succeed.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    variable: Option<(&'static str, &'static str)>,
+}
+
+const STEPS: [Step; 4] = [
+    Step { name: "format", arguments: &["fmt", "--all", "--check"], variable: None },
+    Step {
+        name: "lints",
+        arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        variable: None,
+    },
+    Step { name: "tests", arguments: &["test", "--workspace"], variable: None },
+    Step {
+        name: "documentation",
+        arguments: &["doc", "--workspace", "--no-deps"],
+        variable: Some(("RUSTDOCFLAGS", "-D warnings")),
+    },
+];
+
+/// Goes through all steps and stops at the first that fails.
+pub(crate) fn main() -> Done {
+    for step in &STEPS {
+        step.run()?;
+    }
+    licenses::main().map_err(|error| format!("xtask ci: licenses failed: {error}"))?;
+    say::talk("xtask ci: all is well");
+    Ok(())
+}
+
+impl Step {
+    fn run(&self) -> Done {
+        say::talk(&format!("xtask ci: {}: {}", self.name, self.line()));
+        let status = cargo::command(self.arguments).envs(self.variable).status()?;
+        if !status.success() {
+            return Err(format!("xtask ci: {} failed ({status}): {}", self.name, self.line()).into());
+        }
+        Ok(())
+    }
+
+    /// The command line, as a person would type it.
+    fn line(&self) -> String {
+        let variable = self.variable.map_or_else(String::new, |(name, value)| format!("{name}=\"{value}\" "));
+        format!("{variable}cargo {}", self.arguments.join(" "))
+    }
+}
