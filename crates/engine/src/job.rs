@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::{Capture, Clip};
 use crate::check::Checked;
-use crate::link::Link;
+use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::{LeftoverPolicy, Options};
@@ -121,7 +121,7 @@ pub(crate) struct Run {
 
 /// What happened next.
 enum Happened {
-    Reported(Option<Report>),
+    Reported(Result<Report, Silence>),
     Wrote,
     StopAsked(Option<StopReason>),
     LiveDue,
@@ -196,9 +196,9 @@ impl Run {
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::StopAsked(Some(why)) => self.ask(why).await,
                 Happened::StopAsked(None) => return None,
-                Happened::Reported(Some(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
-                Happened::Reported(Some(Report::Started { .. } | Report::NotStarted { .. })) => {}
-                Happened::Reported(None) | Happened::Overdue => return Some(self.lost().await),
+                Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
+                Happened::Reported(Ok(Report::Started { .. } | Report::NotStarted { .. })) => {}
+                Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
         }
     }
@@ -242,7 +242,7 @@ impl Run {
         if !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop {
             self.ask(StopReason::LeftBehind).await;
             match self.link.next().await {
-                Some(Report::Ended { left: none, .. }) => left = none,
+                Ok(Report::Ended { left: none, .. }) => left = none,
                 _ => end = End::Lost,
             }
             self.drain();

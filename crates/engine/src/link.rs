@@ -52,23 +52,34 @@ impl Link {
         peeked != Err(rustix::io::Errno::AGAIN)
     }
 
-    /// The next report; none if the keeper is gone. May be dropped and called again without losing anything.
-    pub(crate) async fn next(&mut self) -> Option<Report> {
+    /// The next report. May be dropped and called again without losing anything.
+    pub(crate) async fn next(&mut self) -> Result<Report, Silence> {
         loop {
             match self.inbox.next(Report::decode) {
-                Ok(Some(report)) => return Some(report),
+                Ok(Some(report)) => return Ok(report),
                 // A keeper that talks nonsense is as good as gone.
-                Err(_) => return None,
+                Err(_) => return Err(Silence::Gone),
                 Ok(None) => {}
             }
             let mut buffer = [0; 1024];
-            self.stream.readable().await.ok()?;
+            self.stream.readable().await.map_err(|_| Silence::Gone)?;
             match self.stream.try_read(&mut buffer) {
-                Ok(0) => return None,
+                Ok(0) => return Err(Silence::Gone),
                 Ok(count) => self.inbox.add(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return None,
+                // The system says so when an end is closed on which something was still to be read.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(Silence::Unheard),
+                Err(_) => return Err(Silence::Gone),
             }
         }
     }
+}
+
+/// Why no report will ever come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// The keeper is gone.
+    Gone,
+    /// It is gone, and has not even read all that it was sent.
+    Unheard,
 }

@@ -19,7 +19,7 @@ use rustix::process::Pid;
 
 use crate::backend::{Attached, Backend, BoxFuture, Keeper, StartError};
 use crate::check::Checked;
-use crate::link::Link;
+use crate::link::{Link, Silence};
 use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
@@ -224,7 +224,10 @@ impl Starter {
         let descriptors: Vec<_> = descriptors.into_iter().flatten().collect();
         link.send(&[&setup, &begin], &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         drop(write);
-        attach(link, read, keeper).await.map_err(|NotStarted { step, errno }| explain_step(plan, step, errno))
+        attach(link, read, keeper).await.map_err(|error| match error {
+            NotStarted::Failed { step, errno } => explain_step(plan, step, errno),
+            NotStarted::Unheard => StartError::KeeperGone,
+        })
     }
 
     /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
@@ -282,9 +285,11 @@ impl Starter {
 }
 
 /// Nothing of the script was done, and this is why.
-pub(crate) struct NotStarted {
-    step: FailedStep,
-    errno: i32,
+pub(crate) enum NotStarted {
+    /// The keeper could not start the shell.
+    Failed { step: FailedStep, errno: i32 },
+    /// The keeper was gone before it had read what to do.
+    Unheard,
 }
 
 /// Waits for word that the shell runs.
@@ -293,9 +298,10 @@ pub(crate) struct NotStarted {
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
 pub(crate) async fn attach(mut link: Link, output: OwnedFd, keeper: Keeper) -> Result<Attached, NotStarted> {
     match link.next().await {
-        Some(Report::NotStarted { step, errno }) => Err(NotStarted { step, errno }),
-        Some(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
-        Some(Report::Ended { .. }) | None => Ok(Attached { link, output, pid: None, keeper }),
+        Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
+        Err(Silence::Unheard) => Err(NotStarted::Unheard),
+        Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
+        Ok(Report::Ended { .. }) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper }),
     }
 }
 
