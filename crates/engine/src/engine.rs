@@ -83,8 +83,9 @@ pub enum Orphans {
     Adopt,
 }
 
-/// Descriptors that a command takes while it runs: its output, its link and a handle on its keeper.
-const DESCRIPTORS_A_COMMAND: u64 = 3;
+/// Descriptors that a command takes: its output, its link and a handle on its keeper while it runs; the other end of its
+/// output and a long script while it starts.
+const DESCRIPTORS_A_COMMAND: u64 = 5;
 
 /// Descriptors for everything else.
 const DESCRIPTORS_RESERVED: u64 = 64;

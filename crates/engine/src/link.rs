@@ -33,8 +33,13 @@ impl Link {
         let mut rest = bytes.as_slice();
         let mut descriptors = descriptors;
         while !rest.is_empty() {
-            let sent =
-                self.stream.async_io(Interest::WRITABLE, || socket::send(&self.stream, rest, descriptors)).await?;
+            let sent = match socket::send(&self.stream, rest, descriptors) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.stream.async_io(Interest::WRITABLE, || socket::send(&self.stream, rest, descriptors)).await?
+                }
+                // Nearly always: a burst of commands would otherwise wait here together, each with its descriptors open.
+                at_once => at_once?,
+            };
             rest = &rest[sent..];
             descriptors = &[];
         }

@@ -176,7 +176,12 @@ impl ReadyKeepers {
                 return;
             }
         }
-        while self.count(plan) < self.at_most {
+        // Not until there are enough: somebody else may be filling up for other plans, and the two would take turns in
+        // pushing each other's keepers out for ever.
+        for _ in 0..self.at_most {
+            if self.count(plan) >= self.at_most {
+                return;
+            }
             let Ok(keeper) = starter.start_ahead(plan).await else { return };
             let mut state = self.state();
             state.keepers.push((key.clone(), keeper));

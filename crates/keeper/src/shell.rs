@@ -13,8 +13,9 @@ use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use bashful_sys::pipe;
+use bashful_sys::poke::LastArgument;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
-use bashful_sys::{pipe, poke};
 
 use crate::wire::{FailedStep, Script, Setup};
 
@@ -68,6 +69,8 @@ pub(crate) struct Waiting {
     gate: OwnedFd,
     /// Closing this end lets bash go on.
     latch: OwnedFd,
+    /// Where the script goes. Found before there is any hurry.
+    argument: LastArgument,
     /// What `$_` is at the beginning of a script.
     underscore: Vec<u8>,
 }
@@ -77,14 +80,17 @@ impl Waiting {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
         let gate_variable = format!("BASH_ENV={}", place(&gate)).into_bytes();
         let child = spawn(setup, placeholder(), &[gate_variable], tether)?;
-        Ok(Self { child, gate, latch, underscore: underscore(setup).to_vec() })
+        let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
+        // The child is tied to us and ends with us: whoever asked for it will not get it.
+        let argument = LastArgument::find(child.pid, &argv)
+            .map_err(|error| NotStarted { step: FailedStep::Handover, errno: error.raw_os_error().unwrap_or(0) })?;
+        Ok(Self { child, gate, latch, argument, underscore: underscore(setup).to_vec() })
     }
 
     /// Tells the shell what to do, and lets it go. The pipe must stay open until the shell has read it, so it is handed
     /// back.
     pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, OwnedFd), (Child, NotStarted)> {
-        let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
-        let handed = poke::replace_last_argument(self.child.pid, &argv, script).and_then(|()| {
+        let handed = self.argument.replace(script).and_then(|()| {
             let mut latch = std::fs::File::from(self.latch);
             latch.write_all(&prologue(script, &self.underscore))
         });

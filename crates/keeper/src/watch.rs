@@ -25,6 +25,9 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// What is not dead so long after it was killed is stuck in the kernel, or out of our reach.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
 
+/// How long a keeper stays after its last word, at most, if the engine does not hang up.
+const LINGER: Duration = Duration::from_millis(100);
+
 /// Killing is repeated after this long, then after twice as long, up to [`KILL_AGAIN_AT_MOST`].
 const KILL_AGAIN: Duration = Duration::from_millis(2);
 const KILL_AGAIN_AT_MOST: Duration = Duration::from_millis(500);
@@ -259,6 +262,10 @@ impl Watch {
         // Everybody who could write is gone: what is in the pipe now is all there will ever be.
         if let Some(pump) = &mut self.pump {
             while pump.run() == Pumped::Some {}
+        }
+        // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
+        if !self.link.is_gone() {
+            let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
         }
     }
 

@@ -11,33 +11,40 @@ use std::os::unix::fs::FileExt;
 
 use rustix::process::Pid;
 
-/// Overwrites the last argument of a child, from its beginning.
-///
-/// `argv` is what the child was started with. The rest of the argument becomes NUL bytes. Fails without changing
-/// anything if the child's memory does not hold those arguments, or if `text` does not fit.
-pub fn replace_last_argument(pid: Pid, argv: &[&[u8]], text: &[u8]) -> io::Result<()> {
-    let Some((last, before)) = argv.split_last() else {
-        return Err(io::Error::other("the child has no argument to replace"));
-    };
-    if text.len() > last.len() {
-        return Err(io::Error::other("the text is longer than the argument it replaces"));
-    }
-    let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", pid.as_raw_nonzero()))?;
-    let begin = arguments_begin(pid)?;
-    let offset: usize = before.iter().map(|argument| argument.len() + 1).sum();
-    let place = begin + offset as u64;
-    if !holds(&memory, place, last)? {
-        return Err(io::Error::other("the child's arguments are not where they should be"));
-    }
-    let mut padded = text.to_vec();
-    padded.resize(last.len(), 0);
-    memory.write_all_at(&padded, place)
+/// The last argument of a child, in its memory.
+#[derive(Debug)]
+pub struct LastArgument {
+    memory: File,
+    place: u64,
+    length: usize,
 }
 
-fn holds(memory: &File, place: u64, expected: &[u8]) -> io::Result<bool> {
-    let mut found = vec![0; expected.len() + 1];
-    memory.read_exact_at(&mut found, place)?;
-    Ok(found.split_last() == Some((&0, expected)))
+impl LastArgument {
+    /// Finds it. `argv` is what the child was started with; its memory has to hold exactly that.
+    pub fn find(pid: Pid, argv: &[&[u8]]) -> io::Result<Self> {
+        let Some((last, before)) = argv.split_last() else {
+            return Err(io::Error::other("the child has no argument to replace"));
+        };
+        let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", pid.as_raw_nonzero()))?;
+        let offset: usize = before.iter().map(|argument| argument.len() + 1).sum();
+        let place = arguments_begin(pid)? + offset as u64;
+        let mut found = vec![0; last.len() + 1];
+        memory.read_exact_at(&mut found, place)?;
+        if found.split_last() != Some((&0, last)) {
+            return Err(io::Error::other("the child's arguments are not where they should be"));
+        }
+        Ok(Self { memory, place, length: last.len() })
+    }
+
+    /// Overwrites it, from its beginning. The rest of it becomes NUL bytes.
+    pub fn replace(&self, text: &[u8]) -> io::Result<()> {
+        if text.len() > self.length {
+            return Err(io::Error::other("the text is longer than the argument it replaces"));
+        }
+        let mut padded = text.to_vec();
+        padded.resize(self.length, 0);
+        self.memory.write_all_at(&padded, self.place)
+    }
 }
 
 /// Where the arguments of a process begin in its memory.

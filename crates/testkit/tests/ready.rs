@@ -188,6 +188,19 @@ async fn the_keeper_of_a_waiting_shell_that_was_killed_is_not_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn preparing_for_different_commands_at_once_comes_to_rest() {
+    let oracle = Oracle::new(PUPPET);
+    for _ in 0..10 {
+        for number in 0..4 {
+            oracle.ready.prepare(&oracle.check(&with(":", &[("NUMBER", &number.to_string())])));
+        }
+        let outcome = run(&oracle.ready, "echo still there").await;
+        assert_eq!(output(&outcome), "still there\n");
+    }
+    assert!(eventually(|| oracle.place.survivors().len() <= 2), "{:?}", oracle.place.survivors());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_waits_for_an_engine_that_is_gone() {
     let oracle = Oracle::new(PUPPET);
     let shells = oracle.waiting(&request(":")).await;
