@@ -48,9 +48,10 @@ fn try_main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>>
 /// Runs it to its end, or until somebody interrupts us.
 async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Option<u8>), Box<dyn Error>> {
     let plan = engine.plan(request.clone()).map_err(RunError::from)?;
+    // Before anything runs: a request to end that comes in between would otherwise end us without a word.
+    let mut signals = Signals::new()?;
     let mut job = engine.start(request).await?;
     let mut interrupted = None;
-    let mut signals = Signals::new()?;
     let mut live = LiveTail::new(&job);
     loop {
         tokio::select! {

@@ -64,6 +64,10 @@ pub(crate) fn main(options: &[&str]) -> Done {
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_release("bashful")?;
     let this = cargo::build_release("xtask")?;
+    // Pages of a file that has just been written count as private until they are on the disk.
+    for file in [&program, &this] {
+        std::fs::File::open(file)?.sync_all()?;
+    }
     let mut all = Map::new();
     all.insert("load".to_owned(), load().into());
     for name in PARTS {
