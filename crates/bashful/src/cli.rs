@@ -1,13 +1,17 @@
 //! The command line.
 
+use std::error::Error;
 use std::ffi::OsString;
+use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bashful_engine::artifact_id;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use regex::bytes::Regex;
 
 use crate::exit::Exit;
-use crate::{config, doctor, explain, print, run};
+use crate::{artifacts, config, doctor, explain, facts, print, run};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -28,6 +32,9 @@ enum Command {
     Explain(ExplainArgs),
     /// Show the settings in force.
     Config(ConfigArgs),
+    /// Look at output that was kept on disk because it was too long to be shown.
+    #[command(subcommand, after_help = "Example: bashful artifacts show artifact://7 --tail 20")]
+    Artifacts(ArtifactsCommand),
     /// Show what this machine can promise.
     Doctor(DoctorArgs),
 }
@@ -68,6 +75,9 @@ pub(crate) enum Mode {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) command: CommandArgs,
+    /// Take standard output and standard error apart; which came first is then unknown.
+    #[arg(long)]
+    pub(crate) split: bool,
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -103,18 +113,77 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum ArtifactsCommand {
+    /// List what is there.
+    List(ListArgs),
+    /// Print an artifact, or a part of it.
+    Show(ShowArgs),
+    /// Print the path of an artifact's file.
+    #[command(after_help = "Example: wc -l \"$(bashful artifacts path 7)\"")]
+    Path {
+        /// A number, or `artifact://` and a number.
+        #[arg(value_parser = artifact_id)]
+        id: u64,
+    },
+    /// Remove artifacts, except those that are still being written.
+    #[command(after_help = "Example: bashful artifacts rm 7 8")]
+    Rm {
+        /// Numbers, or `artifact://` and a number.
+        #[arg(value_parser = artifact_id, required = true, value_name = "ID")]
+        ids: Vec<u64>,
+    },
+    /// Remove what is too old or too much, by the settings `[artifacts]`.
+    #[command(after_help = "Example: BASHFUL_ARTIFACTS_AGE_DAYS=1 bashful artifacts sweep")]
+    Sweep {
+        /// Print what was done as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: bashful artifacts list --json")]
+pub(crate) struct ListArgs {
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0; 1 if --grep found nothing; 125 if it cannot be shown.
+
+Example: bashful artifacts show artifact://7 --grep '(?i)error'")]
+pub(crate) struct ShowArgs {
+    /// A number, or `artifact://` and a number.
+    #[arg(value_parser = artifact_id)]
+    pub(crate) id: u64,
+    /// Only these lines, counted from 1, both included; `A-` goes on to the end.
+    #[arg(long, group = "part", value_name = "A-B", value_parser = artifacts::lines)]
+    pub(crate) lines: Option<RangeInclusive<u64>>,
+    /// Only these bytes, counted from 0, the end excluded; `A-` goes on to the end.
+    #[arg(long, group = "part", value_name = "A-B", value_parser = artifacts::bytes)]
+    pub(crate) bytes: Option<Range<u64>>,
+    /// Only lines in which this regular expression is found, with their numbers.
+    #[arg(long, group = "part", value_name = "RE")]
+    pub(crate) grep: Option<Regex>,
+    /// Only the first lines.
+    #[arg(long, group = "part", value_name = "N")]
+    pub(crate) head: Option<u64>,
+    /// Only the last lines.
+    #[arg(long, group = "part", value_name = "N")]
+    pub(crate) tail: Option<u64>,
+}
+
 /// Does what the arguments say.
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => {
-            print::talk(&error.to_string());
-            return Exit::Failed.into();
-        }
+        Err(error) if error.use_stderr() => return failed(&error).into(),
         // Help and version are what was asked for.
         Err(answer) => {
-            print::data(answer.to_string().as_bytes());
-            return Exit::Code(0).into();
+            let printed = print::data(answer.to_string().as_bytes()).map(|()| Exit::Code(0));
+            return printed.unwrap_or(Exit::Failed).into();
         }
     };
     let file = cli.config.as_deref();
@@ -122,11 +191,21 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(args) => run::main(args, file),
         Command::Explain(args) => explain::main(args, file),
         Command::Config(args) => config::main(args, file),
+        Command::Artifacts(command) => artifacts::main(command, file),
         Command::Doctor(args) => doctor::main(args, file),
     };
-    exit.unwrap_or_else(|error| {
-        print::error(error.as_ref());
-        Exit::Failed
-    })
-    .into()
+    exit.unwrap_or_else(|error| failed(error.as_ref())).into()
+}
+
+/// Says what went wrong, as JSON to those who want JSON.
+fn failed(error: &(dyn Error + 'static)) -> Exit {
+    if std::env::args_os().any(|argument| argument == "--json") {
+        // Where that cannot be written there is nobody to tell.
+        let _ = print::data(format!("{}\n", facts::of_error(error)).as_bytes());
+    } else if error.is::<clap::Error>() {
+        print::talk(&error.to_string());
+    } else {
+        print::error(error);
+    }
+    Exit::Failed
 }

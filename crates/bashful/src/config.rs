@@ -6,23 +6,23 @@ use std::path::Path;
 use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::DEFAULTS;
+use crate::settings::{DEFAULTS, may_be_there};
 use crate::setup::Surroundings;
 
 /// Prints the settings in force, or the defaults.
 pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     if args.defaults {
-        print::data(DEFAULTS.as_bytes());
+        print::data(DEFAULTS.as_bytes())?;
         return Ok(Exit::Code(0));
     }
     let around = Surroundings::read();
     let (settings, used) = around.settings(file)?;
     let mut from = vec!["# The defaults (`bashful config --defaults`)".to_owned()];
     from.extend(used.iter().map(|place| format!("then {place}")));
-    if let Some(path) = around.settings_file().filter(|path| !path.exists()) {
+    if let Some(path) = around.settings_file().filter(|path| !may_be_there(path)) {
         from.push(format!("while {} is not there", path.display()));
     }
     let text = format!("{}.\n\n{}", from.join(", "), toml::to_string(&settings)?);
-    print::data(text.as_bytes());
+    print::data(text.as_bytes())?;
     Ok(Exit::Code(0))
 }

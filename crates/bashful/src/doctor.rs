@@ -19,11 +19,11 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let (settings, used) = around.settings(file)?;
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
-        let engine = setup::engine(&settings, &around)?;
+        let engine = setup::engine(&settings, &around, None)?;
         examine(&engine, &around, &used).await
     })?;
     let text = if args.json { format!("{report:#}\n") } else { as_text(&report) };
-    print::data(text.as_bytes());
+    print::data(text.as_bytes())?;
     Ok(Exit::Code(0))
 }
 
@@ -42,10 +42,10 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         engine.promises();
     Ok(json!({
         "bashful": env!("CARGO_PKG_VERSION"),
-        "bash": { "path": shell, "version": version },
+        "bash": { "path": shell.to_string_lossy(), "version": version },
         "kernel": probe::kernel(),
         "settings": used,
-        "state_directory": around.state_directory(),
+        "state_directory": around.state_directory().map(|path| path.to_string_lossy().into_owned()),
         "promises": {
             "keeper": match keeper { KeeperForm::Process => "process", KeeperForm::Thread => "thread" },
             "catches_daemons": catches_daemons && probe::subreaper(),

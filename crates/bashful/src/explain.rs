@@ -17,10 +17,10 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let (request, notices) = setup::request(&args.command, &settings)?;
-    let engine = setup::engine(&settings, &around)?;
+    let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     let plan = engine.plan(request)?;
     let text = if args.json { format!("{}\n", as_json(&plan, &notices)) } else { as_text(&plan, &notices) };
-    print::data(text.as_bytes());
+    print::data(text.as_bytes())?;
     Ok(Exit::Code(0))
 }
 
@@ -35,7 +35,7 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     let _ = writeln!(
         text,
         "shown:       all up to {}, else the first {} and the last {}",
-        plan.window.whole, plan.window.head, plan.window.tail
+        plan.window.whole.bytes, plan.window.head.bytes, plan.window.tail.bytes
     );
     let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
     let _ =
@@ -59,12 +59,12 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         .collect();
     let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
     json!({
-        "shell": plan.shell,
+        "shell": plan.shell.to_string_lossy(),
         "script": String::from_utf8_lossy(plan.script.as_bytes()),
-        "cwd": plan.directory,
+        "cwd": plan.directory.to_string_lossy(),
         "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
         "grace_seconds": plan.grace.0.as_secs_f64(),
-        "shown_bytes": { "whole": plan.window.whole.0, "head": plan.window.head.0, "tail": plan.window.tail.0 },
+        "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },
         "withheld": withheld,
         "environment": environment,
         "notices": notices,

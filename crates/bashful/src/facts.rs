@@ -1,12 +1,15 @@
 //! An outcome as JSON.
 
+use std::error::Error;
 use std::path::Path;
 
-use bashful_engine::{Clip, End, Exit, Outcome, StopReason};
+use bashful_engine::{Clip, End, Exit, Outcome, Output, RunError, StopReason};
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::print;
+use crate::run::Shown;
 use crate::text;
 
 /// How a command ended, in one word.
@@ -21,7 +24,7 @@ enum Status {
 }
 
 /// The facts about a command that ran.
-pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &[u8], notices: &[String]) -> Value {
+pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: &[String]) -> Value {
     let (status, exit) = match outcome.end {
         End::Own(exit @ Exit::Code(_)) => (Status::Exited, Some(exit)),
         End::Own(exit @ Exit::Signal(_)) => (Status::Signaled, Some(exit)),
@@ -37,17 +40,31 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &[u8], notices: &
         "cwd": cwd.to_string_lossy(),
         "output_bytes": outcome.output.bytes,
         "output_lines": outcome.output.lines,
-        "shown": ranges(outcome),
+        "text_bytes": outcome.output.text_bytes,
+        "shown": ranges(&outcome.output),
+        "omitted": omitted(&outcome.output),
+        "artifact": artifact(&outcome.output),
         "job": { "pid": outcome.pid },
         "leftover": outcome.leftover.as_ref().map(|left| json!({
             "processes": left.processes.iter()
                 .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>(),
             "keeper": left.keeper,
-            "output_file": left.output_file,
+            "output_file": left.output_file.as_ref().map(|path| path.to_string_lossy()),
         })),
         "notices": notices,
-        "output": String::from_utf8_lossy(shown),
     });
+    match (&outcome.stderr, &shown.stderr) {
+        (Some(stderr), Some(text)) => {
+            facts["stdout"] = String::from_utf8_lossy(&shown.output).into();
+            facts["stderr"] = String::from_utf8_lossy(text).into();
+            facts["stderr_bytes"] = stderr.bytes.into();
+            facts["stderr_lines"] = stderr.lines.into();
+            facts["stderr_shown"] = ranges(stderr);
+            facts["stderr_omitted"] = omitted(stderr);
+            facts["stderr_artifact"] = artifact(stderr);
+        }
+        _ => facts["output"] = String::from_utf8_lossy(&shown.output).into(),
+    }
     match exit {
         Some(Exit::Code(code)) => facts["exit_code"] = code.into(),
         Some(Exit::Signal(number)) => {
@@ -58,19 +75,48 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &[u8], notices: &
     facts
 }
 
-/// The facts about a command that did not run.
-pub(crate) fn of_failure(status: &str, error: &str) -> Value {
-    json!({ "status": status, "error": error })
+/// The facts about what did not even begin.
+pub(crate) fn of_error(error: &(dyn Error + 'static)) -> Value {
+    let status = match error.downcast_ref() {
+        Some(RunError::Refused(_)) => "refused",
+        _ => "failed",
+    };
+    json!({ "status": status, "error": print::chain(error) })
 }
 
-/// Which parts of the output are shown: lines from 1, both ends included; bytes from 0, the end excluded.
-fn ranges(outcome: &Outcome) -> Value {
-    match &outcome.output.clip {
-        Clip::Whole(_) if outcome.output.bytes == 0 => json!([]),
-        Clip::Whole(_) => json!([{ "lines": [1, outcome.output.lines], "bytes": [0, outcome.output.bytes] }]),
+/// Which parts of the text are shown: lines from 1, both ends included; bytes from 0, the end excluded.
+fn ranges(output: &Output) -> Value {
+    match &output.clip {
+        Clip::Whole(_) if output.text_bytes == 0 => json!([]),
+        Clip::Whole(_) => json!([{ "lines": [1, output.lines], "bytes": [0, output.text_bytes] }]),
         Clip::Cut { head, tail, .. } => [head, tail]
-            .map(|part| json!({ "lines": [part.first_line, part.last_line], "bytes": [part.range.start, part.range.end] }))
             .into_iter()
+            .filter(|part| !part.bytes.is_empty())
+            .map(|part| json!({ "lines": [part.first_line, part.last_line], "bytes": [part.range.start, part.range.end] }))
             .collect(),
+    }
+}
+
+/// What is not shown.
+fn omitted(output: &Output) -> Value {
+    match &output.clip {
+        Clip::Whole(_) => Value::Null,
+        Clip::Cut { omitted, .. } => json!({ "lines": omitted.lines, "bytes": omitted.bytes }),
+    }
+}
+
+/// Where the whole is, as it was written.
+fn artifact(output: &Output) -> Value {
+    match &output.artifact {
+        None => Value::Null,
+        Some(artifact) => json!({
+            "id": artifact.id,
+            "uri": format!("artifact://{}", artifact.id),
+            "path": artifact.path.to_string_lossy(),
+            "bytes": artifact.bytes,
+            "missing": artifact.missing.iter()
+                .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
+                .collect::<Vec<_>>(),
+        }),
     }
 }

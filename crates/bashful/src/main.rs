@@ -1,5 +1,6 @@
 //! The `bashful` program.
 
+mod artifacts;
 mod cli;
 mod config;
 mod doctor;
@@ -18,5 +19,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Before anything else: this process may have been started to watch over a command.
     bashful_engine::keeper_main();
+    // A file that may not grow any more is an error to tell, not a signal to die of.
+    bashful_sys::signal::ignore(bashful_sys::signal::Signal::XFSZ);
     cli::main()
 }

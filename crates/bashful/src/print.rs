@@ -3,10 +3,29 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-/// Writes data. Whether it arrived is the reader's concern.
-pub(crate) fn data(bytes: &[u8]) {
+use thiserror::Error;
+
+/// Data that could not be written, for another reason than that nobody wants it any more.
+#[derive(Debug, Error)]
+#[error("cannot write the output")]
+pub(crate) struct PrintError(#[from] io::Error);
+
+/// Writes data.
+pub(crate) fn data(bytes: &[u8]) -> Result<(), PrintError> {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    unless_unwanted(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Writes data that belongs to standard error.
+pub(crate) fn data_to_stderr(bytes: &[u8]) -> Result<(), PrintError> {
+    unless_unwanted(io::stderr().lock().write_all(bytes))
+}
+
+fn unless_unwanted(written: io::Result<()>) -> Result<(), PrintError> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
 }
 
 /// Says something, on a line of its own.

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use bashful_engine::{Engine, Job, Outcome, Request, RunError, StopReason};
+use bashful_engine::{Engine, Job, Outcome, Request, RunError, StopReason, Streams};
 use bashful_sys::signal::{Signal, is_ignored};
+use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::RunArgs;
@@ -16,31 +17,19 @@ use crate::{facts, print, text};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
-    match try_main(args, file) {
-        Ok(exit) => Ok(exit),
-        Err(error) if args.json => {
-            let status = match error.downcast_ref() {
-                Some(RunError::Refused(_)) => "refused",
-                _ => "failed",
-            };
-            print_json(&facts::of_failure(status, &print::chain(error.as_ref())));
-            Ok(Exit::Failed)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn try_main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (request, notices) = setup::request(&args.command, &settings)?;
+    let (mut request, notices) = setup::request(&args.command, &settings)?;
+    if args.split {
+        request.streams = Streams::Split;
+    }
     let runtime = setup::runtime()?;
     runtime.block_on(async {
-        let engine = setup::engine(&settings, &around)?;
+        let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
         let lifetime = request.lifetime;
         let (outcome, cwd, ended_by) = run(&engine, request).await?;
         let lifetime = lifetime.expect("every request of this program has one");
-        report(args, &settings, &outcome, &cwd, notices, lifetime);
+        report(args, &settings, &outcome, &cwd, notices, lifetime)?;
         Ok(exit(&outcome, ended_by))
     })
 }
@@ -50,8 +39,14 @@ async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Opt
     let plan = engine.plan(request.clone()).map_err(RunError::from)?;
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
-    let mut job = engine.start(request).await?;
     let mut interrupted = None;
+    let starting = engine.start(request);
+    tokio::pin!(starting);
+    let mut job = tokio::select! {
+        job = &mut starting => job?,
+        // Dropping what has just been started stops it.
+        number = signals.next() => return Err(Interrupted { number }.into()),
+    };
     let mut live = LiveTail::new(&job);
     loop {
         tokio::select! {
@@ -63,6 +58,13 @@ async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Opt
             () = live.next() => live.draw(),
         }
     }
+}
+
+/// Somebody asked us to end before the command had begun.
+#[derive(Debug, Error)]
+#[error("ended by signal {number} before the command had started")]
+struct Interrupted {
+    number: u8,
 }
 
 /// Asked once, it is stopped; asked again, it is killed.
@@ -103,6 +105,12 @@ async fn arrives(signal: Option<&mut tokio::signal::unix::Signal>) {
     }
 }
 
+/// What is shown of both streams.
+pub(crate) struct Shown {
+    pub(crate) output: Vec<u8>,
+    pub(crate) stderr: Option<Vec<u8>>,
+}
+
 fn report(
     args: &RunArgs,
     settings: &Settings,
@@ -110,13 +118,18 @@ fn report(
     cwd: &Path,
     mut notices: Vec<String>,
     lifetime: bashful_engine::Lifetime,
-) {
-    let shown = text::output(outcome, settings.output.whole_bytes.size());
+) -> Result<(), print::PrintError> {
+    let show = |output| text::output(output, settings.output.whole_bytes.size());
+    let shown = Shown { output: show(&outcome.output), stderr: outcome.stderr.as_ref().map(show) };
+    notices.extend(
+        [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
+    );
     if args.json {
         notices.extend(outcome.leftover.as_ref().map(text::leftover));
-        return print_json(&facts::of_outcome(outcome, cwd, &shown, &notices));
+        return print::data(format!("{}\n", facts::of_outcome(outcome, cwd, &shown, &notices)).as_bytes());
     }
-    print::data(&shown);
+    print::data(&shown.output)?;
+    print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;
     for notice in &notices {
         print::talk(&format!("[{notice}]"));
     }
@@ -126,6 +139,7 @@ fn report(
     if let Some(end) = text::end(outcome.end, lifetime) {
         print::talk(&end);
     }
+    Ok(())
 }
 
 fn exit(outcome: &Outcome, interrupted: Option<u8>) -> Exit {
@@ -140,8 +154,4 @@ fn exit(outcome: &Outcome, interrupted: Option<u8>) -> Exit {
         },
         End::Lost => Exit::Failed,
     }
-}
-
-fn print_json(value: &serde_json::Value) {
-    print::data(format!("{value}\n").as_bytes());
 }

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    Engine, EnvironmentPolicy, Grace, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request,
-    Script, Window, find_bash,
+    ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, LONGEST_SCRIPT, LeftoverPolicy,
+    Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
 };
 use thiserror::Error;
 
@@ -71,7 +72,8 @@ impl Surroundings {
     /// A directory of the XDG rules: from its variable, or below the home directory.
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        given.or_else(|| Some(PathBuf::from(self.variable("HOME").filter(|home| !home.is_empty())?).join(below_home)))
+        let home = || self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        given.or_else(|| Some(home()?.join(below_home)))
     }
 
     /// Where settings are.
@@ -92,8 +94,13 @@ impl Surroundings {
 }
 
 /// An engine as the settings want it.
-pub(crate) fn engine(settings: &Settings, around: &Surroundings) -> Result<Engine, Box<dyn Error>> {
-    let directory = current_directory(around).map_err(SetupError::NoDirectory)?;
+pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Path>) -> Result<Engine, Box<dyn Error>> {
+    let directory = match (current_directory(around), cwd) {
+        (Ok(directory), _) => directory,
+        // Ours may have been removed, but another one was asked for by its whole name.
+        (Err(_), Some(cwd)) if cwd.is_absolute() => cwd.to_path_buf(),
+        (Err(error), _) => return Err(SetupError::NoDirectory(error).into()),
+    };
     // Many commands at once need many descriptors; the commands themselves get the limit that we were given.
     let descriptors = bashful_sys::limits::raise_descriptors();
     let mut options = Options::new(shell(settings, around)?, directory);
@@ -106,20 +113,40 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings) -> Result<Engin
     options.host_environment = around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect();
     options.lifetime = Lifetime(settings.lifetime.default_seconds.duration());
     options.grace = Grace(settings.stop.grace_seconds.duration());
-    options.window = Window {
-        whole: settings.output.whole_bytes.size(),
-        head: settings.output.head_bytes.size(),
-        tail: settings.output.tail_bytes.size(),
-    };
+    options.window = window(&settings.output);
+    options.cleaning = if settings.output.clean { Cleaning::ForEyes } else { Cleaning::None };
     options.leftovers = match settings.stop.leftovers {
         Leftovers::Keep => LeftoverPolicy::Keep,
         Leftovers::Stop => LeftoverPolicy::Stop,
     };
-    options.leftover_directory = around.state_directory().map(|state| state.join("leftovers"));
+    options.artifacts = artifacts(settings, around).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.limits = vec![descriptors];
     Ok(Engine::new(options)?)
+}
+
+fn window(output: &settings::Output) -> Window {
+    let budget = |bytes: settings::Bytes, lines: settings::Lines| Budget { bytes: bytes.size(), lines: lines.limit() };
+    Window {
+        whole: budget(output.whole_bytes, output.whole_lines),
+        head: budget(output.head_bytes, output.head_lines),
+        tail: budget(output.tail_bytes, output.tail_lines),
+        sizes: match output.sizes {
+            settings::Sizes::AtLeast => Sizes::AtLeast,
+            settings::Sizes::AtMost => Sizes::AtMost,
+        },
+    }
+}
+
+/// The artifacts, as the settings want them; none if there is no place for them.
+pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<ArtifactStore> {
+    let limits = ArtifactLimits {
+        one: settings.artifacts.one_bytes.size(),
+        store: settings.artifacts.store_bytes.size(),
+        age: settings.artifacts.age_days.duration(),
+    };
+    Some(ArtifactStore::new(around.state_directory()?.join("artifacts"), limits))
 }
 
 /// What the arguments ask for, and what has to be said about it.
@@ -139,7 +166,7 @@ pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Reques
 }
 
 fn clamp(asked: f64, notices: &mut Vec<String>) -> Result<Duration, SetupError> {
-    if asked.is_nan() {
+    if !asked.is_finite() {
         return Err(SetupError::Timeout(asked));
     }
     let seconds = asked.clamp(*TIMEOUT_SECONDS.start(), *TIMEOUT_SECONDS.end());

@@ -1,37 +1,64 @@
 //! What a person or a model reads of an outcome.
 
-use bashful_engine::{ByteSize, Clip, End, Exit, LeftBehind, Lifetime, Outcome, StopReason};
+use bashful_engine::{ByteSize, Clip, End, Exit, LeftBehind, Lifetime, Output, StopReason};
 use bashful_sys::signal;
 
-/// The output as it is shown: all of it, or both ends with what is left out between them.
-pub(crate) fn output(outcome: &Outcome, whole: ByteSize) -> Vec<u8> {
-    match &outcome.output.clip {
-        Clip::Whole(bytes) => bytes.clone(),
-        Clip::Cut { head, omitted, tail } => {
-            let got = ByteSize(outcome.output.bytes);
-            let mut text = format!("[output truncated in middle: got {got}, max is {whole}]\n").into_bytes();
-            text.extend(&head.bytes);
-            text.extend(b"\n\n[snip]\n\n");
-            text.extend(&tail.bytes);
-            if !tail.bytes.ends_with(b"\n") {
-                text.push(b'\n');
-            }
-            text.extend(
-                format!(
-                    "[showing lines {}-{} and {}-{} of {}; {} lines ({} bytes) left out]\n",
-                    head.first_line,
-                    head.last_line,
-                    tail.first_line,
-                    tail.last_line,
-                    outcome.output.lines,
-                    omitted.lines,
-                    omitted.bytes,
-                )
-                .into_bytes(),
-            );
-            text
+/// The output as it is shown: all of it, or its ends with what is left out between them.
+pub(crate) fn output(output: &Output, whole: ByteSize) -> Vec<u8> {
+    let Clip::Cut { head, tail, .. } = &output.clip else {
+        let Clip::Whole(bytes) = &output.clip else { return Vec::new() };
+        return bytes.clone();
+    };
+    let got = ByteSize(output.text_bytes);
+    let mut text = match (head.bytes.is_empty(), tail.bytes.is_empty()) {
+        // One who wants the beginning has always been told of the cut at its end.
+        (_, true) => [head.bytes.as_slice(), b"... (truncated)"].concat(),
+        (true, false) => [format!("[output truncated: got {got}, max is {whole}]\n").as_bytes(), &tail.bytes].concat(),
+        (false, false) => {
+            let first = format!("[output truncated in middle: got {got}, max is {whole}]\n");
+            [first.as_bytes(), &head.bytes, b"\n\n[snip]\n\n", &tail.bytes].concat()
         }
+    };
+    if !text.ends_with(b"\n") {
+        text.push(b'\n');
     }
+    text.extend(format!("[{}]\n", ranges(output)).into_bytes());
+    text
+}
+
+/// Which lines of how many are shown, how much is left out, and where the whole is.
+fn ranges(output: &Output) -> String {
+    let Clip::Cut { head, omitted, tail } = &output.clip else { return String::new() };
+    let parts: Vec<String> = [head, tail]
+        .into_iter()
+        .filter(|part| !part.bytes.is_empty())
+        .map(|part| format!("{}-{}", part.first_line, part.last_line))
+        .collect();
+    let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
+    let mut text =
+        format!("showing {shown} of {}; {} lines ({} bytes) left out", output.lines, omitted.lines, omitted.bytes);
+    if let Some(artifact) = &output.artifact {
+        text = format!("{text}; all of it: artifact://{0}, `bashful artifacts show {0}`", artifact.id);
+    }
+    text
+}
+
+/// What has to be said about the artifact of an output, beside what [`output`] says.
+pub(crate) fn artifact_notices(output: &Output) -> Vec<String> {
+    let mut notices = Vec::new();
+    if let (Clip::Whole(_), Some(artifact)) = (&output.clip, &output.artifact) {
+        notices.push(format!("all {} as they were written: artifact://{}", ByteSize(output.bytes), artifact.id));
+    }
+    for missing in output.artifact.iter().flat_map(|artifact| &artifact.missing) {
+        notices.push(format!(
+            "bytes {}-{} are not in the artifact: {}",
+            missing.range.start, missing.range.end, missing.why
+        ));
+    }
+    if let Some(why) = &output.not_saved {
+        notices.push(format!("Full output was not saved completely: {why}"));
+    }
+    notices
 }
 
 /// What is to be said about the end; none if all went well.
@@ -52,7 +79,7 @@ pub(crate) const LOST: &str =
     "command lost: its keeper was killed, or part of it cannot be killed; how it ended is unknown";
 
 /// `9 (SIGKILL)`.
-pub(crate) fn signal_text(number: u8) -> String {
+fn signal_text(number: u8) -> String {
     match signal::name(i32::from(number)) {
         Some(name) => format!("{number} ({name})"),
         None => number.to_string(),

@@ -210,7 +210,7 @@ fn scripts_that_bash_cannot_take_are_refused_with_the_reason() {
     assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot take\n");
     assert_eq!(output.status.code(), Some(125));
     let output = home.with_stdin(&vec![b'#'; (16 << 20) + 1]);
-    assert!(text(&output.stderr).contains("more than the 16MB that are taken"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("longer than the 16MB that are taken"), "{}", text(&output.stderr));
     assert_eq!(home.with_stdin(b"").status.code(), Some(125));
 }
 
@@ -230,16 +230,14 @@ fn long_output_is_cut_in_the_middle_with_exact_ranges() {
     let home = Home::new();
     let output = home.bashful(&["run", "seq 1 100000"]);
     let shown = text(&output.stdout);
-    assert!(
-        shown.starts_with("[output truncated in middle: got 575.0KB, max is 128KB]\n1\n2\n")
-            || shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"),
-        "{}",
-        &shown[..80]
-    );
+    assert!(shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"), "{}", &shown[..80]);
     assert!(shown.contains("\n\n[snip]\n\n"));
-    assert!(shown.ends_with(
-        "\n100000\n[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out]\n"
-    ));
+    let ranges = "[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out; \
+                  all of it: artifact://1, `bashful artifacts show 1`]\n";
+    assert!(shown.ends_with(&format!("\n100000\n{ranges}")), "{}", &shown[shown.len() - 200..]);
+    let whole = (1..=100_000).fold(String::new(), |text, number| text + &format!("{number}\n"));
+    let artifact = home.path().join(".local/state/bashful/artifacts/1");
+    assert_eq!(std::fs::read_to_string(artifact).expect("it is there"), whole);
     let whole = home.bashful(&["run", "head -c 131072 /dev/zero | tr '\\0' x"]);
     assert_eq!(whole.stdout, vec![b'x'; 131_072]);
 }
@@ -412,6 +410,143 @@ fn interrupting_the_program_stops_the_command_and_tells() {
     );
     assert_eq!(output.status.code(), Some(143));
     home.check_nothing_survives();
+}
+
+#[test]
+fn scripts_that_look_like_options_are_scripts() {
+    let home = Home::new();
+    for script in ["-x() { echo ran; }; -x", "+x() { echo ran; }; +x"] {
+        assert_eq!(text(&home.with_stdin(script.as_bytes()).stdout), "ran\n", "{script}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_said() {
+    let home = Home::new();
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let output = home.command(&["run", "echo hi"]).stdout(full).stderr(Stdio::piped()).spawn().expect("it runs");
+    let output = output.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("cannot write the output: No space left"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn whoever_wants_json_gets_json_whatever_goes_wrong() {
+    let home = Home::new();
+    for args in
+        [&["run", "--json", "--bogus", "x"][..], &["run", "--json"], &["explain", "--json", "--cwd", "/no", "x"]]
+    {
+        let facts = home.json(args);
+        assert_eq!(facts["status"], "failed", "{args:?}");
+        assert!(facts["error"].as_str().is_some_and(|error| !error.is_empty()));
+    }
+}
+
+#[test]
+fn paths_that_are_no_text_are_no_reason_to_panic() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = Home::new();
+    let state = home.path().join(OsStr::from_bytes(b"st\xff"));
+    let mut command = home.command(&["run", "--json", "\"$PUPPET\" hold & echo hi"]);
+    let output = command.env("XDG_STATE_HOME", state).output().expect("it runs");
+    let facts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(Command::new("kill").arg(facts["leftover"]["keeper"].to_string()).status().expect("kill").success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_not_passed_over() {
+    let home = Home::new();
+    let file = home.path().join(".config/bashful/config.toml");
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    std::os::unix::fs::symlink("/no/where", &file).expect("a link");
+    let output = home.bashful(&["run", "true"]);
+    assert!(text(&output.stderr).contains("cannot read the settings in"), "{}", text(&output.stderr));
+    let output = home.command(&["run", "true"]).env("HOME", "relative").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "a home in the working directory is none: {}", text(&output.stderr));
+}
+
+#[test]
+fn children_that_the_program_had_before_are_left_alone() {
+    let home = Home::new();
+    let script = r#""$PUPPET" make ready hold >/dev/null 2>&1 & echo $! >child
+        until [ -e ready ]; do sleep 0.01; done; exec "$0" run 'kill -9 $PPID; sleep 5'"#;
+    let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(125));
+    let child = std::fs::read_to_string(home.path().join("child")).expect("its id");
+    assert!(Command::new("kill").arg(child.trim()).status().expect("kill").success(), "it was killed");
+    home.check_nothing_survives();
+}
+
+#[test]
+fn streams_can_be_taken_apart() {
+    check(&["run", "--split", "echo out; echo err >&2; echo out"], "out\nout\n", "err\n", 0);
+    let home = Home::new();
+    let facts = home.json(&["run", "--split", "--json", "printf out; echo err >&2; exit 3"]);
+    assert_eq!((&facts["stdout"], &facts["stderr"]), (&"out".into(), &"err\n".into()));
+    assert_eq!(
+        (&facts["output_bytes"], &facts["stderr_bytes"], &facts["output"]),
+        (&3.into(), &4.into(), &Value::Null)
+    );
+}
+
+#[test]
+fn what_is_shown_is_clean_and_what_is_kept_is_not() {
+    let home = Home::new();
+    let script = r"printf '\e[31mred\e[0m\n10%%\r100%%\ntitle\e]0;x\ay\0z\n'";
+    assert_eq!(text(&home.bashful(&["run", script]).stdout), "red\n100%\ntitleyz\n");
+    let raw = home.command(&["run", script]).env("BASHFUL_OUTPUT_CLEAN", "false").output().expect("it runs").stdout;
+    assert_eq!(text(&raw), "\u{1b}[31mred\u{1b}[0m\n10%\r100%\ntitle\u{1b}]0;x\u{7}y\0z\n");
+    // A progress bar of half a megabyte is one short line, and all of it is on disk.
+    let bar = "for i in {1..50000}; do printf '\\r%9d%%' $i; done; echo";
+    let output = home.bashful(&["run", bar]);
+    assert_eq!(text(&output.stdout), "    50000%\n");
+    assert!(text(&output.stderr).contains("as they were written: artifact://1"), "{}", text(&output.stderr));
+    let artifact = std::fs::metadata(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
+    assert_eq!(artifact.len(), 50_000 * 11 + 1);
+}
+
+#[test]
+fn how_much_is_shown_can_be_set() {
+    let home = Home::new();
+    let show = |settings: &[(&str, &str)]| {
+        let mut command = home.command(&["run", "seq 1 1000"]);
+        text(&command.envs(settings.iter().copied()).output().expect("it runs").stdout)
+    };
+    let tail = show(&[
+        ("BASHFUL_OUTPUT_WHOLE_BYTES", "50"),
+        ("BASHFUL_OUTPUT_HEAD_BYTES", "0"),
+        ("BASHFUL_OUTPUT_TAIL_BYTES", "12"),
+        ("BASHFUL_OUTPUT_SIZES", "at-most"),
+    ]);
+    assert!(
+        tail.starts_with("[output truncated: got 3.8KB, max is 50B]\n999\n1000\n[showing lines 999-1000 of 1000;"),
+        "{tail}"
+    );
+    let head = show(&[
+        ("BASHFUL_OUTPUT_WHOLE_BYTES", "50"),
+        ("BASHFUL_OUTPUT_HEAD_BYTES", "5"),
+        ("BASHFUL_OUTPUT_TAIL_BYTES", "0"),
+        ("BASHFUL_OUTPUT_SIZES", "at-most"),
+    ]);
+    assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000; 998 lines"), "{head}");
+    let lines = show(&[
+        ("BASHFUL_OUTPUT_WHOLE_LINES", "10"),
+        ("BASHFUL_OUTPUT_HEAD_LINES", "1"),
+        ("BASHFUL_OUTPUT_TAIL_LINES", "1"),
+    ]);
+    assert!(lines.contains("]\n1\n\n\n[snip]\n\n1000\n[showing lines 1-1 and 1000-1000 of 1000; 998 lines"), "{lines}");
+}
+
+#[test]
+fn a_place_for_artifacts_that_is_none_is_said_and_does_no_harm() {
+    let home = Home::new();
+    let state = home.path().join("state");
+    std::fs::write(&state, "a file").expect("a file");
+    let output = home.command(&["run", "seq 1 100000"]).env("XDG_STATE_HOME", &state).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("of 100000; 98276 lines (580698 bytes) left out]"));
+    assert!(text(&output.stderr).contains("Full output was not saved completely"), "{}", text(&output.stderr));
 }
 
 #[test]

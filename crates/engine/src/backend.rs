@@ -45,7 +45,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[derive(Debug)]
 pub struct Attached {
     pub(crate) link: Link,
-    pub(crate) output: OwnedFd,
+    /// One pipe, or two if the streams are taken apart.
+    pub(crate) output: Vec<OwnedFd>,
     /// None if the keeper was gone before it could tell.
     pub(crate) pid: Option<i32>,
     pub(crate) keeper: Keeper,

@@ -9,8 +9,9 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
+use crate::artifacts::ArtifactStore;
 use crate::backend::{Backend, StartError};
-use crate::capture::Window;
+use crate::capture::Cleaning;
 use crate::check::{self, Checked, Refusal};
 use crate::environment::EnvironmentPolicy;
 use crate::job::{Handles, Job, Run};
@@ -20,6 +21,7 @@ use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::Request;
 use crate::units::{ByteSize, Grace, Lifetime};
+use crate::window::Window;
 
 /// How an engine works. It reads nothing by itself, neither files nor variables: all of it is in here.
 #[derive(Debug, Clone)]
@@ -40,8 +42,11 @@ pub struct Options {
     pub window: Window,
     /// What becomes of processes that outlive their shell.
     pub leftovers: LeftoverPolicy,
-    /// Where their output goes; without it, it is dropped.
-    pub leftover_directory: Option<PathBuf>,
+    /// How what is shown differs from what was written.
+    pub cleaning: Cleaning,
+    /// Where output goes that is too much to show, and what processes that were left behind write. Without it, both are
+    /// dropped.
+    pub artifacts: Option<Arc<ArtifactStore>>,
     /// How many keepers wait ready.
     pub ready: usize,
     /// How many commands run at once; others wait their turn.
@@ -102,9 +107,10 @@ impl Options {
             environment: EnvironmentPolicy::default(),
             lifetime: Lifetime(std::time::Duration::from_secs(30)),
             grace: Grace(std::time::Duration::from_secs(15)),
-            window: Window { whole: ByteSize::kib(128), head: ByteSize::kib(4), tail: ByteSize::kib(4) },
+            window: Window::middle(ByteSize::kib(128), ByteSize::kib(4)),
+            cleaning: Cleaning::ForEyes,
             leftovers: LeftoverPolicy::Keep,
-            leftover_directory: None,
+            artifacts: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,

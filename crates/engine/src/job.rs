@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +15,15 @@ use rustix::io::Errno;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::backend::{Attached, Backend, Keeper};
-use crate::capture::{Capture, Clip};
+use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
-use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::outcome::{LeftBehind, Outcome};
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -46,10 +45,13 @@ const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 /// How much the processes that were left behind may write to their file.
 const LEFTOVER_AT_MOST: u64 = 1 << 30;
 
+/// Pieces of text that a listener may be behind before it misses some.
+const CHUNKS_BEHIND: usize = 64;
+
 thread_local! {
     /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
     /// a thousand of them otherwise.
-    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 256 * 1024]);
 }
 
 /// What a command looks like while it runs.
@@ -63,6 +65,24 @@ pub struct Live {
     pub lines: u64,
 }
 
+/// A piece of text that a command has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// On which stream.
+    pub stream: StreamName,
+    /// Whole lines, mostly: a line that may still be redrawn comes when it is finished. Without withheld values.
+    pub text: Arc<[u8]>,
+}
+
+/// A stream of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamName {
+    /// Standard output, and standard error too if the two are taken as one.
+    Output,
+    /// Standard error.
+    Stderr,
+}
+
 /// The command is out of our hands: its keeper went away, and nobody can say how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the job was dropped before it ended")]
@@ -74,6 +94,7 @@ pub struct Job {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<StopReason>,
     live: watch::Sender<Live>,
+    chunks: broadcast::Sender<Chunk>,
     outcome: oneshot::Receiver<Outcome>,
 }
 
@@ -94,6 +115,12 @@ impl Job {
         self.live.subscribe()
     }
 
+    /// Everything that is written from now on, piece by piece. A listener that falls behind misses some, and is told how
+    /// much; the command is not held up.
+    pub fn chunks(&self) -> broadcast::Receiver<Chunk> {
+        self.chunks.subscribe()
+    }
+
     /// Waits for the end. A dropped future leaves the command running, and may be asked for again.
     pub async fn wait(&mut self) -> Result<Outcome, Dropped> {
         (&mut self.outcome).await.map_err(|_| Dropped)
@@ -103,26 +130,36 @@ impl Job {
 /// A command and all that belongs to it, on its way to its end. Dropping it stops the command.
 pub(crate) struct Run {
     link: Link,
-    output: Option<AsyncFd<OwnedFd>>,
-    capture: Capture,
+    /// One, or two if the streams are taken apart.
+    streams: Vec<Stream>,
     mask: Mask,
     pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<StopReason>,
     live: watch::Sender<Live>,
+    chunks: broadcast::Sender<Chunk>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
+    /// How the shell ended, while what it left behind is being stopped.
+    own_end: Option<(End, Duration)>,
     checked: Checked,
     backend: Arc<dyn Backend>,
     options: Arc<Options>,
     _permit: OwnedSemaphorePermit,
 }
 
+/// One stream of a command.
+struct Stream {
+    name: StreamName,
+    pipe: Option<AsyncFd<OwnedFd>>,
+    capture: Capture,
+}
+
 /// What happened next.
 enum Happened {
     Reported(Result<Report, Silence>),
-    Wrote,
+    Wrote(usize),
     StopAsked(Option<StopReason>),
     LiveDue,
     Overdue,
@@ -132,6 +169,7 @@ enum Happened {
 pub(crate) struct Handles {
     asks: mpsc::UnboundedSender<StopReason>,
     live: watch::Sender<Live>,
+    chunks: broadcast::Sender<Chunk>,
 }
 
 impl Run {
@@ -146,18 +184,27 @@ impl Run {
         let (ask, asks) = mpsc::unbounded_channel();
         // Nobody listens yet, and as long as nobody does, nothing is prepared for listeners.
         let live = watch::Sender::new(Live::default());
-        let handles = Handles { asks: ask, live: live.clone() };
+        let chunks = broadcast::Sender::new(CHUNKS_BEHIND);
+        let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
+        let plan = checked.plan();
+        let stream = |(pipe, name)| {
+            let capture = Capture::new(plan.window, plan.cleaning, options.artifacts.clone());
+            Ok(Stream { name, pipe: Some(bashful_sys::event::readable(pipe)?), capture })
+        };
+        let names = [StreamName::Output, StreamName::Stderr];
+        let streams = attached.output.into_iter().zip(names).map(stream).collect::<io::Result<_>>()?;
         let run = Self {
             link: attached.link,
-            output: Some(bashful_sys::event::readable(attached.output)?),
-            capture: Capture::new(checked.plan().window),
+            streams,
             mask: Mask::new(&checked.plan().environment.withheld),
             pid: attached.pid,
             began,
             keeper: attached.keeper,
             asks,
             live,
+            chunks,
             live_due: None,
+            own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
             backend,
@@ -170,7 +217,7 @@ impl Run {
     /// Lets it go on by itself.
     pub(crate) fn into_job(mut self, handles: Handles) -> Job {
         let (send, outcome) = oneshot::channel();
-        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, outcome };
+        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, chunks: handles.chunks, outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 // Nobody may be left who wants to know.
@@ -185,17 +232,22 @@ impl Run {
         loop {
             let happened = tokio::select! {
                 report = self.link.next() => Happened::Reported(report),
-                () = readable(self.output.as_ref()) => Happened::Wrote,
+                () = readable(self.streams.first()) => Happened::Wrote(0),
+                () = readable(self.streams.get(1)) => Happened::Wrote(1),
                 why = self.asks.recv() => Happened::StopAsked(why),
                 () = due(self.live_due) => Happened::LiveDue,
                 () = due(self.overdue) => Happened::Overdue,
             };
             match happened {
-                Happened::Wrote => self.read(),
+                Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue => self.tell_live(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::StopAsked(Some(why)) => self.ask(why).await,
                 Happened::StopAsked(None) => return None,
+                Happened::Reported(Ok(Report::Ended { end, left })) if self.must_stop(end, &left) => {
+                    self.own_end = Some((end, self.began.elapsed()));
+                    self.ask(StopReason::LeftBehind).await;
+                }
                 Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
                 Happened::Reported(Ok(Report::Started { .. } | Report::NotStarted { .. })) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
@@ -211,13 +263,17 @@ impl Run {
     }
 
     /// Takes what has been written, or a good part of it.
-    fn read(&mut self) {
-        let Some(output) = &self.output else { return };
+    fn read(&mut self, index: usize) {
+        let Stream { name, pipe, capture } = &mut self.streams[index];
+        let Some(open) = pipe else { return };
         for _ in 0..READS_A_TURN {
-            match output.try_io(Interest::READABLE, |pipe| read_some(pipe, &mut self.capture)) {
+            let read = open.try_io(Interest::READABLE, |pipe| {
+                read_some(pipe, |bytes| tell_chunk(&self.chunks, *name, capture.push(bytes), &self.mask))
+            });
+            match read {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(0) | Err(_) => {
-                    self.output = None;
+                    *pipe = None;
                     break;
                 }
                 Ok(_) => {}
@@ -230,25 +286,29 @@ impl Run {
 
     fn tell_live(&mut self) {
         self.live_due = None;
-        let newest = self.capture.newest(LIVE_SHOWN);
-        let edges = if newest.len() as u64 == self.capture.bytes() { Edges::End } else { Edges::Both };
-        let newest = self.mask.apply(&newest, edges).unwrap_or(newest);
-        self.live.send_replace(Live { newest, bytes: self.capture.bytes(), lines: self.capture.lines() });
+        let mut live = Live::default();
+        for Stream { capture, .. } in &self.streams {
+            live.newest.extend(capture.newest(LIVE_SHOWN, &self.mask));
+            live.bytes += capture.bytes();
+            live.lines += capture.lines();
+        }
+        self.live.send_replace(live);
     }
 
-    async fn finish(&mut self, mut end: End, mut left: Vec<Leftover>) -> Outcome {
-        let elapsed = self.began.elapsed();
+    /// Whether what is left has to go before the reply.
+    fn must_stop(&self, end: End, left: &[Leftover]) -> bool {
+        !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop
+    }
+
+    async fn finish(&mut self, end: End, left: Vec<Leftover>) -> Outcome {
         self.drain();
-        if !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop {
-            self.ask(StopReason::LeftBehind).await;
-            match self.link.next().await {
-                Ok(Report::Ended { left: none, .. }) => left = none,
-                _ => end = End::Lost,
-            }
-            self.drain();
-        }
+        let (end, elapsed) = match (self.own_end.take(), end) {
+            // It had ended by itself before; what was stopped since is what it had left behind.
+            (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
+            (_, end) => (end, self.began.elapsed()),
+        };
         let leftover = if left.is_empty() { None } else { Some(self.leave(left).await) };
-        tracing::debug!(pid = self.pid, ?end, ?elapsed, bytes = self.capture.bytes(), "ended");
+        tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
         self.backend.prepare(&self.checked);
         self.outcome(end, leftover, elapsed)
     }
@@ -262,101 +322,93 @@ impl Run {
     }
 
     fn outcome(&self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
-        let output = Output { clip: self.masked(), bytes: self.capture.bytes(), lines: self.capture.lines() };
-        Outcome { end, output, leftover, elapsed, pid: self.pid }
-    }
-
-    fn masked(&self) -> Clip {
-        let mask = |bytes: &mut Vec<u8>, edges| {
-            if let Some(masked) = self.mask.apply(bytes, edges) {
-                *bytes = masked;
-            }
-        };
-        let mut clip = self.capture.clip();
-        match &mut clip {
-            Clip::Whole(bytes) => mask(bytes, Edges::None),
-            Clip::Cut { head, tail, .. } => {
-                mask(&mut head.bytes, Edges::End);
-                mask(&mut tail.bytes, Edges::Begin);
-            }
+        if let Some(store) = &self.options.artifacts
+            && self.streams.iter().any(|stream| stream.capture.is_saved())
+            && let Err(error) = store.sweep()
+        {
+            tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        clip
+        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
+        let output = outputs.next().expect("every command has one stream at least");
+        Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
     }
 
-    /// Takes what is in the pipe now. Not until its end: somebody may hold it open for hours.
+    /// Takes what is in the pipes now. Not until their end: somebody may hold them open for hours.
     fn drain(&mut self) {
-        let Some(output) = &self.output else { return };
-        let mut drained = 0;
-        while drained < DRAINED_AT_MOST {
-            // Straight from the pipe: the event loop may not have heard yet of what was written last.
-            match read_some(output.get_ref(), &mut self.capture) {
-                Ok(count) if count > 0 => drained += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Ok(_) | Err(_) => {
-                    self.output = None;
-                    return;
+        for Stream { name, pipe, capture } in &mut self.streams {
+            let mut drained = 0;
+            while let Some(open) = pipe
+                && drained < DRAINED_AT_MOST
+            {
+                // Straight from the pipe: the event loop may not have heard yet of what was written last.
+                let read = read_some(open.get_ref(), |bytes| {
+                    tell_chunk(&self.chunks, *name, capture.push(bytes), &self.mask);
+                });
+                match read {
+                    Ok(count) if count > 0 => drained += count,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Ok(_) | Err(_) => *pipe = None,
                 }
             }
         }
     }
 
-    /// Hands the pipe to the keeper, so that those who are left neither block nor die when they write.
-    async fn leave(&mut self, processes: Vec<Leftover>) -> LeftBehind {
-        let (file, output_file) = match self.leftover_file() {
-            Some((file, path)) => (Some(file), Some(path)),
-            None => (std::fs::File::options().write(true).open("/dev/null").ok(), None),
-        };
-        // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
-        let from = match self.output.take().map(AsyncFd::into_inner) {
-            Some(pipe) => Some(pipe),
-            None => std::fs::File::open("/dev/null").ok().map(OwnedFd::from),
-        };
-        if let (Some(from), Some(to)) = (from, file) {
-            let release = Order::Release(Release { at_most: LEFTOVER_AT_MOST, from_to: None });
-            // A keeper that cannot be reached is gone, and its tree with it.
-            let _ = self.link.send(&[&release], &[from.as_fd(), to.as_fd()]).await;
+    /// Hands the pipes to the keeper, so that those who are left neither block nor die when they write.
+    async fn leave(&mut self, mut processes: Vec<Leftover>) -> LeftBehind {
+        for process in &mut processes {
+            if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
+                process.command = String::from_utf8_lossy(&masked).into_owned();
+            }
+        }
+        let mut output_file = None;
+        for stream in &mut self.streams {
+            let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null");
+            // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
+            let from = stream.pipe.take().map(AsyncFd::into_inner);
+            let (to, facts) = stream.capture.hand_over().unzip();
+            output_file = output_file.or(facts.map(|facts| facts.path));
+            let nowhere = nowhere.as_ref().ok().map(AsFd::as_fd);
+            if let (Some(from), Some(to)) =
+                (from.as_ref().map(AsFd::as_fd).or(nowhere), to.map(AsFd::as_fd).or(nowhere))
+            {
+                let release = Order::Release(Release { at_most: LEFTOVER_AT_MOST, from_to: None });
+                // A keeper that cannot be reached is gone, and its tree with it.
+                let _ = self.link.send(&[&release], &[from, to]).await;
+            }
         }
         LeftBehind { processes, keeper: self.keeper.pid(), output_file }
     }
+}
 
-    fn leftover_file(&self) -> Option<(std::fs::File, PathBuf)> {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        let directory = self.options.leftover_directory.as_ref()?;
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        let path = directory.join(format!("{}.log", self.pid?));
-        let opened = made
-            .and_then(|()| std::fs::File::options().create(true).write(true).truncate(true).mode(0o600).open(&path));
-        match opened {
-            Ok(file) => Some((file, path)),
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "no file for what leftover processes write");
-                None
-            }
-        }
+/// Passes on a piece of text to those who listen.
+fn tell_chunk(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask: &Mask) {
+    if chunks.receiver_count() == 0 || text.is_empty() {
+        return;
     }
+    let text = mask.apply(text, Edges::Both).map_or_else(|| Arc::from(text), Arc::from);
+    // Nobody may be left who listens.
+    let _ = chunks.send(Chunk { stream, text });
 }
 
 /// Reads once. That nothing is there comes as an error.
-fn read_some(pipe: &OwnedFd, capture: &mut Capture) -> io::Result<usize> {
+fn read_some(pipe: &OwnedFd, take: impl FnOnce(&[u8])) -> io::Result<usize> {
     SCRATCH.with_borrow_mut(|buffer| {
-        loop {
+        let count = loop {
             match rustix::io::read(pipe, &mut *buffer) {
                 Err(Errno::INTR) => {}
-                other => {
-                    let count = other?;
-                    capture.push(&buffer[..count]);
-                    return Ok(count);
-                }
+                other => break other?,
             }
-        }
+        };
+        take(&buffer[..count]);
+        Ok(count)
     })
 }
 
 /// Waits until there is something to read; for ever if there will never be.
-async fn readable(output: Option<&AsyncFd<OwnedFd>>) {
-    match output {
+async fn readable(stream: Option<&Stream>) {
+    match stream.and_then(|stream| stream.pipe.as_ref()) {
         // An error will show when reading.
-        Some(output) => drop(output.readable().await),
+        Some(pipe) => drop(pipe.readable().await),
         None => std::future::pending().await,
     }
 }

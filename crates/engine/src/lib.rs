@@ -31,9 +31,11 @@
 //!
 //! The crate prints nothing and reads no environment, home directory or settings by itself.
 
+mod artifacts;
 mod backend;
 mod capture;
 mod check;
+mod clean;
 mod engine;
 mod environment;
 mod job;
@@ -46,22 +48,28 @@ mod promises;
 mod ready;
 mod request;
 mod units;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use artifacts::{
+    Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, GetError,
+    ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
+};
 pub use backend::{Attached, Backend, BoxFuture, StartError};
 pub use bashful_keeper::{End, Exit, StopReason};
-pub use capture::{Capture, Clip, Omitted, Part, Window};
+pub use capture::Cleaning;
 pub use check::{Checked, Refusal};
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
-pub use job::{Dropped, Job, Live};
+pub use job::{Chunk, Dropped, Job, Live, StreamName};
 pub use local::find_bash;
 pub use outcome::{LeftBehind, Leftover, Outcome, Output, Reply};
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
-pub use request::{LONGEST_SCRIPT, Request, Script, ScriptError};
+pub use request::{LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
+pub use window::{Budget, Clip, Omitted, Part, Sizes, Window};
 
 static ENTRY_IS_THERE: AtomicBool = AtomicBool::new(false);
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,11 @@ use crate::link::{Link, Silence};
 use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
+use crate::request::Streams;
 use crate::{KeeperProgram, Options, Orphans};
+
+/// A keeper that has not said by then whether the shell runs never will.
+const STARTED_AT_LATEST: Duration = Duration::from_secs(20);
 
 /// How long a lost tree is looked for. Its shell dies with the keeper, and what becomes of the rest shows at once.
 const CLEAN_UP_AT_MOST: Duration = Duration::from_secs(2);
@@ -42,6 +46,8 @@ pub(crate) struct Local {
     /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
     keepers: Arc<Mutex<HashSet<i32>>>,
     orphans: Orphans,
+    /// Children that this program had before: `exec` keeps them, and they are none of our business.
+    strangers: Vec<proc::Process>,
 }
 
 /// What becomes a keeper.
@@ -98,6 +104,13 @@ impl Drop for KeeperProcess {
 
 impl Local {
     pub(crate) fn new(options: &Options) -> io::Result<Self> {
+        let us = rustix::process::getpid();
+        let shown = std::fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse::<i32>().ok());
+        if shown != Some(us.as_raw_nonzero().get()) {
+            return Err(io::Error::other(
+                "/proc is missing or does not show this process: no process tree can be watched",
+            ));
+        }
         let program = match &options.keeper {
             KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(c"/proc/self/exe".to_owned()),
             KeeperProgram::At(path) => Program::At(c_string(path.as_os_str())?),
@@ -114,6 +127,7 @@ impl Local {
             ready: Arc::new(ReadyKeepers::new(ready)),
             keepers: Arc::default(),
             orphans: options.orphans,
+            strangers: if options.orphans == Orphans::Adopt { proc::descendants(us) } else { Vec::new() },
         })
     }
 
@@ -133,14 +147,17 @@ impl Local {
     }
 
     /// Kills every child of this program that is not a keeper, with all below it.
-    fn kill_strays(&self) -> bool {
+    fn kill_strays(&self, killed: &mut Vec<OwnedFd>) -> bool {
         let us = rustix::process::getpid();
         // Held while looking: a keeper that is just being started must not be taken for a stray.
         let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let everybody = proc::descendants(us);
         let kept: HashSet<Pid> = everybody
             .iter()
-            .filter(|process| keepers.contains(&process.pid.as_raw_nonzero().get()))
+            .filter(|process| {
+                keepers.contains(&process.pid.as_raw_nonzero().get())
+                    || self.strangers.iter().any(|known| known.pid == process.pid && known.began == process.began)
+            })
             .flat_map(|keeper| proc::descendants(keeper.pid).into_iter().map(|below| below.pid).chain([keeper.pid]))
             .collect();
         let strays: Vec<_> = everybody.iter().filter(|process| !kept.contains(&process.pid)).collect();
@@ -149,7 +166,7 @@ impl Local {
                 && proc::Process::read(stray.pid).is_some_and(|now| now.began == stray.began)
             {
                 let _ = pidfd::send(handle.as_fd(), Signal::KILL);
-                let _ = wait::reap(handle.as_fd());
+                killed.push(handle);
             }
         }
         !strays.is_empty()
@@ -177,10 +194,15 @@ impl Backend for Local {
             let give_up = tokio::time::Instant::now() + CLEAN_UP_AT_MOST;
             // Twice nothing, because a process may have been between two parents at the first look.
             let mut nothing = 0;
+            let mut killed = Vec::new();
             while nothing < 2 && tokio::time::Instant::now() < give_up {
-                let shell_lives = shell.and_then(Pid::from_raw).and_then(proc::Process::read).is_some();
-                nothing = if self.kill_strays() || shell_lives { 0 } else { nothing + 1 };
+                let shell = shell.and_then(Pid::from_raw).and_then(proc::Process::read);
+                let shell_lives = shell.as_ref().is_some_and(|shell| !shell.has_ended());
+                nothing = if self.kill_strays(&mut killed) || shell_lives { 0 } else { nothing + 1 };
                 tokio::time::sleep(LOOK_AGAIN).await;
+                // Ours to take away, once they have ended.
+                killed.extend(shell.and_then(|shell| pidfd::open(shell.pid).ok()));
+                killed.retain(|child| matches!(wait::reap(child.as_fd()), Ok(None)));
             }
         })
     }
@@ -214,14 +236,13 @@ impl Starter {
         if bytes > LARGEST_ENVIRONMENT {
             return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
         }
-        let (read, write) = pipe::for_output().map_err(failed)?;
+        let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let link = Link::new(socket).map_err(failed)?;
         let setup = Order::Setup(self.setup(plan, When::Asked));
         let begin = Order::Begin(begin(plan, long_script.is_some()));
-        let descriptors = [Some(write.as_fd()), Some(write.as_fd()), long_script.as_ref().map(AsFd::as_fd)];
-        let descriptors: Vec<_> = descriptors.into_iter().flatten().collect();
+        let descriptors: Vec<_> = both(&write).into_iter().chain(long_script.as_ref().map(AsFd::as_fd)).collect();
         link.send(&[&setup, &begin], &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         drop(write);
         attach(link, read, keeper).await.map_err(|error| match error {
@@ -232,11 +253,11 @@ impl Starter {
 
     /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
     pub(crate) async fn start_ahead(&self, plan: &Plan) -> io::Result<ReadyKeeper> {
-        let (read, write) = pipe::for_output()?;
+        let Pipes { read, write } = Pipes::new(plan.streams)?;
         let Connected { socket, keeper } = self.connect()?;
         let link = Link::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
-        link.send(&[&setup], &[write.as_fd(), write.as_fd()]).await?;
+        link.send(&[&setup], &both(&write)).await?;
         Ok(ReadyKeeper { link, output: read, keeper })
     }
 
@@ -284,6 +305,29 @@ impl Starter {
     }
 }
 
+/// The pipes of a command's output: one, or one for each stream.
+struct Pipes {
+    read: Vec<OwnedFd>,
+    write: Vec<OwnedFd>,
+}
+
+impl Pipes {
+    fn new(streams: Streams) -> io::Result<Self> {
+        let count = match streams {
+            Streams::Combined => 1,
+            Streams::Split => 2,
+        };
+        let pipes: Vec<_> = (0..count).map(|_| pipe::for_output()).collect::<io::Result<_>>()?;
+        let (read, write) = pipes.into_iter().unzip();
+        Ok(Self { read, write })
+    }
+}
+
+/// Where standard output and standard error go.
+fn both(write: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
+    [write.first(), write.last()].into_iter().flatten().map(AsFd::as_fd).collect()
+}
+
 /// Nothing of the script was done, and this is why.
 pub(crate) enum NotStarted {
     /// The keeper could not start the shell.
@@ -296,8 +340,13 @@ pub(crate) enum NotStarted {
 ///
 /// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
-pub(crate) async fn attach(mut link: Link, output: OwnedFd, keeper: Keeper) -> Result<Attached, NotStarted> {
-    match link.next().await {
+pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
+    let word = tokio::time::timeout(STARTED_AT_LATEST, link.next()).await.unwrap_or_else(|_| {
+        // The script may have stopped its keeper before that could tell of it.
+        keeper.kill();
+        Err(Silence::Gone)
+    });
+    match word {
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
         Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),

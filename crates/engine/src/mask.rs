@@ -3,9 +3,10 @@
 //! A command that has no access to a variable may still find its value, in a file or in the memory of another process.
 //! What a model reads must not hold it. Works on what is shown only; nothing else is changed.
 
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 
 use crate::environment::Withheld;
 
@@ -44,48 +45,42 @@ impl Mask {
                 (withheld.value().as_bytes().to_vec(), format!("[withheld: {}]", withheld.name.display()).into_bytes())
             })
             .collect();
-        let finder = (!secrets.is_empty())
-            .then(|| {
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostLongest)
-                    .build(secrets.iter().map(|(value, _)| value))
-                    .ok()
-            })
-            .flatten();
+        let finder =
+            (!secrets.is_empty()).then(|| AhoCorasick::new(secrets.iter().map(|(value, _)| value)).ok()).flatten();
         Self { secrets, finder }
     }
 
     /// The text without withheld values; none if there were none in it.
     pub(crate) fn apply(&self, text: &[u8], edges: Edges) -> Option<Vec<u8>> {
         let finder = self.finder.as_ref()?;
-        let mut out = Vec::new();
-        let mut begin = 0;
-        let mut end = text.len();
+        // All of them, also those that overlap: where one ends another may have begun.
+        let mut hidden: Vec<(Range<usize>, &[u8])> = finder
+            .find_overlapping_iter(text)
+            .map(|found| (found.range(), self.secrets[found.pattern().as_usize()].1.as_slice()))
+            .collect();
+        // A piece at an edge may overlap with a whole one too.
         if matches!(edges, Edges::Begin | Edges::Both)
             && let Some((length, label)) = self.piece(|value, length| text.starts_with(&value[value.len() - length..]))
         {
-            out.extend(label);
-            begin = length;
+            hidden.push((0..length, label));
         }
-        let mut rest = None;
         if matches!(edges, Edges::End | Edges::Both)
-            && let Some((length, label)) = self.piece(|value, length| text[begin..].ends_with(&value[..length]))
+            && let Some((length, label)) = self.piece(|value, length| text.ends_with(&value[..length]))
         {
-            rest = Some(label);
-            end -= length;
+            hidden.push((text.len() - length..text.len(), label));
         }
-        let mut found_any = begin > 0 || rest.is_some();
-        let middle = &text[begin..end];
+        hidden.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+        let mut out = Vec::new();
         let mut done = 0;
-        for found in finder.find_iter(middle) {
-            out.extend(&middle[done..found.start()]);
-            out.extend(&self.secrets[found.pattern().as_usize()].1);
-            done = found.end();
-            found_any = true;
+        for (range, label) in &hidden {
+            if range.start >= done {
+                out.extend(&text[done..range.start]);
+                out.extend(*label);
+            }
+            done = done.max(range.end);
         }
-        out.extend(&middle[done..]);
-        out.extend(rest.unwrap_or_default());
-        found_any.then_some(out)
+        out.extend(&text[done..]);
+        (!hidden.is_empty()).then_some(out)
     }
 
     /// The longest part of a secret for which `is_there` says yes, and what to write in its place.
@@ -131,5 +126,17 @@ mod tests {
         check("ghijkl and more", Edges::Begin, "[withheld: LONGER] and more");
         check("key: abcdefg", Edges::None, "key: abcdefg");
         check("abcdef", Edges::Both, "[withheld: LONGER]");
+    }
+
+    #[test]
+    fn values_that_overlap_are_hidden_as_a_whole() {
+        let mask = mask(&[("A", "abcd1234WXYZabcd"), ("B", "WXYZabcdefgh")]);
+        let masked = |text: &str, edges| {
+            let masked = mask.apply(text.as_bytes(), edges).expect("something is hidden");
+            String::from_utf8(masked).expect("text")
+        };
+        assert_eq!(masked("xxxabcd1234WXYZabcd", Edges::End), "xxx[withheld: A]");
+        assert_eq!(masked("abcd1234WXYZabcdefgh.", Edges::None), "[withheld: A].");
+        assert_eq!(masked("WXYZabcd more", Edges::Begin), "[withheld: A] more");
     }
 }

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use bashful_keeper::End;
 
-use crate::capture::Clip;
+use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
 use crate::job::Job;
+use crate::window::Clip;
 
 pub use bashful_keeper::wire::Leftover;
 
 /// The answer to one call.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each command, and nobody keeps many")]
 pub enum Reply {
     /// It is over.
     Finished(Outcome),
@@ -27,8 +29,10 @@ pub enum Reply {
 pub struct Outcome {
     /// Who ended it, and what the system said.
     pub end: End,
-    /// What it wrote.
+    /// What it wrote; what it wrote to standard output, if the streams were taken apart.
     pub output: Output,
+    /// What it wrote to standard error, if the streams were taken apart.
+    pub stderr: Option<Output>,
     /// What it left running.
     pub leftover: Option<LeftBehind>,
     /// How long it took.
@@ -37,7 +41,7 @@ pub struct Outcome {
     pub pid: Option<i32>,
 }
 
-/// What a command wrote.
+/// What a command wrote on one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// What is shown of it, without withheld values.
@@ -46,6 +50,12 @@ pub struct Output {
     pub bytes: u64,
     /// How many lines it wrote; a last one without its newline counts.
     pub lines: u64,
+    /// How many bytes of text that makes for the eyes. What is shown and what is left out make up this number.
+    pub text_bytes: u64,
+    /// Where the whole of it is, if it was too much to hold.
+    pub artifact: Option<ArtifactFacts>,
+    /// Why the whole of it is not there, or not complete.
+    pub not_saved: Option<String>,
 }
 
 /// Processes that outlive their shell.
@@ -55,6 +65,6 @@ pub struct LeftBehind {
     pub processes: Vec<Leftover>,
     /// The keeper that watches over them: `SIGTERM` to it stops all of them. None where a thread watches.
     pub keeper: Option<i32>,
-    /// The file that gets what they write from now on, if there is one.
+    /// The file that gets what they write from now on, behind what was written before, if there is one.
     pub output_file: Option<PathBuf>,
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::Options;
-use crate::capture::Window;
+use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::request::{Request, Script};
+use crate::request::{Request, Script, Streams};
 use crate::units::{Grace, Lifetime};
+use crate::window::Window;
 
 /// A command, decided down to the last variable. Nothing is inherited that is not in here.
 #[derive(Debug, Clone)]
@@ -26,8 +27,12 @@ pub struct Plan {
     pub lifetime: Lifetime,
     /// How long it may take to stop.
     pub grace: Grace,
+    /// How its output is taken.
+    pub streams: Streams,
     /// How much of its output is shown.
     pub window: Window,
+    /// How what is shown differs from what was written.
+    pub cleaning: Cleaning,
 }
 
 /// Why a request cannot be planned.
@@ -75,7 +80,9 @@ impl Plan {
             environment,
             lifetime: request.lifetime.unwrap_or(options.lifetime),
             grace: options.grace,
-            window: options.window,
+            streams: request.streams,
+            window: request.window.unwrap_or(options.window),
+            cleaning: options.cleaning,
         })
     }
 

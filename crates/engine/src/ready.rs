@@ -20,7 +20,7 @@ use crate::environment::Environment;
 use crate::link::Link;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
-use crate::request::Script;
+use crate::request::{Script, Streams};
 use crate::units::Grace;
 
 /// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
@@ -48,7 +48,7 @@ const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BA
 #[derive(Debug)]
 pub(crate) struct ReadyKeeper {
     pub(crate) link: Link,
-    pub(crate) output: OwnedFd,
+    pub(crate) output: Vec<OwnedFd>,
     pub(crate) keeper: Keeper,
 }
 
@@ -72,6 +72,7 @@ struct Key {
     /// The same path may lead to another directory by now.
     directory_is: (u64, u64),
     environment: Environment,
+    streams: Streams,
     grace: Grace,
     umask: u32,
     limits: Vec<Limit>,
@@ -85,6 +86,7 @@ impl Key {
             directory: plan.directory.clone(),
             directory_is: (metadata.dev(), metadata.ino()),
             environment: plan.environment.clone(),
+            streams: plan.streams,
             grace: plan.grace,
             umask: proc::umask().ok()?,
             limits: limits::all(),
@@ -212,14 +214,14 @@ fn changes_the_start(plan: &Plan) -> bool {
 async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     let Ok(script) = Script::new(TRIAL) else { return Trial::DoesNotWork };
     // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
-    let plan = Plan { script, environment: Environment::default(), ..plan.clone() };
+    let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, ..plan.clone() };
     let Ok(ready) = starter.start_ahead(&plan).await else { return Trial::NotTried };
     let Some(attached) = ready.begin(&plan).await else { return Trial::DoesNotWork };
     let Attached { mut link, output, keeper: _keeper, .. } = attached;
     let ended = link.next().await;
     let mut said = [0; 4096];
     let count = loop {
-        match rustix::io::read(&output, &mut said) {
+        match rustix::io::read(&output[0], &mut said) {
             Err(Errno::INTR) => {}
             other => break other.unwrap_or(0),
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::units::{ByteSize, Lifetime, Patience};
+use crate::window::Window;
 
 /// The longest script that is taken. A model writes far less; this is room for a program that generates one.
 pub const LONGEST_SCRIPT: ByteSize = ByteSize::mib(16);
@@ -23,12 +24,34 @@ pub struct Request {
     pub lifetime: Option<Lifetime>,
     /// How long the call waits for it; without this, as long as it runs.
     pub patience: Option<Patience>,
+    /// How its output is taken.
+    pub streams: Streams,
+    /// How much of it is shown, if not what the engine's options say.
+    pub window: Option<Window>,
+}
+
+/// How standard output and error are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Streams {
+    /// As one, in their true order.
+    #[default]
+    Combined,
+    /// Apart. Which came first is then unknown.
+    Split,
 }
 
 impl Request {
     /// A request for this script, the rest as the engine does it.
     pub fn new(script: Script) -> Self {
-        Self { script, workdir: None, env: Vec::new(), lifetime: None, patience: None }
+        Self {
+            script,
+            workdir: None,
+            env: Vec::new(),
+            lifetime: None,
+            patience: None,
+            streams: Streams::default(),
+            window: None,
+        }
     }
 }
 
@@ -57,9 +80,7 @@ pub enum ScriptError {
         offset: usize,
     },
     /// It is too long.
-    #[error(
-        "the command is {size} long, more than the {LONGEST_SCRIPT} that are taken; write it to a file and run that"
-    )]
+    #[error("the command is longer than the {LONGEST_SCRIPT} that are taken; write it to a file and run that")]
     TooLong {
         /// How long it is.
         size: ByteSize,

@@ -66,6 +66,13 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Whether another request means that there is to be no more waiting. The same one twice does, and so does a caller
+    /// who does not want to wait for a stop that was not theirs. But whoever stops a whole group of programs asks the
+    /// caller, the engine and the keeper, and means to ask once.
+    fn is_insisted_on_by(self, again: Self) -> bool {
+        self == again || (again == Self::Cancelled && matches!(self, Self::TimeUp | Self::LeftBehind))
+    }
+
     /// The reason with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::TimeUp, Self::Cancelled, Self::EngineGone, Self::KeeperSignaled, Self::LeftBehind]
@@ -124,9 +131,10 @@ impl Phase {
             (Self::Running { until: Some(until) }, Event::Tick) if now >= until => stopping(StopReason::TimeUp),
             (Self::Stopping { kill_at, .. }, Event::Tick) if now < kill_at => (self, None),
             // Asked twice: whoever asks again means it.
-            (Self::Stopping { why, .. }, Event::StopAsked(_) | Event::Tick) => {
+            (Self::Stopping { why, .. }, Event::StopAsked(again)) if why.is_insisted_on_by(again) => {
                 (Self::Killed { why }, Some(Effect::Kill))
             }
+            (Self::Stopping { why, .. }, Event::Tick) => (Self::Killed { why }, Some(Effect::Kill)),
             // One pass can miss a process that was just being born.
             (killed @ Self::Killed { .. }, Event::Tick) => (killed, Some(Effect::Kill)),
             (Self::Stopping { why, .. } | Self::Killed { why }, Event::TreeGone(exit)) => {
@@ -240,6 +248,17 @@ mod tests {
         assert_eq!(effect, Some(Effect::Ask));
         let (phase, effect) = phase.step(Event::StopAsked(StopReason::Cancelled), now, GRACE);
         assert_eq!((phase, effect), (Phase::Killed { why: StopReason::TimeUp }, Some(Effect::Kill)));
+    }
+
+    #[test]
+    fn one_stop_that_reaches_us_by_two_ways_leaves_the_grace() {
+        let now = Instant::now();
+        let ways = [StopReason::Cancelled, StopReason::KeeperSignaled, StopReason::EngineGone];
+        for (first, second) in ways.iter().flat_map(|first| ways.iter().map(move |second| (*first, *second))) {
+            let stopping = Phase::Stopping { why: first, kill_at: now + GRACE };
+            let stays = stopping.step(Event::StopAsked(second), now, GRACE) == (stopping, None);
+            assert_eq!(stays, first != second, "{first:?}, then {second:?}");
+        }
     }
 
     #[test]

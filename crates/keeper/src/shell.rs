@@ -107,11 +107,13 @@ impl Waiting {
 /// Runs a script too long for an argument.
 ///
 /// `IFS=` keeps white space at its ends, `-r` keeps backslashes. `read` takes everything up to a NUL that is not there,
-/// so it always fails: the `:` puts back what `$?` and `$_` are at the beginning of a script.
+/// so it always fails: the `:` puts back what `$?` and `$_` are at the beginning of a script. `builtin`, because the
+/// environment may hold functions of any name.
 fn from_file(file: &OwnedFd, underscore: &[u8]) -> Vec<u8> {
-    let mut line = format!("IFS= read -rd '' BASH_EXECUTION_STRING <{} || : ", place(file)).into_bytes();
+    let mut line =
+        format!("IFS= builtin read -rd '' BASH_EXECUTION_STRING <{} || builtin : ", place(file)).into_bytes();
     quote(&mut line, underscore);
-    line.extend(br#"; eval "$BASH_EXECUTION_STRING""#);
+    line.extend(br#"; builtin eval "$BASH_EXECUTION_STRING""#);
     line
 }
 
@@ -155,7 +157,12 @@ fn place(fd: &OwnedFd) -> String {
 
 fn spawn(setup: &Setup, script: Vec<u8>, more_env: &[Vec<u8>], tether: Tether) -> Result<Child, NotStarted> {
     let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
-    let argv = [text(BASH.into())?, text(b"-c".to_vec())?, text(script)?];
+    let mut argv = vec![text(BASH.into())?, text(b"-c".to_vec())?];
+    if script.starts_with(b"-") || script.starts_with(b"+") {
+        // Bash would take it for options.
+        argv.push(text(b"--".to_vec())?);
+    }
+    argv.push(text(script)?);
     let env: Vec<CString> = setup.env.iter().chain(more_env).cloned().map(text).collect::<Result<_, _>>()?;
     let directory = text(setup.directory.clone())?;
     let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;

@@ -85,6 +85,11 @@ impl Tree {
         }
     }
 
+    /// Whether the shell has ended.
+    pub(crate) fn shell_has_ended(&self) -> bool {
+        self.exit.is_some()
+    }
+
     /// Asks everything to end, and wakes what was stopped so that it can.
     pub(crate) fn ask(&mut self) {
         for process in self.members() {
@@ -126,7 +131,7 @@ impl Tree {
             Scope::BelowShell => {
                 let mut members = std::mem::take(&mut self.seen);
                 members.retain(|seen| {
-                    Process::read(seen.pid).is_some_and(|now| now.began == seen.began && now.state != 'Z')
+                    Process::read(seen.pid).is_some_and(|now| now.began == seen.began && !now.has_ended())
                 });
                 members.extend(proc::session(self.shell));
                 members.extend(proc::descendants(self.shell));
@@ -145,7 +150,7 @@ impl Tree {
 /// second look, then the signal through the handle.
 fn signal(process: &Process, signals: &[Signal]) -> bool {
     let Ok(handle) = pidfd::open(process.pid) else { return false };
-    if Process::read(process.pid).is_none_or(|now| now.began != process.began || now.state == 'Z') {
+    if Process::read(process.pid).is_none_or(|now| now.began != process.began || now.has_ended()) {
         return false;
     }
     signals.iter().all(|signal| {

@@ -38,6 +38,8 @@ pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
     // Whoever wants to unmount the host's directory is not to wait for us.
     std::env::set_current_dir("/")?;
     bashful_sys::become_subreaper()?;
+    // A file that may not grow any more is an error like any other, and not a reason to leave the tree alone.
+    bashful_sys::signal::ignore(Signal::XFSZ);
     let signals = SignalReader::new(&[Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP])?;
     run(socket, Scope::EverythingBelow, Some(signals));
     Ok(())
@@ -69,7 +71,7 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
         shell: child.pidfd,
         link,
         signals,
-        pump: None,
+        pumps: Vec::new(),
         phase: Phase::Running { until },
         grace,
         killing: None,
@@ -181,7 +183,8 @@ struct Watch {
     shell: OwnedFd,
     link: Link,
     signals: Option<SignalReader>,
-    pump: Option<Pump>,
+    /// One for each pipe that was handed over.
+    pumps: Vec<Pump>,
     phase: Phase,
     grace: Duration,
     killing: Option<Killing>,
@@ -260,7 +263,7 @@ impl Watch {
         let Phase::Ended(end) = self.phase else { return };
         self.link.tell(&Report::Ended { end, left: Vec::new() });
         // Everybody who could write is gone: what is in the pipe now is all there will ever be.
-        if let Some(pump) = &mut self.pump {
+        for pump in &mut self.pumps {
             while pump.run() == Pumped::Some {}
         }
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
@@ -310,28 +313,26 @@ impl Watch {
         let now = Instant::now();
         let alarm = [self.phase.alarm(), self.killing.as_ref().map(|killing| killing.again_at), self.look_again(now)];
         let alarm = alarm.into_iter().flatten().min();
-        let watch_shell = self.signals.is_none() && !self.shell_reported;
+        // The handle of a shell that has ended would always have news.
+        let watch_shell = self.signals.is_none() && !self.tree.shell_has_ended();
 
         let link = (!self.link.is_gone()).then_some(self.link.as_fd());
         let signals = self.signals.as_ref().map(AsFd::as_fd);
-        let pump = self.pump.as_ref().map(AsFd::as_fd);
         let shell = watch_shell.then_some(self.shell.as_fd());
-        let watched: [Option<BorrowedFd<'_>>; 4] = [link, signals, pump, shell];
-        let mut fds: Vec<PollFd<'_>> =
-            watched.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let pumps = self.pumps.iter().map(AsFd::as_fd);
+        let watched: Vec<BorrowedFd<'_>> = [link, signals, shell].into_iter().flatten().chain(pumps).collect();
+        let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         let timeout = alarm.map(|alarm| timespec(alarm.saturating_duration_since(now)));
         // An interrupted wait is one in which nothing happened.
         let _ = poll(&mut fds, timeout.as_ref());
-        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
-        let [link_ready, _, pump_ready, _] = watched.map(|fd| fd.is_some() && ready.next().unwrap_or(false));
+        let link_ready = link.is_some() && !fds[0].revents().is_empty();
 
         let mut events = self.signal_events();
         if link_ready {
             events.extend(self.orders());
         }
-        if pump_ready && self.pump.as_mut().is_some_and(|pump| pump.run() == Pumped::Ended) {
-            self.pump = None;
-        }
+        // Cheap where there is nothing to carry: then reading says so.
+        self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
         if alarm.is_some_and(|alarm| alarm <= Instant::now()) {
             events.push(Event::Tick);
         }
@@ -350,11 +351,9 @@ impl Watch {
 
     fn signal_events(&self) -> Vec<Event> {
         let arrived = self.signals.as_ref().and_then(|signals| signals.arrived().ok()).unwrap_or_default();
-        arrived
-            .into_iter()
-            .filter(|number| *number != Signal::CHILD.as_raw())
-            .map(|_| Event::StopAsked(StopReason::KeeperSignaled))
-            .collect()
+        // Several at once are one request: who ends a session sends more than one.
+        let asked = arrived.iter().any(|number| *number != Signal::CHILD.as_raw());
+        asked.then_some(Event::StopAsked(StopReason::KeeperSignaled)).into_iter().collect()
     }
 
     fn orders(&mut self) -> Vec<Event> {
@@ -365,7 +364,7 @@ impl Watch {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Release(release) => {
                     self.released = true;
-                    self.pump = Pump::new(release);
+                    self.pumps.extend(Pump::new(release));
                 }
                 Order::Setup(_) | Order::Begin(_) => {}
             }

@@ -51,9 +51,9 @@ impl LastArgument {
 fn arguments_begin(pid: Pid) -> io::Result<u64> {
     /// Place of `arg_start` behind the name: it is field 48, and the first of them is field 3.
     const ARG_START: usize = 48 - 3;
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
-    stat.rsplit_once(')')
-        .and_then(|(_, fields)| fields.split_ascii_whitespace().nth(ARG_START))
+    crate::proc::stat_fields(pid)?
+        .split_ascii_whitespace()
+        .nth(ARG_START)
         .and_then(|field| field.parse().ok())
         .filter(|address| *address != 0)
         .ok_or_else(|| io::Error::other("the system does not tell where the child's arguments are"))

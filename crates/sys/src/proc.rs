@@ -20,23 +20,28 @@ pub struct Process {
     pub session: i32,
     /// When it began, in clock ticks since the machine did: with the id, this names it for good.
     pub began: u64,
-    /// `Z` for one that has ended and waits to be taken away, `T` for a stopped one, `D` for one stuck in the kernel.
-    pub state: char,
+    ended: bool,
 }
 
 impl Process {
     /// Reads what there is to know of a process; none if it is gone.
     pub fn read(pid: Pid) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-        // The name may hold anything, closing brackets and spaces too: the fields begin behind the last bracket.
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let stat = stat_fields(pid).ok()?;
+        let fields: Vec<&str> = stat.split_ascii_whitespace().collect();
+        let threads: u32 = fields.get(17)?.parse().ok()?;
         Some(Self {
             pid,
-            state: fields.first()?.chars().next()?,
+            // A program whose first thread has ended looks like a zombie while its other threads go on.
+            ended: *fields.first()? == "Z" && threads <= 1,
             parent: fields.get(1)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
             began: fields.get(19)?.parse().ok()?,
         })
+    }
+
+    /// Whether it has ended and only waits to be taken away.
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// The command line, or the name in brackets where there is none; at most `limit` characters.
@@ -46,8 +51,8 @@ impl Process {
         let words: Vec<_> =
             line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
         let text = if words.is_empty() {
-            let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
-            format!("[{}]", name.trim_end())
+            let name = fs::read(format!("/proc/{id}/comm")).unwrap_or_default();
+            format!("[{}]", String::from_utf8_lossy(&name).trim_end())
         } else {
             words.join(" ")
         };
@@ -69,7 +74,7 @@ pub fn descendants(root: Pid) -> Vec<Process> {
         for pid in children(parent).unwrap_or_else(|| children_by_scan(parent, &mut table)) {
             let Some(process) = Process::read(pid).filter(|_| seen.insert(pid)) else { continue };
             next.push(pid);
-            if process.state != 'Z' {
+            if !process.has_ended() {
                 found.push(process);
             }
         }
@@ -80,18 +85,28 @@ pub fn descendants(root: Pid) -> Vec<Process> {
 /// Everything in this session.
 pub fn session(id: Pid) -> Vec<Process> {
     let mut found = everybody();
-    found.retain(|process| process.session == id.as_raw_nonzero().get() && process.state != 'Z');
+    found.retain(|process| process.session == id.as_raw_nonzero().get() && !process.has_ended());
     found
 }
 
 /// The file-creation mask of this process. (The system call can only read it by changing it.)
 pub fn umask() -> io::Result<u32> {
-    let status = fs::read_to_string("/proc/self/status")?;
+    let status = String::from_utf8_lossy(&fs::read("/proc/self/status")?).into_owned();
     status
         .lines()
         .find_map(|line| line.strip_prefix("Umask:"))
         .and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok())
         .ok_or_else(|| io::Error::other("no umask in /proc/self/status"))
+}
+
+/// What the system says of a process behind its name.
+///
+/// The name may hold anything, brackets, spaces, and half a character where it was cut: the fields begin behind the last
+/// bracket, and only they are text.
+pub(crate) fn stat_fields(pid: Pid) -> io::Result<String> {
+    let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
+    let begin = stat.iter().rposition(|byte| *byte == b')').map_or(0, |at| at + 1);
+    Ok(String::from_utf8_lossy(&stat[begin..]).into_owned())
 }
 
 /// The children of all threads of a process; none if this kernel does not list them.

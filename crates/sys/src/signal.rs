@@ -50,10 +50,18 @@ pub fn name(number: i32) -> Option<&'static str> {
 
 /// Whether this process was told to ignore a signal, as `nohup` does with `SIGHUP`.
 pub fn is_ignored(signal: Signal) -> bool {
-    let mask = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+    // Bytes, because the name of a program need not be text.
+    let mask = std::fs::read("/proc/self/status").ok().and_then(|status| {
+        let status = String::from_utf8_lossy(&status);
         u64::from_str_radix(status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim(), 16).ok()
     });
     mask.is_some_and(|mask| mask & (1 << (signal.as_raw() - 1)) != 0)
+}
+
+/// Has this process ignore a signal from now on. Programs that it starts by [`spawn`](crate::spawn) do not.
+pub fn ignore(signal: Signal) {
+    // SAFETY: `SIG_IGN` is a valid disposition, and no handler is installed.
+    unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
 /// All signals are held back from this thread while it lives.

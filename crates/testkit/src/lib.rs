@@ -8,10 +8,13 @@ pub mod oracle;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Clip, Engine, KeeperProgram, Options, Outcome, Reply, Request, Script, find_bash};
+use bashful_engine::{
+    ArtifactLimits, ArtifactStore, Clip, Engine, KeeperProgram, Options, Outcome, Reply, Request, Script, find_bash,
+};
 use tempfile::TempDir;
 
 /// So long that only a hang exceeds it.
@@ -50,7 +53,8 @@ impl Place {
             (MARK.into(), OsString::from(&mark)),
         ];
         options.lifetime = bashful_engine::Lifetime(WIDE);
-        options.leftover_directory = Some(directory.path().join("leftovers"));
+        let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
+        options.artifacts = Some(Arc::new(store));
         Self { directory, mark, options }
     }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bashful_engine::{ByteSize, Checked, Clip, End, Engine, Exit, Plan, Request, Window};
+use bashful_engine::{ByteSize, Checked, Cleaning, Clip, End, Engine, Exit, Plan, Request, Window};
 
 use crate::{Place, WIDE, finished};
 
@@ -83,7 +83,9 @@ impl Oracle {
         let directory = place.path().join("work");
         std::fs::create_dir(&directory).expect("a new directory in one of our own");
         place.options.directory.clone_from(&directory);
-        place.options.window = Window { whole: SHOWN, head: ByteSize::kib(4), tail: ByteSize::kib(4) };
+        place.options.window = Window::middle(SHOWN, ByteSize::kib(4));
+        // What is compared are bytes, not what is left of them for the eyes.
+        place.options.cleaning = Cleaning::None;
         let cold = place.engine();
         place.options.ready = READY;
         let ready = place.engine();
@@ -207,7 +209,8 @@ fn plain(plan: &Plan) -> Seen {
     // `setsid` finds bash by the same `PATH` as the engine did, and `$0` is then the bare name.
     let mut command = Command::new("setsid");
     command
-        .args(["bash", "-c"])
+        // Whoever runs the tests may have them ignore signals, as shells do with what runs in the background.
+        .args(["env", "--default-signal", "bash", "-c"])
         .arg(OsStr::from_bytes(plan.script.as_bytes()))
         .env_clear()
         .envs(&plan.environment.variables)

@@ -17,7 +17,7 @@ fn process(pid: i32) -> Pid {
 }
 
 fn lives(pid: i32) -> bool {
-    Process::read(process(pid)).is_some_and(|process| process.state != 'Z')
+    Process::read(process(pid)).is_some_and(|process| !process.has_ended())
 }
 
 fn keeper_of(shell: i32) -> i32 {

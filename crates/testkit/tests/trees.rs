@@ -125,6 +125,33 @@ fn a_job_of_job_control_is_stopped_with_the_rest() {
 }
 
 #[test]
+fn a_program_whose_name_is_no_text_is_stopped_with_the_rest() {
+    // The system cuts names at 15 bytes, here in the middle of a character.
+    check_cancelled(r#"ln -s "$PUPPET" ööööööööö; ./ööööööööö make ready hold & "$PUPPET" hold"#, TERMINATED);
+}
+
+/// A program whose first thread ends while another goes on. To the system it looks like one that has ended.
+const HEADLESS: &str = r#"python3 -c "import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(1000,)).start()
+open('ready', 'w').close()
+ctypes.CDLL(None).pthread_exit(None)""#;
+
+#[test]
+fn a_program_whose_first_thread_has_ended_is_stopped_with_the_rest() {
+    check_cancelled(&format!(r#"{HEADLESS} & "$PUPPET" hold"#), TERMINATED);
+}
+
+#[tokio::test]
+async fn a_program_whose_first_thread_has_ended_is_named_when_it_is_left_behind() {
+    let place = Place::new(PUPPET);
+    let outcome = run(&place.engine(), format!("{HEADLESS} & until [ -e ready ]; do sleep 0.01; done")).await;
+    let left = outcome.leftover.expect("it is named");
+    assert_eq!(left.processes.len(), 1);
+    send(left.keeper.expect("a process keeps it"), Signal::TERM);
+    place.check_nothing_survives();
+}
+
+#[test]
 fn a_stopped_child_is_woken_to_end() {
     check_cancelled(r#""$PUPPET" make ready stop & "$PUPPET" hold"#, TERMINATED);
 }
@@ -283,6 +310,16 @@ async fn a_stopped_keeper_does_not_hold_up_the_reply_for_ever() {
     place.check_nothing_survives();
 }
 
+#[tokio::test]
+async fn a_keeper_stopped_while_leftovers_are_ended_does_not_hold_up_the_reply_for_ever() {
+    let mut place = Place::new(PUPPET);
+    place.options.leftovers = LeftoverPolicy::Stop;
+    place.options.grace = Grace(Duration::from_millis(100));
+    let script = r#"keeper=$PPID; (trap "kill -STOP $keeper" TERM; "$PUPPET" make ready; while :; do sleep 0.1; done) &
+        until [ -e ready ]; do sleep 0.01; done"#;
+    assert_eq!(run(&place.engine(), script).await.end, End::Lost);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_at_once_are_all_right() {
     let place = Place::new(PUPPET);
@@ -307,7 +344,7 @@ async fn more_than_may_run_at_once_wait_their_turn() {
     place.options.at_once = 2;
     let engine = place.engine();
     // Each counts who is there with it.
-    let script = "mkdir here.$$; ls -d here.* | wc -l; sleep 0.01; rmdir here.$$";
+    let script = "mkdir here.$$; ls -d here.* 2>/dev/null | wc -l; sleep 0.01; rmdir here.$$";
     let calls: Vec<_> = (0..12)
         .map(|_| {
             let engine = engine.clone();

@@ -21,6 +21,11 @@ impl Times {
         sorted.get(rank).copied().unwrap_or_default()
     }
 
+    /// The one in the middle.
+    pub(crate) fn median(&self) -> Duration {
+        self.percentile(50)
+    }
+
     /// In microseconds, because that is what they differ by.
     pub(crate) fn as_json(&self) -> Value {
         let micros = |percent| u64::try_from(self.percentile(percent).as_micros()).unwrap_or(u64::MAX);

@@ -3,9 +3,12 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Checked, Clip, End, Engine, Exit, KeeperProgram, Options, Outcome, Reply, Request, Script};
+use bashful_engine::{
+    ArtifactStore, Checked, Clip, End, Engine, Exit, KeeperProgram, Options, Outcome, Reply, Request, Script,
+};
 
 /// Variables of commands. A fixed few, because every one of them makes bash start slower.
 const VARIABLES: [&str; 6] = ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "USER"];
@@ -42,10 +45,20 @@ impl Host {
 
     /// An engine whose keepers are the program that is shipped. To be called inside a runtime.
     pub(crate) fn engine(&self, ready: usize) -> Result<Engine, Box<dyn Error>> {
+        self.engine_with(ready, None)
+    }
+
+    /// The same, with a place for artifacts.
+    pub(crate) fn engine_with(
+        &self,
+        ready: usize,
+        artifacts: Option<Arc<ArtifactStore>>,
+    ) -> Result<Engine, Box<dyn Error>> {
         let mut options = Options::new(self.bash.clone(), self.directory.clone());
         options.host_environment.clone_from(&self.variables);
         options.keeper = KeeperProgram::At(self.program.clone());
         options.ready = ready;
+        options.artifacts = artifacts;
         Ok(Engine::new(options)?)
     }
 }

@@ -10,6 +10,7 @@ mod host;
 mod latency;
 mod many;
 mod memory;
+mod output;
 mod tables;
 
 use std::error::Error;
@@ -24,7 +25,7 @@ use crate::{Done, cargo, say};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 4] = ["latency", "latency-2gb", "memory", "many"];
+const PARTS: [&str; 5] = ["latency", "latency-2gb", "memory", "many", "output"];
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,14 @@ impl Effort {
         match self {
             Self::Full => 1000,
             Self::Quick => 100,
+        }
+    }
+
+    /// How often every kind of output flows.
+    fn floods(self) -> usize {
+        match self {
+            Self::Full => 5,
+            Self::Quick => 2,
         }
     }
 
@@ -96,6 +105,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "latency-2gb" => latency::with_much_memory(&host, effort.rounds())?,
         "memory" => memory::all(&host, effort.commands())?,
         "many" => many::all(&host, effort.commands())?,
+        "output" => output::all(&host, effort.floods())?,
         other => return Err(format!("there is no part {other}").into()),
     };
     say::data(&figures.to_string());

@@ -35,7 +35,35 @@ pub(crate) fn all(figures: &Value) -> String {
     if let Some(error) = many["first_error"].as_str() {
         line(&mut out, format_args!("\nThe first that was wrong: {error}"));
     }
+    output(&mut out, &figures["output"]);
     out
+}
+
+fn output(out: &mut String, figures: &Value) {
+    out.push_str(
+        "\n## Output\n\nShown: beside `… | cat >/dev/null`. Saved to an artifact: beside `… | cat >file`.\n\n\
+         | writer | way | ms | beside it | times as fast |\n|---|---|--:|--:|--:|\n",
+    );
+    for row in rows(&figures["rows"]) {
+        let faster = row["faster"].as_f64().unwrap_or_default();
+        line(
+            out,
+            format_args!(
+                "| {} | {} | {} | {} | {faster:.2} |",
+                text(&row["writer"]),
+                text(&row["way"]),
+                row["ms"],
+                row["floor_ms"]
+            ),
+        );
+    }
+    line(
+        out,
+        format_args!(
+            "\nWhile {} bytes flowed through, the host grew by {} KB.",
+            figures["flood_bytes"], figures["flood_grew_kb"]
+        ),
+    );
 }
 
 fn latency(out: &mut String, figures: &Value) {

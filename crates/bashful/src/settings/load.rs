@@ -1,6 +1,7 @@
 //! Reads the layers.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -36,10 +37,10 @@ pub(crate) enum SettingsError {
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
     let mut settings: Settings = toml::from_str(DEFAULTS).expect("a test reads the defaults");
     let mut used = Vec::new();
-    let user_file = sources.user_file.as_deref().filter(|path| path.exists());
+    // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
+    let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
     for path in user_file.into_iter().chain(sources.named_file) {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| SettingsError::Unreadable { path: path.to_path_buf(), source })?;
+        let text = read(path).map_err(|source| SettingsError::Unreadable { path: path.to_path_buf(), source })?;
         settings.apply(parse(&text, &path.display().to_string())?);
         used.push(path.display().to_string());
     }
@@ -50,6 +51,26 @@ pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), Set
         }
     }
     Ok((settings, used))
+}
+
+/// Whether something is at a path, or may be.
+pub(crate) fn may_be_there(path: &Path) -> bool {
+    let nothing = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    !path.symlink_metadata().is_err_and(|error| nothing(&error))
+}
+
+/// No settings file is larger.
+const LARGEST: u64 = 1 << 20;
+
+fn read(path: &Path) -> io::Result<String> {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
+    if metadata.len() > LARGEST {
+        return Err(io::Error::other("larger than 1 MiB"));
+    }
+    std::fs::read_to_string(path)
 }
 
 fn parse(text: &str, place: &str) -> Result<Layer, SettingsError> {

@@ -9,8 +9,8 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use load::{Sources, load};
-pub(crate) use value::{Bytes, Leftovers, Names, Seconds, Variables};
+pub(crate) use load::{Sources, load, may_be_there};
+pub(crate) use value::{Bytes, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
 
 /// The defaults, and the documentation of every key.
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
@@ -70,7 +70,18 @@ settings! {
     /// How commands are stopped.
     stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
     /// How much of the output is shown.
-    output: Output, OutputLayer { whole_bytes: Bytes, head_bytes: Bytes, tail_bytes: Bytes, }
+    output: Output, OutputLayer {
+        whole_bytes: Bytes,
+        whole_lines: Lines,
+        head_bytes: Bytes,
+        head_lines: Lines,
+        tail_bytes: Bytes,
+        tail_lines: Lines,
+        sizes: Sizes,
+        clean: bool,
+    }
+    /// How much output is kept on disk, and how long.
+    artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
 }

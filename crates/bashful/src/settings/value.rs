@@ -18,7 +18,7 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, Seconds, Bytes, Names, Leftovers);
+replaced!(String, bool, Seconds, Days, Bytes, LargeBytes, Lines, Names, Leftovers, Sizes);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -49,34 +49,111 @@ impl From<Seconds> for f64 {
     }
 }
 
-/// A size: up to 64 MiB, because so much may be held in memory for each command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Bytes(u64);
+/// A length of time in days: more than nothing, at most ten years.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub(crate) struct Days(f64);
 
-impl Bytes {
-    pub(crate) fn size(self) -> bashful_engine::ByteSize {
-        bashful_engine::ByteSize(self.0)
+impl Days {
+    pub(crate) fn duration(self) -> Duration {
+        Duration::from_secs_f64(self.0 * 86_400.0)
     }
 }
 
-impl TryFrom<i64> for Bytes {
+impl TryFrom<f64> for Days {
     type Error = String;
 
-    fn try_from(bytes: i64) -> Result<Self, String> {
-        const MOST: u64 = 64 << 20;
-        u64::try_from(bytes)
-            .ok()
-            .filter(|bytes| *bytes <= MOST)
-            .map(Self)
-            .ok_or_else(|| format!("{bytes} is not a number of bytes from 0 to {MOST}"))
+    fn try_from(days: f64) -> Result<Self, String> {
+        const MOST: f64 = 10.0 * 366.0;
+        if days > 0.0 && days <= MOST {
+            return Ok(Self(days));
+        }
+        Err(format!("{days} is not a number of days above 0 and up to {MOST}"))
     }
 }
 
-impl From<Bytes> for i64 {
-    fn from(bytes: Bytes) -> Self {
-        i64::try_from(bytes.0).unwrap_or(i64::MAX)
+impl From<Days> for f64 {
+    fn from(days: Days) -> Self {
+        days.0
     }
+}
+
+/// A number of lines; 0 stands for any number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Lines(u64);
+
+impl Lines {
+    pub(crate) fn limit(self) -> Option<u64> {
+        (self.0 > 0).then_some(self.0)
+    }
+}
+
+impl TryFrom<i64> for Lines {
+    type Error = String;
+
+    fn try_from(lines: i64) -> Result<Self, String> {
+        u64::try_from(lines).map(Self).map_err(|_| format!("{lines} is not a number of lines"))
+    }
+}
+
+impl From<Lines> for i64 {
+    fn from(lines: Lines) -> Self {
+        i64::try_from(lines.0).unwrap_or(i64::MAX)
+    }
+}
+
+/// What the sizes of both ends mean where they fall into the middle of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Sizes {
+    AtLeast,
+    AtMost,
+}
+
+/// Makes a size of at most so many bytes.
+macro_rules! size {
+    ($(#[$about:meta])* $Type:ident, $most:expr) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+        #[serde(try_from = "i64", into = "i64")]
+        pub(crate) struct $Type(u64);
+
+        impl $Type {
+            pub(crate) fn size(self) -> bashful_engine::ByteSize {
+                bashful_engine::ByteSize(self.0)
+            }
+        }
+
+        impl TryFrom<i64> for $Type {
+            type Error = String;
+
+            fn try_from(bytes: i64) -> Result<Self, String> {
+                const MOST: u64 = $most;
+                u64::try_from(bytes)
+                    .ok()
+                    .filter(|bytes| *bytes <= MOST)
+                    .map(Self)
+                    .ok_or_else(|| format!("{bytes} is not a number of bytes from 0 to {MOST}"))
+            }
+        }
+
+        impl From<$Type> for i64 {
+            fn from(bytes: $Type) -> Self {
+                i64::try_from(bytes.0).unwrap_or(i64::MAX)
+            }
+        }
+    };
+}
+
+size! {
+    /// A size: up to 64 MiB, because so much may be held in memory for each command.
+    Bytes, 64 << 20
+}
+
+size! {
+    /// A size on disk: up to a pebibyte, which is more than any disk and still a number that cannot overflow.
+    LargeBytes, 1 << 50
 }
 
 /// What becomes of processes that outlive their shell.

@@ -1,0 +1,230 @@
+//! `bashful artifacts`
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::num::ParseIntError;
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
+use std::time::SystemTime;
+
+use bashful_engine::{Artifact, ArtifactEntry, ArtifactStore, ByteSize, ReadError};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::cli::{ArtifactsCommand, ShowArgs};
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{self, Surroundings};
+
+/// Why there is nothing to look at.
+#[derive(Debug, Error)]
+enum ArtifactsError {
+    #[error("no place for artifacts: neither XDG_STATE_HOME nor HOME is set")]
+    NoPlace,
+}
+
+/// Why a text is not a range.
+#[derive(Debug, Error)]
+pub(crate) enum RangeError {
+    #[error("give a range as in `10-20`, or `10-` for all from there")]
+    Shape,
+    #[error("{0:?} is not a number that fits")]
+    Number(String, #[source] ParseIntError),
+    #[error("lines are counted from 1")]
+    LineZero,
+    #[error("it ends before it begins")]
+    Backwards,
+}
+
+/// Lists, shows or removes artifacts.
+pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let store = setup::artifacts(&settings, &around).ok_or(ArtifactsError::NoPlace)?;
+    match command {
+        ArtifactsCommand::List(args) => list(&store, args.json),
+        ArtifactsCommand::Show(args) => show(&store, args),
+        ArtifactsCommand::Path { id } => {
+            use std::os::unix::ffi::OsStrExt;
+            let entry = store.get(*id)?;
+            print::data(&[entry.path.as_os_str().as_bytes(), b"\n"].concat())?;
+            Ok(Exit::Code(0))
+        }
+        ArtifactsCommand::Rm { ids } => Ok(remove(&store, ids)),
+        ArtifactsCommand::Sweep { json } => sweep(&store, *json),
+    }
+}
+
+/// Lines as in `10-20`, from 1, both included.
+pub(crate) fn lines(text: &str) -> Result<RangeInclusive<u64>, RangeError> {
+    let (begin, end) = range(text)?;
+    match (begin, end.unwrap_or(u64::MAX)) {
+        (0, _) => Err(RangeError::LineZero),
+        (begin, end) if end < begin => Err(RangeError::Backwards),
+        (begin, end) => Ok(begin..=end),
+    }
+}
+
+/// Bytes as in `512-1024`, from 0, the end excluded.
+pub(crate) fn bytes(text: &str) -> Result<Range<u64>, RangeError> {
+    let (begin, end) = range(text)?;
+    let end = end.unwrap_or(u64::MAX);
+    if end < begin { Err(RangeError::Backwards) } else { Ok(begin..end) }
+}
+
+fn range(text: &str) -> Result<(u64, Option<u64>), RangeError> {
+    let number = |text: &str| {
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(RangeError::Shape);
+        }
+        text.parse().map_err(|error| RangeError::Number(text.to_owned(), error))
+    };
+    let (begin, end) = text.split_once('-').filter(|(begin, _)| !begin.is_empty()).ok_or(RangeError::Shape)?;
+    let end = if end.is_empty() { None } else { Some(number(end)?) };
+    Ok((number(begin)?, end))
+}
+
+fn list(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
+    let entries = store.list()?;
+    if json {
+        let entries: Value = entries.iter().map(as_json).collect();
+        print::data(format!("{entries:#}\n").as_bytes())?;
+    } else if entries.is_empty() {
+        print::talk(&format!("[no artifacts in {}]", store.directory().display()));
+    } else {
+        print::data(as_text(&entries).as_bytes())?;
+    }
+    Ok(Exit::Code(0))
+}
+
+fn as_json(entry: &ArtifactEntry) -> Value {
+    let missing = |missing: &bashful_engine::Missing| {
+        let end = Some(missing.range.end).filter(|end| *end < u64::MAX);
+        json!({ "bytes": [missing.range.start, end], "why": missing.why })
+    };
+    let modified = entry.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    json!({
+        "id": entry.id,
+        "uri": entry.uri(),
+        "path": entry.path,
+        "bytes": entry.bytes,
+        "on_disk_bytes": entry.on_disk.0,
+        "modified_unix_seconds": modified.as_secs(),
+        "in_use": entry.in_use,
+        "missing": entry.missing.iter().map(missing).collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(entries: &[ArtifactEntry]) -> String {
+    let mut text = format!("{:<20} {:>10} {:>10} {:>10}\n", "ARTIFACT", "SIZE", "ON DISK", "CHANGED");
+    for entry in entries {
+        let (size, on_disk) = (ByteSize(entry.bytes).to_string(), entry.on_disk.to_string());
+        let _ = write!(text, "{:<20} {size:>10} {on_disk:>10} {:>10}", entry.uri(), ago(entry.modified));
+        if entry.in_use {
+            text.push_str("  in use");
+        }
+        for missing in &entry.missing {
+            let _ = write!(text, "  [{missing}]");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// `3m ago`: the largest unit says enough.
+fn ago(time: SystemTime) -> String {
+    // A time to come, after the clock was set back, is now.
+    match time.elapsed().unwrap_or_default().as_secs() {
+        seconds @ ..60 => format!("{seconds}s ago"),
+        seconds @ ..3600 => format!("{}m ago", seconds / 60),
+        seconds @ ..86_400 => format!("{}h ago", seconds / 3600),
+        seconds => format!("{}d ago", seconds / 86_400),
+    }
+}
+
+fn show(store: &ArtifactStore, args: &ShowArgs) -> Result<Exit, Box<dyn Error>> {
+    let artifact = Artifact::open(&store.get(args.id)?)?;
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    let shown = part(&artifact, args, &mut out).and_then(|exit| {
+        out.flush().map_err(ReadError::Write)?;
+        Ok(exit)
+    });
+    match shown {
+        // `show 7 | head` has seen enough.
+        Err(ReadError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Code(0)),
+        shown => Ok(shown?),
+    }
+}
+
+fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, ReadError> {
+    if let Some(lines) = &args.lines {
+        let there = artifact.lines(lines.clone(), out)?;
+        if there < *lines.start() {
+            // Silence could be taken for an empty line.
+            print::talk(&format!("[the artifact ends with line {there}]"));
+        }
+    } else if let Some(bytes) = &args.bytes {
+        artifact.bytes(bytes.clone(), out)?;
+    } else if let Some(lines) = args.head {
+        artifact.head(lines, out)?;
+    } else if let Some(lines) = args.tail {
+        artifact.tail(lines, out)?;
+    } else if let Some(pattern) = &args.grep {
+        let found = artifact.grep(&|line| pattern.is_match(line), out)?;
+        // As `grep` itself has it.
+        return Ok(Exit::Code(u8::from(found == 0)));
+    } else {
+        artifact.whole(out)?;
+    }
+    Ok(Exit::Code(0))
+}
+
+/// Removes as many as can be; one that cannot does not spare the others.
+fn remove(store: &ArtifactStore, ids: &[u64]) -> Exit {
+    let mut exit = Exit::Code(0);
+    for id in ids {
+        if let Err(error) = store.remove(*id) {
+            print::error(&error);
+            exit = Exit::Failed;
+        }
+    }
+    exit
+}
+
+fn sweep(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
+    let report = store.sweep()?;
+    let text = if json {
+        format!("{:#}\n", json!({ "removed": report.removed, "freed_bytes": report.freed.0 }))
+    } else {
+        let many = if report.removed.len() == 1 { "artifact" } else { "artifacts" };
+        format!("{} {many} removed, {} freed\n", report.removed.len(), report.freed)
+    };
+    print::data(text.as_bytes())?;
+    Ok(Exit::Code(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_two_numbers_or_one_and_all_that_follows() {
+        assert_eq!(lines("10-20").ok(), Some(10..=20));
+        assert_eq!(lines("7-7").ok(), Some(7..=7));
+        assert_eq!(lines("3-").ok(), Some(3..=u64::MAX));
+        assert_eq!(bytes("0-512").ok(), Some(0..512));
+        assert_eq!(bytes("512-").ok(), Some(512..u64::MAX));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_range_is_said() {
+        let said = |text| lines(text).expect_err("it is wrong").to_string();
+        assert_eq!(said("0-5"), "lines are counted from 1");
+        assert_eq!(said("5-4"), "it ends before it begins");
+        assert_eq!(said("1-99999999999999999999"), "\"99999999999999999999\" is not a number that fits");
+        for text in ["", "5", "-", "-5", "a-b", "1-+2", "1-2-3", "1..2", " 1-2"] {
+            assert_eq!(said(text), "give a range as in `10-20`, or `10-` for all from there", "{text}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is missing of an artifact, and the small file beside it that says so.
+//!
+//! One line for each range: its beginning, its end (`-` while it is not known yet) and why. The file is replaced by
+//! renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
+//! leaves it saying at most too much.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+/// A range of bytes that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// From its first byte, counted from 0, to behind its last. It ends at `u64::MAX` while nobody knows how long it gets.
+    pub range: Range<u64>,
+    /// What became of it.
+    pub why: String,
+}
+
+/// `bytes 512-1024 are missing: …`, the end excluded, as in a range that can be asked for.
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.range {
+            Range { start, end: u64::MAX } => write!(out, "bytes from {start} on are missing: {}", self.why),
+            Range { start, end } => write!(out, "bytes {start}-{end} are missing: {}", self.why),
+        }
+    }
+}
+
+/// Where it is written down.
+pub(super) fn sidecar(artifact: &Path) -> PathBuf {
+    artifact.with_added_extension("gap")
+}
+
+/// What is written down. Nothing is if there is no such file; a line that cannot be understood is passed over.
+pub(super) fn load(artifact: &Path) -> Vec<Missing> {
+    let text = fs::read_to_string(sidecar(artifact)).unwrap_or_default();
+    let mut missing: Vec<_> = text.lines().filter_map(parse).collect();
+    missing.sort_by_key(|missing| missing.range.start);
+    missing
+}
+
+/// Writes it down anew.
+pub(super) fn save(artifact: &Path, missing: &[Missing]) -> io::Result<()> {
+    let place = sidecar(artifact);
+    let draft = place.with_added_extension("new");
+    let text: String = missing.iter().map(line).collect();
+    let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    let saved = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, place));
+    if saved.is_err() {
+        // Half a file says nothing, and on a full disk it is in the way.
+        let _ = fs::remove_file(draft);
+    }
+    saved
+}
+
+fn line(missing: &Missing) -> String {
+    let Range { start, end } = missing.range;
+    let end = if end == u64::MAX { "-".to_owned() } else { end.to_string() };
+    format!("{start} {end} {}\n", missing.why.replace('\n', " "))
+}
+
+fn parse(line: &str) -> Option<Missing> {
+    let mut words = line.splitn(3, ' ');
+    let start = words.next()?.parse().ok()?;
+    let end = match words.next()? {
+        "-" => u64::MAX,
+        end => end.parse().ok()?,
+    };
+    (start < end).then(|| Missing { range: start..end, why: words.next().unwrap_or("nobody knows why").to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_is_loaded_and_nonsense_is_passed_over() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let artifact = directory.path().join("1");
+        assert_eq!(load(&artifact), []);
+        let missing = [
+            Missing { range: 10..20, why: "too large".to_owned() },
+            Missing { range: 30..u64::MAX, why: "disk full".to_owned() },
+        ];
+        save(&artifact, &missing).expect("it is saved");
+        assert_eq!(load(&artifact), missing);
+        assert_eq!(missing[0].to_string(), "bytes 10-20 are missing: too large");
+        assert_eq!(missing[1].to_string(), "bytes from 30 on are missing: disk full");
+        fs::write(sidecar(&artifact), "x\n5 4 x\n\n1 2\n-1 9 x\n").expect("it is written");
+        assert_eq!(load(&artifact), [Missing { range: 1..2, why: "nobody knows why".to_owned() }]);
+    }
+}

@@ -1,0 +1,80 @@
+//! What is shown of an artifact: bytes as they are, notices on lines of their own, and lines that are searched for.
+
+use std::io::{self, Write};
+
+use memchr::memchr;
+
+/// A line longer than this is searched in pieces, because it has to be held in memory.
+const LONGEST_LINE: usize = 1024 * 1024;
+
+/// Where text goes; knows whether a line has been begun.
+pub(super) struct Page<'a> {
+    out: &'a mut dyn Write,
+    line_begun: bool,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, line_begun: false }
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(last) = bytes.last() {
+            self.line_begun = *last != b'\n';
+        }
+        self.out.write_all(bytes)
+    }
+
+    /// On a line of its own.
+    pub(super) fn notice(&mut self, text: &str) -> io::Result<()> {
+        let before = if std::mem::take(&mut self.line_begun) { "\n" } else { "" };
+        self.out.write_all(format!("{before}[{text}]\n").as_bytes())
+    }
+}
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    pub(super) page: Page<'a>,
+    wanted: &'a dyn Fn(&[u8]) -> bool,
+    line: u64,
+    /// A line whose end has not been seen yet.
+    begun: Vec<u8>,
+    pub(super) found: u64,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(wanted: &'a dyn Fn(&[u8]) -> bool, out: &'a mut dyn Write) -> Self {
+        Self { page: Page::new(out), wanted, line: 1, begun: Vec::new(), found: 0 }
+    }
+
+    pub(super) fn bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while let Some(at) = memchr(b'\n', bytes) {
+            if self.begun.is_empty() {
+                self.judge(&bytes[..at])?;
+            } else {
+                self.begun.extend(&bytes[..at]);
+                self.flush()?;
+            }
+            self.line += 1;
+            bytes = &bytes[at + 1..];
+        }
+        self.begun.extend(bytes);
+        if self.begun.len() > LONGEST_LINE { self.flush() } else { Ok(()) }
+    }
+
+    /// Judges what has been begun as if it ended here.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        let begun = std::mem::take(&mut self.begun);
+        if begun.is_empty() { Ok(()) } else { self.judge(&begun) }
+    }
+
+    fn judge(&mut self, line: &[u8]) -> io::Result<()> {
+        if !(self.wanted)(line) {
+            return Ok(());
+        }
+        self.found += 1;
+        self.page.bytes(format!("{}:", self.line).as_bytes())?;
+        self.page.bytes(line)?;
+        self.page.bytes(b"\n")
+    }
+}

@@ -1,0 +1,356 @@
+//! The directory: giving out ids, listing, removing, sweeping.
+//!
+//! Whoever writes an artifact holds a lock on its file; the kernel lets go of it when the last copy of the descriptor is
+//! closed, in whatever process that is, and however that process ended. The counter's file is the lock of the store: it
+//! is held for the instant in which an artifact is made, looked at or removed, so that a look at a lock is never mistaken
+//! for a writer.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::writer::{self, ArtifactWriter};
+use super::{ArtifactEntry, ArtifactLimits, missing};
+use crate::units::ByteSize;
+
+/// The file that holds the id to come.
+const COUNTER: &str = "next";
+
+/// The largest id: longer numbers are not ours, and a garbled counter cannot use up all there are.
+const LARGEST_ID: u64 = 999_999_999_999;
+
+/// How long the store's lock is waited for. It is held for milliseconds, or for as long as whoever holds it is suspended;
+/// and a command must not wait for that.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why no artifact can be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// There is no directory for it.
+    #[error("cannot make the directory of artifacts {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// No id can be had.
+    #[error("cannot use the counter of artifacts {}", path.display())]
+    Counter {
+        /// The counter's file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Its file cannot be made.
+    #[error("cannot make the artifact {}", path.display())]
+    File {
+        /// The artifact's file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Why nobody can say which artifacts there are.
+#[derive(Debug, Error)]
+#[error("cannot list the artifacts in {}", path.display())]
+pub struct ListError {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// Why there is no such artifact.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GetError {
+    /// Its id has not been given out yet.
+    #[error("there has never been an artifact {id}")]
+    Never {
+        /// The id.
+        id: u64,
+    },
+    /// It was swept, or removed by hand.
+    #[error("artifact {id} was removed")]
+    Removed {
+        /// The id.
+        id: u64,
+    },
+    /// It is there, but cannot be looked at.
+    #[error("cannot look at artifact {id} ({})", path.display())]
+    Unreadable {
+        /// The id.
+        id: u64,
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Why an artifact was not removed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// Somebody still writes to it.
+    #[error("artifact {id} is still being written")]
+    InUse {
+        /// The id.
+        id: u64,
+    },
+    /// There is none.
+    #[error(transparent)]
+    Get(#[from] GetError),
+    /// The system did not let us.
+    #[error("cannot remove {}", path.display())]
+    Io {
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweepReport {
+    /// These artifacts are gone, the oldest first.
+    pub removed: Vec<u64>,
+    /// So much of the disk is free again.
+    pub freed: ByteSize,
+}
+
+/// A directory of artifacts.
+///
+/// ```
+/// use bashful_engine::{Artifact, ArtifactLimits, ArtifactStore};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
+/// let mut writer = store.create()?;
+/// writer.push(b"one\ntwo\nthree\n")?;
+/// assert_eq!(writer.uri(), "artifact://1");
+/// drop(writer);
+///
+/// let mut last = Vec::new();
+/// Artifact::open(&store.get(1)?)?.tail(1, &mut last)?;
+/// assert_eq!(last, b"three\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ArtifactStore {
+    directory: PathBuf,
+    limits: ArtifactLimits,
+}
+
+impl ArtifactStore {
+    /// A store in this directory. Nothing is touched before it is used.
+    pub fn new(directory: PathBuf, limits: ArtifactLimits) -> Self {
+        Self { directory, limits }
+    }
+
+    /// Its directory, which need not be there yet.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Begins a new artifact, in a directory that is made if need be.
+    pub fn create(&self) -> Result<ArtifactWriter, CreateError> {
+        let in_directory = |source| CreateError::Directory { path: self.directory.clone(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(in_directory)?;
+        let at_counter = |source| CreateError::Counter { path: self.directory.join(COUNTER), source };
+        if writer::longest_file() < writer::BLOCK {
+            // Not even the counter could be written: `ulimit -f 0` would have us killed for trying.
+            return Err(at_counter(io::ErrorKind::FileTooLarge.into()));
+        }
+        let counter = self.lock().map_err(at_counter)?;
+        let id = self.next_id().map_err(at_counter)?;
+        // Written before the file is made: an id that is lost does no harm. Always of the same length and in one go, so
+        // that not even a crash leaves half a number.
+        counter.write_all_at(format!("{:>15}\n", id + 1).as_bytes(), 0).map_err(at_counter)?;
+        let path = self.path(id);
+        self.begin(&path, id).map_err(|source| CreateError::File { path, source })
+    }
+
+    /// Every artifact, by id. A directory that is not there holds none.
+    pub fn list(&self) -> Result<Vec<ArtifactEntry>, ListError> {
+        let ids = self.ids().map_err(|source| ListError { path: self.directory.clone(), source })?;
+        let _lock = self.lock_if_there();
+        // One that was removed meanwhile, or is not ours, is simply not on the list.
+        Ok(ids.into_iter().filter_map(|id| self.look(id).ok()).collect())
+    }
+
+    /// One artifact.
+    pub fn get(&self, id: u64) -> Result<ArtifactEntry, GetError> {
+        let _lock = self.lock_if_there();
+        self.look_or_say_why(id)
+    }
+
+    /// Removes one, unless somebody still writes to it.
+    pub fn remove(&self, id: u64) -> Result<(), RemoveError> {
+        let _lock = self.lock_if_there();
+        let entry = self.look_or_say_why(id)?;
+        if entry.in_use {
+            return Err(RemoveError::InUse { id });
+        }
+        // The gap last: without its file it does no harm, while a file without its gap would show holes as NULs.
+        fs::remove_file(&entry.path).map_err(|source| RemoveError::Io { path: entry.path.clone(), source })?;
+        let _ = fs::remove_file(missing::sidecar(&entry.path));
+        Ok(())
+    }
+
+    /// Removes what is too old, and then the oldest until the rest is within the limit. What is being written stays, and
+    /// what cannot be removed is passed over.
+    pub fn sweep(&self) -> Result<SweepReport, ListError> {
+        let mut entries = self.list()?;
+        entries.sort_by_key(|entry| (entry.modified, entry.id));
+        let now = SystemTime::now();
+        let mut total: u64 = entries.iter().map(|entry| entry.on_disk.0).sum();
+        let mut report = SweepReport { removed: Vec::new(), freed: ByteSize(0) };
+        for entry in entries {
+            // A file from the future, after the clock was set back, is young.
+            let too_old = now.duration_since(entry.modified).is_ok_and(|age| age > self.limits.age);
+            if (too_old || total > self.limits.store.0) && self.remove(entry.id).is_ok() {
+                total -= entry.on_disk.0;
+                report.removed.push(entry.id);
+                report.freed.0 += entry.on_disk.0;
+            }
+        }
+        self.remove_strays();
+        Ok(report)
+    }
+
+    fn path(&self, id: u64) -> PathBuf {
+        self.directory.join(id.to_string())
+    }
+
+    fn begin(&self, path: &Path, id: u64) -> io::Result<ArtifactWriter> {
+        let file = File::options().read(true).append(true).create_new(true).mode(0o600).open(path)?;
+        // Nobody writes to it, for it is new; at most somebody has a look at it.
+        lock_soon(&file)?;
+        Ok(ArtifactWriter::new(id, path.to_path_buf(), file, self.limits.one))
+    }
+
+    /// The counter's file, locked until it is closed.
+    fn lock(&self) -> io::Result<File> {
+        let path = self.directory.join(COUNTER);
+        let counter = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        lock_soon(&counter)?;
+        Ok(counter)
+    }
+
+    /// The lock without making anything. A store that cannot be locked can still be looked at.
+    fn lock_if_there(&self) -> Option<File> {
+        let counter = File::open(self.directory.join(COUNTER)).ok()?;
+        lock_soon(&counter).ok()?;
+        Some(counter)
+    }
+
+    /// The id to come: what the counter says, unless it is garbled or behind what is there.
+    fn next_id(&self) -> io::Result<u64> {
+        let text = match fs::read(self.directory.join(COUNTER)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            text => text?,
+        };
+        let counted = str::from_utf8(&text).ok().and_then(|text| id(text.trim())).unwrap_or(1);
+        let behind_all = self.ids()?.last().map_or(1, |id| id + 1);
+        Ok(counted.max(behind_all))
+    }
+
+    /// The numbers that are taken, in order.
+    fn ids(&self) -> io::Result<Vec<u64>> {
+        let files = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files?,
+        };
+        let mut ids: Vec<u64> = files.filter_map(|file| id(file.ok()?.file_name().to_str()?)).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    fn look_or_say_why(&self, id: u64) -> Result<ArtifactEntry, GetError> {
+        let unreadable = |source| GetError::Unreadable { id, path: self.path(id), source };
+        match self.look(id) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if id < self.next_id().map_err(unreadable)? {
+                    Err(GetError::Removed { id })
+                } else {
+                    Err(GetError::Never { id })
+                }
+            }
+            looked => looked.map_err(unreadable),
+        }
+    }
+
+    fn look(&self, id: u64) -> io::Result<ArtifactEntry> {
+        let path = self.path(id);
+        let file = open(&path)?;
+        let facts = file.metadata()?;
+        let in_use = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => false,
+            Err(Errno::WOULDBLOCK) => true,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(ArtifactEntry {
+            id,
+            bytes: facts.len(),
+            on_disk: ByteSize(facts.blocks() * 512),
+            modified: facts.modified()?,
+            in_use,
+            missing: missing::load(&path),
+            path,
+        })
+    }
+
+    /// Removes what says something about artifacts that are gone: somebody may have ended between two removals.
+    fn remove_strays(&self) {
+        let Some(_lock) = self.lock_if_there() else { return };
+        for file in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let owner =
+                name.to_str().and_then(|name| id(name.strip_suffix(".new").unwrap_or(name).strip_suffix(".gap")?));
+            if owner.is_some_and(|id| !self.path(id).exists()) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+/// Takes a lock that nobody holds for long.
+fn lock_soon(file: &File) -> io::Result<()> {
+    let give_up = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(Duration::from_millis(1)),
+            Err(Errno::WOULDBLOCK) => return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody keeps it locked")),
+            Err(Errno::INTR) => {}
+            locked => return Ok(locked?),
+        }
+    }
+}
+
+/// Opens an artifact for reading. Only a plain file is one: a pipe would block, and a link may lead anywhere.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let file = File::options().read(true).custom_flags(flags.cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a plain file")) }
+}
+
+/// The id of this name; none if no artifact is called so.
+pub(super) fn id(name: &str) -> Option<u64> {
+    let id = name.parse().ok().filter(|id| (1..=LARGEST_ID).contains(id))?;
+    // `07` and `+7` are numbers too, but not names that we give.
+    (name == id.to_string()).then_some(id)
+}

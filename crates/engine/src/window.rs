@@ -1,0 +1,460 @@
+//! Keeps the part of a text that is to be shown, and counts all of it.
+//!
+//! Bytes come in as they arrive and go out as a [`Clip`].
+//!
+//! Invariant: memory held is at most a small multiple of the window, whatever comes; what is shown and what is left out
+//! always make up the whole, and line numbers are exact.
+
+use std::ops::Range;
+
+use crate::units::ByteSize;
+
+/// How much of an output is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Up to this size all of it is.
+    pub whole: Budget,
+    /// Beyond it, so much of the beginning is.
+    pub head: Budget,
+    /// And so much of the end.
+    pub tail: Budget,
+    /// What a size means where it falls into the middle of a line.
+    pub sizes: Sizes,
+}
+
+/// A number of bytes, and of lines if they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// So many bytes.
+    pub bytes: ByteSize,
+    /// So many lines; any number of them if none.
+    pub lines: Option<u64>,
+}
+
+/// What the sizes of head and tail mean where they fall into the middle of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// At least so much is shown: the line is finished, if it is not too long.
+    AtLeast,
+    /// At most so much is shown: the line is left out, if it is not too long.
+    AtMost,
+}
+
+impl Budget {
+    /// So many bytes, in any number of lines.
+    pub const fn bytes(bytes: ByteSize) -> Self {
+        Self { bytes, lines: None }
+    }
+
+    fn holds(self, bytes: u64, lines: u64) -> bool {
+        bytes <= self.bytes.0 && self.lines.is_none_or(|most| lines <= most)
+    }
+}
+
+impl Window {
+    /// All up to `whole`, else at least `each` of both ends.
+    pub const fn middle(whole: ByteSize, each: ByteSize) -> Self {
+        let each = Budget::bytes(each);
+        Self { whole: Budget::bytes(whole), head: each, tail: each, sizes: Sizes::AtLeast }
+    }
+
+    /// At most the last `bytes`.
+    pub const fn tail(bytes: ByteSize) -> Self {
+        let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
+        Self { whole: all, head: none, tail: all, sizes: Sizes::AtMost }
+    }
+
+    /// At most the first `bytes`.
+    pub const fn head(bytes: ByteSize) -> Self {
+        let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
+        Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost }
+    }
+
+    /// At most so many lines and bytes, half of them from each end.
+    pub const fn both_ends(lines: u64, bytes: ByteSize) -> Self {
+        let half = Budget { bytes: ByteSize(bytes.0 / 2), lines: Some(lines / 2) };
+        Self { whole: Budget { bytes, lines: Some(lines) }, head: half, tail: half, sizes: Sizes::AtMost }
+    }
+}
+
+/// A cut is moved to the next line border if there is one this close: whole lines read better, and most lines are short.
+const REACH: usize = 1024;
+
+/// What is shown of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clip {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// Its beginning and its end.
+    Cut {
+        /// The beginning.
+        head: Part,
+        /// What is between.
+        omitted: Omitted,
+        /// The end.
+        tail: Part,
+    },
+}
+
+/// A stretch of the output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Where they begin and end in the whole.
+    pub range: Range<u64>,
+    /// The number of its first line, counted from 1. It may lack its beginning.
+    pub first_line: u64,
+    /// The number of its last line. It may lack its end. Before the first one if the part is empty.
+    pub last_line: u64,
+}
+
+/// What is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Omitted {
+    /// So many bytes.
+    pub bytes: u64,
+    /// So many lines of which nothing is shown.
+    pub lines: u64,
+}
+
+/// A text so far.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    window: Window,
+    /// The beginning of the output.
+    first: Vec<u8>,
+    /// The newest part of it, behind `first`.
+    last: Vec<u8>,
+    bytes: u64,
+    newlines: u64,
+    ends_in_newline: bool,
+}
+
+impl View {
+    /// Nothing so far.
+    pub(crate) fn new(window: Window) -> Self {
+        Self { window, first: Vec::new(), last: Vec::new(), bytes: 0, newlines: 0, ends_in_newline: false }
+    }
+
+    /// Takes what has arrived.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        let Some(last_byte) = chunk.last() else { return };
+        self.bytes += chunk.len() as u64;
+        self.newlines += count_newlines(chunk);
+        self.ends_in_newline = *last_byte == b'\n';
+
+        let room = self.first_at_most().saturating_sub(self.first.len());
+        let (to_first, to_last) = chunk.split_at(room.min(chunk.len()));
+        self.first.extend_from_slice(to_first);
+
+        let keep = self.last_at_most();
+        if to_last.len() >= keep {
+            self.last.clear();
+            self.last.extend_from_slice(&to_last[to_last.len() - keep..]);
+        } else {
+            self.last.extend_from_slice(to_last);
+            // Moving the rest to the front only now and then keeps small writes cheap.
+            if self.last.len() > 2 * keep {
+                self.last.drain(..self.last.len() - keep);
+            }
+        }
+    }
+
+    /// How many bytes there were.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many lines there were; a last one without its newline counts.
+    pub(crate) fn lines(&self) -> u64 {
+        self.newlines + u64::from(self.bytes > 0 && !self.ends_in_newline)
+    }
+
+    /// The newest bytes, at most so many, from the beginning of a line if there is one.
+    pub(crate) fn newest(&self, at_most: usize) -> Vec<u8> {
+        let from = self.bytes.saturating_sub(at_most as u64).max(self.oldest_of_last());
+        let bytes = self.slice(from..self.bytes);
+        if from == 0 {
+            return bytes;
+        }
+        let begin = memchr::memchr(b'\n', &bytes).map_or_else(|| char_begin_after(&bytes, 0), |at| at + 1);
+        bytes[begin..].to_vec()
+    }
+
+    /// Whether all of it is shown.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.window.whole.holds(self.bytes, self.lines())
+    }
+
+    /// What is to be shown.
+    pub(crate) fn clip(&self) -> Clip {
+        if self.is_whole() {
+            return Clip::Whole(self.slice(0..self.bytes));
+        }
+        let head_end = self.head_end();
+        let tail_begin = self.tail_begin().max(head_end);
+        if head_end == tail_begin {
+            return Clip::Whole(self.slice(0..self.bytes));
+        }
+        let head = self.slice(0..head_end);
+        let tail = self.slice(tail_begin..self.bytes);
+        let head_newlines = count_newlines(&head);
+        let head_last = head_newlines + u64::from(head.last().is_some_and(|byte| *byte != b'\n'));
+        let tail_first = if tail.is_empty() { self.lines() } else { self.newlines - count_newlines(&tail) } + 1;
+        Clip::Cut {
+            omitted: Omitted { bytes: tail_begin - head_end, lines: tail_first.saturating_sub(head_last + 1) },
+            head: Part { bytes: head, range: 0..head_end, first_line: 1, last_line: head_last },
+            tail: Part { bytes: tail, range: tail_begin..self.bytes, first_line: tail_first, last_line: self.lines() },
+        }
+    }
+
+    fn first_at_most(&self) -> usize {
+        self.window.whole.bytes.in_memory().max(self.window.head.bytes.in_memory().saturating_add(REACH))
+    }
+
+    fn last_at_most(&self) -> usize {
+        self.window.tail.bytes.in_memory().saturating_add(REACH)
+    }
+
+    fn oldest_of_last(&self) -> u64 {
+        // While everything fits into `first`, all of it is there.
+        if self.last.is_empty() { 0 } else { self.bytes - self.last.len() as u64 }
+    }
+
+    /// Where the shown beginning ends: at a line border if one is near, else at the border of a character.
+    fn head_end(&self) -> u64 {
+        let wanted = self.window.head.bytes.in_memory().min(self.first.len());
+        if wanted == 0 {
+            return 0;
+        }
+        let border = match self.window.sizes {
+            Sizes::AtLeast => {
+                let reach = (wanted + REACH).min(self.first.len());
+                memchr::memchr(b'\n', &self.first[wanted - 1..reach]).map(|at| wanted + at)
+            }
+            Sizes::AtMost => {
+                let reach = wanted.saturating_sub(REACH);
+                memchr::memrchr(b'\n', &self.first[reach..wanted]).map(|at| reach + at + 1)
+            }
+        };
+        let end = border.unwrap_or_else(|| char_begin_before(&self.first, wanted));
+        let by_lines = match self.window.head.lines {
+            None => end,
+            Some(0) => 0,
+            Some(most) => memchr::memchr_iter(b'\n', &self.first[..end])
+                .nth(usize::try_from(most - 1).unwrap_or(usize::MAX))
+                .map_or(end, |at| at + 1),
+        };
+        by_lines as u64
+    }
+
+    /// Where the shown end begins: at a line border if one is near, else at the border of a character.
+    fn tail_begin(&self) -> u64 {
+        if self.window.tail.bytes.0 == 0 {
+            return self.bytes;
+        }
+        let wanted = self.bytes.saturating_sub(self.window.tail.bytes.0);
+        let bytes = self.slice(wanted.saturating_sub(REACH as u64)..self.bytes);
+        // The slice may begin later than asked for, where the middle was dropped.
+        let oldest = self.bytes - bytes.len() as u64;
+        let at = usize::try_from(wanted.saturating_sub(oldest)).unwrap_or(0);
+        let border = match self.window.sizes {
+            Sizes::AtLeast => memchr::memrchr(b'\n', &bytes[..at]).map(|newline| newline + 1),
+            Sizes::AtMost => {
+                let from = at.saturating_sub(1);
+                let reach = (at + REACH).min(bytes.len());
+                memchr::memchr(b'\n', &bytes[from..reach]).map(|newline| from + newline + 1)
+            }
+        };
+        let begin = border.unwrap_or_else(|| char_begin_after(&bytes, at));
+        let by_lines = match self.window.tail.lines {
+            None => begin,
+            Some(0) => bytes.len(),
+            Some(most) => {
+                // The newline of the last line ends it and begins none.
+                let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+                memchr::memrchr_iter(b'\n', text)
+                    .nth(usize::try_from(most - 1).unwrap_or(usize::MAX))
+                    .map_or(begin, |at| begin.max(at + 1))
+            }
+        };
+        oldest + by_lines as u64
+    }
+
+    /// The bytes of this range, or the end of it that is still there.
+    fn slice(&self, range: Range<u64>) -> Vec<u8> {
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let last_begin = self.bytes - self.last.len() as u64;
+        let first_end = self.first.len() as u64;
+        let mut bytes = Vec::new();
+        if range.start < first_end && (range.end <= first_end || first_end == last_begin) {
+            bytes.extend_from_slice(&self.first[at(range.start)..at(range.end.min(first_end))]);
+        }
+        if range.end > first_end {
+            let begin = range.start.max(last_begin);
+            bytes.extend_from_slice(&self.last[at(begin - last_begin)..at(range.end - last_begin)]);
+        }
+        bytes
+    }
+}
+
+fn count_newlines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// The border of a character at or before `at`.
+fn char_begin_before(bytes: &[u8], at: usize) -> usize {
+    // A character has at most three bytes behind its first.
+    (at.saturating_sub(3)..=at).rev().find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
+}
+
+/// The border of a character at or behind `at`.
+fn char_begin_after(bytes: &[u8], at: usize) -> usize {
+    (at..at + 4).find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SMALL: Window = Window::middle(ByteSize(5000), ByteSize(40));
+
+    fn view(window: Window, bytes: &[u8], chunk: usize) -> View {
+        let mut view = View::new(window);
+        for chunk in bytes.chunks(chunk.max(1)) {
+            view.push(chunk);
+        }
+        view
+    }
+
+    fn any_window() -> impl Strategy<Value = Window> {
+        let budget = |bytes: std::ops::Range<u64>| {
+            (bytes, proptest::option::of(0_u64..60)).prop_map(|(bytes, lines)| Budget { bytes: ByteSize(bytes), lines })
+        };
+        let sizes = prop_oneof![Just(Sizes::AtLeast), Just(Sizes::AtMost)];
+        (budget(0..6000), budget(0..3000), budget(0..3000), sizes).prop_map(|(whole, head, tail, sizes)| Window {
+            whole,
+            head,
+            tail,
+            sizes,
+        })
+    }
+
+    fn lines_of(bytes: &[u8]) -> u64 {
+        bytes.split_inclusive(|byte| *byte == b'\n').count() as u64
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_and_what_is_omitted_make_up_the_whole(
+            bytes in proptest::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..9000),
+            chunk in 1_usize..3000,
+            window in any_window(),
+        ) {
+            let view = view(window, &bytes, chunk);
+            prop_assert_eq!(view.bytes(), bytes.len() as u64);
+            prop_assert_eq!(view.lines(), lines_of(&bytes));
+            match view.clip() {
+                Clip::Whole(shown) => prop_assert_eq!(shown, bytes),
+                Clip::Cut { head, omitted, tail } => {
+                    prop_assert!(!view.is_whole() && omitted.bytes > 0);
+                    let middle = usize::try_from(omitted.bytes).expect("small");
+                    prop_assert_eq!(head.bytes.len() + middle + tail.bytes.len(), bytes.len());
+                    prop_assert!(bytes.starts_with(&head.bytes) && bytes.ends_with(&tail.bytes));
+                    prop_assert_eq!(&head.range, &(0..head.bytes.len() as u64));
+                    prop_assert_eq!(&tail.range, &((head.bytes.len() + middle) as u64..bytes.len() as u64));
+                    prop_assert_eq!(head.last_line, lines_of(&head.bytes));
+                    prop_assert_eq!(tail.last_line, lines_of(&bytes));
+                    let before_tail = &bytes[..bytes.len() - tail.bytes.len()];
+                    if !tail.bytes.is_empty() {
+                        prop_assert_eq!(tail.first_line, 1 + count_newlines(before_tail));
+                    }
+                    let mut begin = 0;
+                    let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
+                        begin += line.len() as u64;
+                        begin - line.len() as u64..begin
+                    });
+                    let unseen = lines.filter(|line| line.start >= head.range.end && line.end <= tail.range.start).count();
+                    prop_assert_eq!(omitted.lines, unseen as u64);
+                    prop_assert!(window.head.lines.is_none_or(|most| lines_of(&head.bytes) <= most));
+                    prop_assert!(window.tail.lines.is_none_or(|most| lines_of(&tail.bytes) <= most));
+                    if window.sizes == Sizes::AtMost {
+                        prop_assert!(head.bytes.len() as u64 <= window.head.bytes.0);
+                        prop_assert!(tail.bytes.len() as u64 <= window.tail.bytes.0);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn text_is_never_cut_inside_a_character(text in "[aé€😀]{2000,4000}", chunk in 1_usize..500) {
+            let window = Window::middle(ByteSize(1500), ByteSize(40));
+            if let Clip::Cut { head, tail, .. } = view(window, text.as_bytes(), chunk).clip() {
+                prop_assert!(std::str::from_utf8(&head.bytes).is_ok());
+                prop_assert!(std::str::from_utf8(&tail.bytes).is_ok());
+            }
+        }
+
+        #[test]
+        fn memory_stays_within_the_window(chunks in proptest::collection::vec(1_usize..9000, 1..60)) {
+            let mut view = View::new(SMALL);
+            let block = vec![b'x'; 9000];
+            for size in chunks {
+                view.push(&block[..size]);
+                prop_assert!(view.first.len() <= 5000 && view.last.len() <= 2 * (40 + REACH));
+            }
+        }
+    }
+
+    #[test]
+    fn cuts_are_at_line_borders_where_lines_are_sane() {
+        let text = (1..=2000).fold(String::new(), |text, number| text + &format!("line {number}\n"));
+        let Clip::Cut { head, omitted, tail } = view(SMALL, text.as_bytes(), 64).clip() else { panic!("not cut") };
+        assert_eq!(String::from_utf8_lossy(&head.bytes), "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\n");
+        assert_eq!(String::from_utf8_lossy(&tail.bytes), "line 1997\nline 1998\nline 1999\nline 2000\n");
+        assert_eq!((head.last_line, tail.first_line, tail.last_line, omitted.lines), (6, 1997, 2000, 1990));
+    }
+
+    #[test]
+    fn one_endless_line_is_cut_too() {
+        let Clip::Cut { head, omitted, tail } = view(SMALL, &vec![b'x'; 100_000], 4096).clip() else {
+            panic!("not cut")
+        };
+        assert_eq!((head.bytes.len(), tail.bytes.len(), omitted.lines), (40, 40, 0));
+        assert_eq!((head.last_line, tail.first_line, tail.last_line), (1, 1, 1));
+    }
+
+    #[test]
+    fn the_newest_part_begins_with_a_line() {
+        let view = view(SMALL, b"one\ntwo\nthree\nfo", 3);
+        assert_eq!(view.newest(11), b"three\nfo");
+        assert_eq!(view.newest(100), b"one\ntwo\nthree\nfo");
+    }
+
+    #[test]
+    fn the_newest_part_of_an_endless_line_is_cut_where_it_must() {
+        assert_eq!(view(SMALL, &vec![b'x'; 9000], 100).newest(10), b"xxxxxxxxxx");
+    }
+
+    #[test]
+    fn policies_show_what_their_names_say() {
+        let text = (1..=2000).fold(String::new(), |text, number| text + &format!("line {number}\n"));
+        let shown = |window| match view(window, text.as_bytes(), 100).clip() {
+            Clip::Whole(_) => panic!("not cut"),
+            Clip::Cut { head, tail, .. } => {
+                let text = |part: Part| String::from_utf8(part.bytes).expect("text");
+                (text(head), text(tail))
+            }
+        };
+        assert_eq!(shown(Window::tail(ByteSize(25))), (String::new(), "line 1999\nline 2000\n".to_owned()));
+        assert_eq!(shown(Window::head(ByteSize(15))), ("line 1\nline 2\n".to_owned(), String::new()));
+        let both = shown(Window::both_ends(4, ByteSize::kib(4)));
+        assert_eq!(both, ("line 1\nline 2\n".to_owned(), "line 1999\nline 2000\n".to_owned()));
+    }
+}

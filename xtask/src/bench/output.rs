@@ -1,0 +1,103 @@
+//! How fast output flows through the engine, beside a pipe to `cat`.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bashful_engine::{ArtifactLimits, ArtifactStore, ByteSize, End, Engine, Exit, Reply};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Builder;
+
+use super::figures::Times;
+use super::host::{self, Host};
+
+/// What writes, and what it is called. `LINES` becomes a file of lines of 80 bytes.
+const WRITERS: [(&str, &str); 3] = [
+    ("lines in 64 KiB writes", "for i in 1 2 3 4; do dd if=LINES bs=64k status=none; done"),
+    ("seq", "seq 1 20000000"),
+    ("100-byte writes", "dd if=LINES bs=100 count=1000000 status=none"),
+];
+
+/// Size of the file of lines.
+const LINES: usize = 128 << 20;
+
+/// How the writers are measured, and against what.
+pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
+    let place = TempDir::with_prefix("bashful-bench-")?;
+    let lines = place.path().join("lines");
+    let line = format!("{:079}\n", 7);
+    std::fs::write(&lines, line.repeat(LINES / line.len()))?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let mut rows = Vec::new();
+    for (name, script) in WRITERS {
+        let script = script.replace("LINES", &lines.display().to_string());
+        rows.extend(runtime.block_on(one(host, place.path(), name, &script, rounds))?);
+    }
+    let memory = runtime.block_on(flood(host))?;
+    Ok(json!({ "rows": rows, "flood_bytes": FLOOD, "flood_grew_kb": memory }))
+}
+
+async fn one(host: &Host, place: &Path, name: &str, script: &str, rounds: usize) -> Result<Vec<Value>, Box<dyn Error>> {
+    let limits = ArtifactLimits { one: ByteSize(8 << 30), store: ByteSize(0), ..ArtifactLimits::default() };
+    let store = Arc::new(ArtifactStore::new(place.join("artifacts"), limits));
+    let shown = host.engine(0)?;
+    let saved = host.engine_with(0, Some(Arc::clone(&store)))?;
+    let mut times: [Times; 4] = Default::default();
+    for _ in 0..rounds {
+        times[0].add(pipeline(host, &format!("{{ {script}; }} | cat >/dev/null"))?);
+        times[1].add(through(&shown, script).await?);
+        times[2].add(pipeline(host, &format!("{{ {script}; }} | cat >{}", place.join("copy").display()))?);
+        times[3].add(through(&saved, script).await?);
+        // What lies on the disk from the last round must not slow down the next.
+        store.sweep()?;
+        std::fs::remove_file(place.join("copy"))?;
+    }
+    let [null, shown, file, saved] = times.map(|times| times.median());
+    let row = |way: &str, time: Duration, floor: Duration| {
+        json!({ "writer": name, "way": way, "ms": time.as_millis(), "floor_ms": floor.as_millis(),
+                "faster": floor.as_secs_f64() / time.as_secs_f64() })
+    };
+    Ok(vec![row("shown", shown, null), row("saved", saved, file)])
+}
+
+fn pipeline(host: &Host, script: &str) -> Result<Duration, Box<dyn Error>> {
+    let began = Instant::now();
+    let status = Command::new(&host.bash).args(["-c", script]).stdin(Stdio::null()).status()?;
+    if status.success() { Ok(began.elapsed()) } else { Err(format!("{script} failed").into()) }
+}
+
+async fn through(engine: &Engine, script: &str) -> Result<Duration, Box<dyn Error>> {
+    let mut request = host::request(script)?;
+    request.lifetime = Some(bashful_engine::Lifetime(Duration::from_mins(10)));
+    let began = Instant::now();
+    let Reply::Finished(outcome) = engine.run(request).await? else { return Err("it did not finish".into()) };
+    let time = began.elapsed();
+    if outcome.end != End::Own(Exit::Code(0))
+        || outcome.output.bytes == 0
+        || outcome.output.not_saved.is_some() != outcome.output.artifact.is_none()
+    {
+        return Err(format!("{script} went wrong: {:?}", outcome.end).into());
+    }
+    Ok(time)
+}
+
+/// So much flows through while memory is watched.
+const FLOOD: u64 = 10_000_000_000;
+
+/// How much this process grows while the flood goes through it, in KB.
+async fn flood(host: &Host) -> Result<u64, Box<dyn Error>> {
+    let engine = host.engine(0)?;
+    through(&engine, "echo warm").await?;
+    let before = peak()?;
+    through(&engine, &format!("head -c {FLOOD} /dev/zero")).await?;
+    Ok(peak()?.saturating_sub(before))
+}
+
+fn peak() -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(peak.trim().trim_end_matches(" kB").parse()?)
+}
