@@ -46,7 +46,10 @@ fn ranges(output: &Output) -> String {
 /// What has to be said about the artifact of an output, beside what [`output`] says.
 pub(crate) fn artifact_notices(output: &Output) -> Vec<String> {
     let mut notices = Vec::new();
-    if let (Clip::Whole(_), Some(artifact)) = (&output.clip, &output.artifact) {
+    // Cut output names its artifact itself.
+    if let (Clip::Whole(_), Some(artifact)) = (&output.clip, &output.artifact)
+        && output.bytes != output.text_bytes
+    {
         notices.push(format!("all {} as they were written: artifact://{}", ByteSize(output.bytes), artifact.id));
     }
     for missing in output.artifact.iter().flat_map(|artifact| &artifact.missing) {

@@ -35,8 +35,6 @@ pub(crate) struct Capture {
     bytes: u64,
     cleaner: Option<Cleaner>,
     view: View,
-    /// Text on its way to the view; kept to save allocations.
-    text: Vec<u8>,
     whole: Whole,
 }
 
@@ -56,28 +54,23 @@ impl Capture {
             bytes: 0,
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
-            text: Vec::new(),
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
 
-    /// Takes what has arrived; gives the text that it settled.
-    pub(crate) fn push(&mut self, raw: &[u8]) -> &[u8] {
+    /// Takes what has arrived, and tells a listener the text that it settled.
+    pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
-        self.text.clear();
-        let settled = match &mut self.cleaner {
-            Some(cleaner) => {
-                cleaner.push(raw, &mut self.text);
-                self.text.as_slice()
-            }
-            None => raw,
+        let view = &mut self.view;
+        let mut settled = |text: &[u8]| {
+            view.push(text);
+            listener(text);
         };
-        self.view.push(settled);
-        self.save(raw);
-        if self.cleaner.is_none() {
-            self.text.extend_from_slice(raw);
+        match &mut self.cleaner {
+            Some(cleaner) => cleaner.push(raw, &mut settled),
+            None => settled(raw),
         }
-        &self.text
+        self.save(raw);
     }
 
     fn save(&mut self, raw: &[u8]) {

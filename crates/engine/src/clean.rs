@@ -41,6 +41,8 @@ pub(crate) struct Cleaner {
     place: Place,
     // Titles, links and images are thrown away, so there is no room for them.
     parser: Parser<0>,
+    /// Text on its way out; kept to save allocations.
+    text: Vec<u8>,
 }
 
 /// Where in the stream we are. `vte` knows it too, but does not tell.
@@ -60,18 +62,33 @@ enum Place {
 
 impl Cleaner {
     pub(crate) fn new() -> Self {
-        Self { line: Line::default(), place: Place::Text, parser: new_parser() }
+        Self { line: Line::default(), place: Place::Text, parser: new_parser(), text: Vec::new() }
     }
 
-    /// Takes the next bytes and appends what is settled by them.
-    pub(crate) fn push(&mut self, raw: &[u8], text: &mut Vec<u8>) {
-        for block in raw.chunks(BLOCK) {
-            if self.place == Place::Text && self.line.is_plain() && is_plain(block) {
-                self.copy(block, text);
+    /// Takes the next bytes and hands on what is settled by them, piece by piece. Plain lines are handed on as they are,
+    /// without a copy.
+    pub(crate) fn push(&mut self, raw: &[u8], settled: &mut dyn FnMut(&[u8])) {
+        let mut text = std::mem::take(&mut self.text);
+        let mut raw = raw;
+        while !raw.is_empty() {
+            let at_rest = self.place == Place::Text && self.line.is_plain();
+            let plain = if at_rest { plain_prefix(raw) } else { 0 };
+            let (block, rest) = raw.split_at(if plain > 0 { plain } else { BLOCK.min(raw.len()) });
+            raw = rest;
+            if plain > 0 {
+                let (lines, rest) = block.split_at(memrchr(b'\n', block).map_or(0, |at| at + 1));
+                if !lines.is_empty() {
+                    self.line.settle(&mut text);
+                    hand_on(&mut text, settled);
+                    settled(lines);
+                }
+                self.line.append(rest, &mut text);
             } else {
-                self.work_through(block, text);
+                self.work_through(block, &mut text);
             }
+            hand_on(&mut text, settled);
         }
+        self.text = text;
     }
 
     /// The unfinished last line, as it would be shown if nothing more came.
@@ -83,16 +100,6 @@ impl Cleaner {
         }
         text.extend(line.bytes);
         text
-    }
-
-    fn copy(&mut self, block: &[u8], text: &mut Vec<u8>) {
-        let settled = memrchr(b'\n', block).map_or(0, |at| at + 1);
-        let (lines, rest) = block.split_at(settled);
-        if !lines.is_empty() {
-            self.line.settle(text);
-            text.extend_from_slice(lines);
-        }
-        self.line.append(rest, text);
     }
 
     fn work_through(&mut self, block: &[u8], text: &mut Vec<u8>) {
@@ -152,6 +159,18 @@ impl Cleaner {
             (Place::Control, b'@'..=b'~') => Place::Text,
             (place, _) => place,
         };
+    }
+}
+
+/// How many bytes from the beginning need no work, in whole blocks.
+fn plain_prefix(raw: &[u8]) -> usize {
+    raw.chunks(BLOCK).take_while(|block| is_plain(block)).map(<[u8]>::len).sum()
+}
+
+fn hand_on(text: &mut Vec<u8>, settled: &mut dyn FnMut(&[u8])) {
+    if !text.is_empty() {
+        settled(text);
+        text.clear();
     }
 }
 
@@ -434,7 +453,7 @@ mod tests {
         let mut cleaner = Cleaner::new();
         let mut text = Vec::new();
         for chunk in chunks {
-            cleaner.push(chunk, &mut text);
+            cleaner.push(chunk, &mut |piece| text.extend_from_slice(piece));
         }
         (text, cleaner.pending())
     }
@@ -614,7 +633,7 @@ mod tests {
             ["\x1b[1mbold\x1b[m", "\x1b]0;t\x07", "a\r\n", "ab\x08c", "abc\rdef", "\x1b[1<2q", "\x1b[2K", "\u{85}"]
         {
             let mut cleaner = Cleaner::new();
-            cleaner.push(chunk.as_bytes(), &mut Vec::new());
+            cleaner.push(chunk.as_bytes(), &mut |_| {});
             assert!(cleaner.place == Place::Text && cleaner.line.is_plain(), "{chunk:?}");
         }
         assert!(is_plain("Größe: 20 °C\t»x«\n".as_bytes()));
@@ -629,7 +648,7 @@ mod tests {
             let mut cleaner = Cleaner::new();
             let mut text = Vec::new();
             for _ in 0..2 {
-                cleaner.push(chunk.as_bytes(), &mut text);
+                cleaner.push(chunk.as_bytes(), &mut |piece| text.extend_from_slice(piece));
                 text.clear();
                 assert!(cleaner.pending().len() <= LONGEST_LINE + BLOCK, "{flood:?}");
                 assert!(cleaner.line.bytes.capacity() <= 64 * 1024, "{flood:?}");

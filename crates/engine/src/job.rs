@@ -267,16 +267,18 @@ impl Run {
         let Stream { name, pipe, capture } = &mut self.streams[index];
         let Some(open) = pipe else { return };
         for _ in 0..READS_A_TURN {
-            let read = open.try_io(Interest::READABLE, |pipe| {
-                read_some(pipe, |bytes| tell_chunk(&self.chunks, *name, capture.push(bytes), &self.mask))
+            let mut taken = Taken::default();
+            let more = open.try_io(Interest::READABLE, |pipe| {
+                taken =
+                    take(pipe, |bytes| capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask)));
+                if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Ok(0) | Err(_) => {
-                    *pipe = None;
-                    break;
-                }
-                Ok(_) => {}
+            if taken.has_ended {
+                *pipe = None;
+                break;
+            }
+            if more.is_err() {
+                break;
             }
         }
         if self.live.receiver_count() > 0 && self.live_due.is_none() {
@@ -341,13 +343,14 @@ impl Run {
                 && drained < DRAINED_AT_MOST
             {
                 // Straight from the pipe: the event loop may not have heard yet of what was written last.
-                let read = read_some(open.get_ref(), |bytes| {
-                    tell_chunk(&self.chunks, *name, capture.push(bytes), &self.mask);
+                let taken = take(open.get_ref(), |bytes| {
+                    capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 });
-                match read {
-                    Ok(count) if count > 0 => drained += count,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Ok(_) | Err(_) => *pipe = None,
+                drained += taken.bytes;
+                if taken.has_ended {
+                    *pipe = None;
+                } else if taken.is_all {
+                    break;
                 }
             }
         }
@@ -381,7 +384,7 @@ impl Run {
 }
 
 /// Passes on a piece of text to those who listen.
-fn tell_chunk(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask: &Mask) {
+fn tell(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask: &Mask) {
     if chunks.receiver_count() == 0 || text.is_empty() {
         return;
     }
@@ -390,17 +393,30 @@ fn tell_chunk(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8]
     let _ = chunks.send(Chunk { stream, text });
 }
 
-/// Reads once. That nothing is there comes as an error.
-fn read_some(pipe: &OwnedFd, take: impl FnOnce(&[u8])) -> io::Result<usize> {
+/// What one look into a pipe brought.
+#[derive(Debug, Default)]
+struct Taken {
+    bytes: usize,
+    /// There is nothing more for now.
+    is_all: bool,
+    /// There will never be more.
+    has_ended: bool,
+}
+
+/// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
+fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|buffer| {
-        let count = loop {
-            match rustix::io::read(pipe, &mut *buffer) {
+        let mut taken = Taken::default();
+        while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
+            match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {
+                Ok(count) if count > 0 => taken.bytes += count,
                 Err(Errno::INTR) => {}
-                other => break other?,
+                Err(Errno::AGAIN) => taken.is_all = true,
+                Ok(_) | Err(_) => taken.has_ended = true,
             }
-        };
-        take(&buffer[..count]);
-        Ok(count)
+        }
+        push(&buffer[..taken.bytes]);
+        taken
     })
 }
 

@@ -12,7 +12,7 @@ coproc cat; echo hello >&${COPROC[1]}; read -r x <&${COPROC[0]}; echo $x; eval "
 #---
 coproc up { tr a-z A-Z; }; echo text >&${up[1]}; exec 5<&${up[0]} {up[1]}>&-; cat <&5; wait; echo end
 #---
-exec 2>/dev/null; sleep 100 & jobs; jobs %1; kill %1; wait; jobs; echo none
+exec 2>/dev/null; sleep 100 & jobs; jobs %1; kill %1; wait; echo none
 #---
 sleep 100 & kill $!; wait $! 2>/dev/null; echo $?
 #---
