@@ -106,8 +106,8 @@ struct State {
     /// The oldest first.
     keepers: Vec<(Key, ReadyKeeper)>,
     trial: Trial,
-    /// How many are being made.
-    under_way: usize,
+    /// What those are for that are being made.
+    being_made: Vec<Key>,
 }
 
 /// Whether this machine's bash can be made to wait.
@@ -151,19 +151,11 @@ impl ReadyKeepers {
         if this.at_most == 0 || changes_the_start(plan) {
             return;
         }
-        {
-            let mut state = this.state();
-            let wanted = state.trial != Trial::DoesNotWork && state.under_way < this.at_most;
-            if !wanted {
-                return;
-            }
-            state.under_way += 1;
+        if this.state().trial == Trial::DoesNotWork {
+            return;
         }
         let (this, starter, plan) = (Arc::clone(this), starter.clone(), plan.clone());
-        tokio::spawn(async move {
-            this.fill(&starter, &plan).await;
-            this.state().under_way -= 1;
-        });
+        tokio::spawn(async move { this.fill(&starter, &plan).await });
     }
 
     /// Makes as many as there should be for plans like this one.
@@ -181,16 +173,32 @@ impl ReadyKeepers {
         // Not until there are enough: somebody else may be filling up for other plans, and the two would take turns in
         // pushing each other's keepers out for ever.
         for _ in 0..self.at_most {
-            if self.count(plan) >= self.at_most {
+            if !self.begin_one(&key) {
                 return;
             }
-            let Ok(keeper) = starter.start_ahead(plan).await else { return };
+            let made = starter.start_ahead(plan).await;
             let mut state = self.state();
+            if let Some(index) = state.being_made.iter().position(|being_made| *being_made == key) {
+                state.being_made.remove(index);
+            }
+            let Ok(keeper) = made else { return };
             state.keepers.push((key.clone(), keeper));
             let too_many = state.keepers.len().saturating_sub(self.at_most);
             // Dropping one closes its link, and it ends.
             state.keepers.drain(..too_many);
         }
+    }
+
+    /// Notes that one more is being made, unless those that are there and those that others make are enough.
+    fn begin_one(&self, key: &Key) -> bool {
+        let mut state = self.state();
+        let ready = state.keepers.iter().filter(|(made_for, _)| made_for == key).count();
+        let being_made = state.being_made.iter().filter(|being_made| *being_made == key).count();
+        if ready + being_made >= self.at_most {
+            return false;
+        }
+        state.being_made.push(key.clone());
+        true
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
