@@ -77,7 +77,7 @@ pub(crate) fn table(bars: &[Bar]) -> String {
         let measured = bar.measured.map_or_else(|| "-".to_owned(), |measured| format!("{measured:.2}"));
         let holds = if bar.holds() { "yes" } else { "**no**" };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "| {} | {} {} | {measured} | {holds} |", bar.name, bar.at_most, bar.unit);
+        let _ = writeln!(out, "| {} | {:.2} {} | {measured} | {holds} |", bar.name, bar.at_most, bar.unit);
     }
     out
 }
