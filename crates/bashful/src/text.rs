@@ -1,6 +1,8 @@
 //! What a person or a model reads of an outcome.
 
-use bashful_engine::{ByteSize, Clip, End, Exit, LeftBehind, Lifetime, Output, StopReason};
+use std::time::Duration;
+
+use bashful_engine::{ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Lifetime, Output, StopReason};
 use bashful_sys::signal;
 
 /// The output as it is shown: all of it, or its ends with what is left out between them.
@@ -89,6 +91,30 @@ fn signal_text(number: u8) -> String {
     }
 }
 
+/// What is to be said about a command that runs in the background.
+pub(crate) fn background(job: &JobRecord) -> String {
+    let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
+    format!(
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
+        job.output_file.display(),
+        job.id
+    )
+}
+
+/// What is to be said about a command that took longer than it was waited for.
+pub(crate) fn still_running(job: &JobRecord) -> String {
+    format!(
+        "still running after {}, now as job {}: do not start it again; `bashful jobs wait {1}` waits for it",
+        Lifetime(tenths(job.elapsed)),
+        job.id
+    )
+}
+
+/// No more exact than people are.
+fn tenths(duration: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
+}
+
 /// What is to be said about processes that were left behind.
 pub(crate) fn leftover(left: &LeftBehind) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
@@ -98,6 +124,9 @@ pub(crate) fn leftover(left: &LeftBehind) -> String {
         Some(file) => format!("  what they write goes to {}", file.display()),
         None => "  what they write is not kept".to_owned(),
     });
-    lines.extend(left.keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")));
+    lines.extend(match (left.job, left.keeper) {
+        (Some(job), _) => Some(format!("  they are job {job}; to stop all of them: bashful jobs kill {job}")),
+        (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
+    });
     lines.join("\n") + "]"
 }

@@ -9,6 +9,8 @@
 //! Invariant: memory held is bounded, whatever comes, and nothing that happens to the artifact touches the rest.
 
 use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
@@ -36,6 +38,16 @@ pub(crate) struct Capture {
     cleaner: Option<Cleaner>,
     view: View,
     whole: Whole,
+}
+
+/// A file that others may go on writing to.
+pub(crate) struct HandedOver<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) path: &'a Path,
+    /// So much of it is kept.
+    pub(crate) at_most: u64,
+    /// What is missing in its middle.
+    pub(crate) gap: Range<u64>,
 }
 
 /// Where the raw bytes are.
@@ -139,14 +151,31 @@ impl Capture {
         }
     }
 
-    /// The file that others may go on writing to, with the whole so far in it. None if there cannot be one.
-    pub(crate) fn hand_over(&mut self) -> Option<(&File, ArtifactFacts)> {
-        self.open();
+    /// The file that all of it is in already, and what others need to know who go on writing to it.
+    pub(crate) fn file(&self) -> Option<HandedOver<'_>> {
         match &self.whole {
             // Behind a part that could not be written, what others append would stand at the wrong place.
-            Whole::Saved(writer) if writer.facts().error.is_none() => Some((writer.file(), writer.facts())),
+            Whole::Saved(writer) if writer.facts().error.is_none() => Some(HandedOver {
+                file: writer.file(),
+                path: writer.path(),
+                at_most: writer.limit(),
+                gap: writer.gap(),
+            }),
             Whole::Saved(_) | Whole::Held { .. } | Whole::NotSaved(_) => None,
         }
+    }
+
+    /// All of it, while it is in memory.
+    pub(crate) fn held(&self) -> Option<&[u8]> {
+        match &self.whole {
+            Whole::Held { bytes, .. } => Some(bytes),
+            Whole::Saved(_) | Whole::NotSaved(_) => None,
+        }
+    }
+
+    /// Moves it to an artifact, if it is not in one yet and can be.
+    pub(crate) fn save_now(&mut self) {
+        self.open();
     }
 
     /// Whether anything of it was written to a file.

@@ -5,11 +5,14 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::wire::{Leftover, Order, Release, Report};
+use bashful_keeper::wire::{Leftover, OUTPUT, Order, Release, Report};
 use bashful_keeper::{End, StopReason};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -19,11 +22,12 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::backend::{Attached, Backend, Keeper};
-use crate::capture::Capture;
+use crate::capture::{Capture, HandedOver};
 use crate::check::Checked;
+use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, NewJob, Room, STDERR, StderrFile};
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
-use crate::outcome::{LeftBehind, Outcome};
+use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -42,8 +46,8 @@ const DRAINED_AT_MOST: usize = 1024 * 1024;
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// How much the processes that were left behind may write to their file.
-const LEFTOVER_AT_MOST: u64 = 1 << 30;
+/// A keeper that has not written a job down by then has been stopped.
+const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
 
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
@@ -88,11 +92,51 @@ pub enum StreamName {
 #[error("the job was dropped before it ended")]
 pub struct Dropped;
 
+/// What a caller wants of a command under way.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Stop(StopReason),
+    /// To make it a job.
+    Background(oneshot::Sender<Result<InBackground, NotSent>>),
+}
+
+/// A command that has become a job.
+#[derive(Debug)]
+pub struct InBackground {
+    /// The job.
+    pub job: JobRecord,
+    /// What it had written by then; to standard output, if the streams are taken apart.
+    pub output: Output,
+    /// What it had written to standard error, if the streams are taken apart.
+    pub stderr: Option<Output>,
+}
+
+/// Why a command did not become a job.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NotSent {
+    /// There is no place for jobs.
+    #[error("there is no place for jobs")]
+    NoJobs,
+    /// A job needs a keeper that outlives this program.
+    #[error("it has no keeper process, and a thread would end with this program")]
+    NoKeeper,
+    /// It could not be written down.
+    #[error(transparent)]
+    Create(#[from] CreateJobError),
+    /// Its keeper could not write it down.
+    #[error("its keeper cannot use the job's directory")]
+    Keeper(#[source] io::Error),
+    /// It ended just then.
+    #[error("it has just ended")]
+    Ended,
+}
+
 /// A command that runs by itself. Dropping the handle stops it.
 #[derive(Debug)]
 pub struct Job {
     pid: Option<i32>,
-    asks: mpsc::UnboundedSender<StopReason>,
+    asks: mpsc::UnboundedSender<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
     outcome: oneshot::Receiver<Outcome>,
@@ -107,7 +151,14 @@ impl Job {
     /// Asks the command to stop; asked a second time, it is killed at once.
     pub fn stop(&self, why: StopReason) {
         // If it has ended already there is nothing to stop.
-        let _ = self.asks.send(why);
+        let _ = self.asks.send(Ask::Stop(why));
+    }
+
+    /// Makes it a job; none if it has ended meanwhile.
+    pub(crate) async fn send_to_background(&self) -> Option<Result<InBackground, NotSent>> {
+        let (answer, answered) = oneshot::channel();
+        self.asks.send(Ask::Background(answer)).ok()?;
+        answered.await.ok()
     }
 
     /// The newest output, now and whenever there is more, at most every 50 ms.
@@ -136,11 +187,13 @@ pub(crate) struct Run {
     pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
-    asks: mpsc::UnboundedReceiver<StopReason>,
+    asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
+    /// A report that came while another one was waited for.
+    early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
     own_end: Option<(End, Duration)>,
     checked: Checked,
@@ -160,14 +213,14 @@ struct Stream {
 enum Happened {
     Reported(Result<Report, Silence>),
     Wrote(usize),
-    StopAsked(Option<StopReason>),
+    Asked(Option<Ask>),
     LiveDue,
     Overdue,
 }
 
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
-    asks: mpsc::UnboundedSender<StopReason>,
+    asks: mpsc::UnboundedSender<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
 }
@@ -204,6 +257,7 @@ impl Run {
             live,
             chunks,
             live_due: None,
+            early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -230,28 +284,47 @@ impl Run {
     /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
-            let happened = tokio::select! {
-                report = self.link.next() => Happened::Reported(report),
-                () = readable(self.streams.first()) => Happened::Wrote(0),
-                () = readable(self.streams.get(1)) => Happened::Wrote(1),
-                why = self.asks.recv() => Happened::StopAsked(why),
-                () = due(self.live_due) => Happened::LiveDue,
-                () = due(self.overdue) => Happened::Overdue,
+            let happened = match self.early.take() {
+                Some(report) => Happened::Reported(Ok(report)),
+                None => self.next().await,
             };
             match happened {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue => self.tell_live(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
-                Happened::StopAsked(Some(why)) => self.ask(why).await,
-                Happened::StopAsked(None) => return None,
+                Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
+                Happened::Asked(Some(Ask::Background(answer))) => {
+                    let sent = self.send_to_background().await;
+                    let is_sent = sent.is_ok();
+                    // Who does not wait for the answer finds the job on the list.
+                    let _ = answer.send(sent);
+                    if is_sent {
+                        return None;
+                    }
+                }
+                Happened::Asked(None) => return None,
                 Happened::Reported(Ok(Report::Ended { end, left })) if self.must_stop(end, &left) => {
                     self.own_end = Some((end, self.began.elapsed()));
                     self.ask(StopReason::LeftBehind).await;
                 }
                 Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
-                Happened::Reported(Ok(Report::Started { .. } | Report::NotStarted { .. })) => {}
+                Happened::Reported(Ok(
+                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. },
+                )) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
+        }
+    }
+
+    /// Waits until something happens. May be dropped: nothing is lost.
+    async fn next(&mut self) -> Happened {
+        tokio::select! {
+            report = self.link.next() => Happened::Reported(report),
+            () = readable(self.streams.first()) => Happened::Wrote(0),
+            () = readable(self.streams.get(1)) => Happened::Wrote(1),
+            ask = self.asks.recv() => Happened::Asked(ask),
+            () = due(self.live_due) => Happened::LiveDue,
+            () = due(self.overdue) => Happened::Overdue,
         }
     }
 
@@ -356,31 +429,123 @@ impl Run {
         }
     }
 
-    /// Hands the pipes to the keeper, so that those who are left neither block nor die when they write.
+    /// Lets what was left behind go on as a job.
     async fn leave(&mut self, mut processes: Vec<Leftover>) -> LeftBehind {
         for process in &mut processes {
             if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
                 process.command = String::from_utf8_lossy(&masked).into_owned();
             }
         }
-        let mut output_file = None;
-        for stream in &mut self.streams {
-            let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null");
+        let job = match self.become_job(JobKind::Leftover, Room::Taken).await {
+            Ok(job) => Some(job),
+            Err(error) => {
+                tracing::debug!(%error, "what was left behind is not a job");
+                self.release(None).await;
+                None
+            }
+        };
+        let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
+        let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
+        LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file }
+    }
+
+    async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
+        let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
+        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
+        let output = outputs.next().expect("every command has one stream at least");
+        Ok(InBackground { job, output, stderr: outputs.next() })
+    }
+
+    /// Writes the command down as a job and hands it to its keeper. From then on nobody needs us.
+    async fn become_job(&mut self, kind: JobKind, room: Room) -> Result<JobRecord, NotSent> {
+        let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
+        if self.keeper.pid().is_none() {
+            return Err(NotSent::NoKeeper);
+        }
+        let plan = self.checked.plan();
+        let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
+        let asked = Asked {
+            kind,
+            script: plan.script.as_bytes(),
+            directory: &plan.directory,
+            lifetime: plan.lifetime,
+            output: self.streams.first().and_then(place),
+            stderr: self.streams.get(1).map(|stream| place(stream).map_or(StderrFile::Own, StderrFile::At)),
+            input: false,
+        };
+        let job = store.create(asked, room)?;
+        let order = Order::Record(job.order(kind, plan.leftovers));
+        // A keeper that cannot be reached is gone, and will not answer either.
+        let _ = self.link.send(&[&order], &[job.alive.as_fd()]).await;
+        if let Err(why) = self.recorded().await {
+            store.discard(job);
+            return Err(why);
+        }
+        self.release(Some(&job)).await;
+        let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
+        let mut record = store.get(job.id).map_err(unreadable)?;
+        // Its keeper may not have written this down yet.
+        record.pid = self.pid;
+        record.elapsed = self.began.elapsed();
+        Ok(record)
+    }
+
+    /// Waits for word that the keeper has written the job down.
+    async fn recorded(&mut self) -> Result<(), NotSent> {
+        match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
+            Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
+            Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
+            Ok(Ok(ended @ Report::Ended { .. })) => {
+                self.early = Some(ended);
+                Err(NotSent::Ended)
+            }
+            // The next look at the link will tell.
+            Ok(Ok(Report::Started { .. } | Report::NotStarted { .. }) | Err(_)) => Err(NotSent::Ended),
+            Err(_) => Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
+        }
+    }
+
+    /// Hands the pipes to the keeper, so that those who write neither block nor die.
+    async fn release(&mut self, job: Option<&NewJob>) {
+        let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null").ok();
+        for (stream, name) in self.streams.iter_mut().zip([OUTPUT, STDERR]) {
             // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
             let from = stream.pipe.take().map(AsyncFd::into_inner);
-            let (to, facts) = stream.capture.hand_over().unzip();
-            output_file = output_file.or(facts.map(|facts| facts.path));
-            let nowhere = nowhere.as_ref().ok().map(AsFd::as_fd);
-            if let (Some(from), Some(to)) =
-                (from.as_ref().map(AsFd::as_fd).or(nowhere), to.map(AsFd::as_fd).or(nowhere))
-            {
-                let release = Order::Release(Release { at_most: LEFTOVER_AT_MOST, from_to: None });
-                // A keeper that cannot be reached is gone, and its tree with it.
+            let own = job.and_then(|job| own_file(job, name, &stream.capture));
+            if job.is_none() {
+                stream.capture.save_now();
+            }
+            let place = match (&own, job) {
+                (Some((file, path)), Some(job)) => {
+                    Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() })
+                }
+                _ => stream.capture.file(),
+            };
+            let release = Order::Release(Release {
+                path: place.as_ref().map(|place| place.path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+                at_most: place.as_ref().map_or(0, |place| place.at_most),
+                gap: place.as_ref().map(|place| place.gap.clone()).unwrap_or_default(),
+                from_to: None,
+            });
+            let nowhere = nowhere.as_ref().map(AsFd::as_fd);
+            let from = from.as_ref().map(AsFd::as_fd).or(nowhere);
+            let to = place.map(|place| place.file.as_fd()).or(nowhere);
+            if let (Some(from), Some(to)) = (from, to) {
                 let _ = self.link.send(&[&release], &[from, to]).await;
             }
         }
-        LeftBehind { processes, keeper: self.keeper.pid(), output_file }
     }
+}
+
+/// A file in the job's own directory with all that was written so far; none if that is in a file already, or cannot be.
+fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(std::fs::File, PathBuf)> {
+    if capture.file().is_some() {
+        return None;
+    }
+    let mut file = job.file(name).ok()?;
+    // What does not fit on the disk is lost, and what comes later may fit again.
+    let _ = io::Write::write_all(&mut file, capture.held().unwrap_or_default());
+    Some((file, job.directory.join(name)))
 }
 
 /// Passes on a piece of text to those who listen.

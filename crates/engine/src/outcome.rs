@@ -65,6 +65,8 @@ pub struct LeftBehind {
     pub processes: Vec<Leftover>,
     /// The keeper that watches over them: `SIGTERM` to it stops all of them. None where a thread watches.
     pub keeper: Option<i32>,
+    /// The job that they are now. None where it could not be written down.
+    pub job: Option<u64>,
     /// The file that gets what they write from now on, behind what was written before, if there is one.
     pub output_file: Option<PathBuf>,
 }

@@ -18,7 +18,7 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, bool, Seconds, Days, Bytes, LargeBytes, Lines, Names, Leftovers, Sizes);
+replaced!(String, bool, Count, Seconds, Days, Bytes, LargeBytes, Lines, Names, Leftovers, Sizes);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -75,6 +75,32 @@ impl TryFrom<f64> for Days {
 impl From<Days> for f64 {
     fn from(days: Days) -> Self {
         days.0
+    }
+}
+
+/// A number of things: at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Count(u32);
+
+impl Count {
+    pub(crate) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl TryFrom<i64> for Count {
+    type Error = String;
+
+    fn try_from(count: i64) -> Result<Self, String> {
+        let fits = u32::try_from(count).ok().filter(|count| *count > 0);
+        fits.map(Self).ok_or_else(|| format!("{count} is not a number from 1 to {}", u32::MAX))
+    }
+}
+
+impl From<Count> for i64 {
+    fn from(count: Count) -> Self {
+        count.0.into()
     }
 }
 
