@@ -119,7 +119,8 @@ fn report(
     mut notices: Vec<String>,
     lifetime: bashful_engine::Lifetime,
 ) -> Result<(), print::PrintError> {
-    let show = |output| text::output(output, settings.output.whole_bytes.size());
+    let whole = setup::window(&settings.output).whole;
+    let show = |output| text::output(output, whole);
     let shown = Shown { output: show(&outcome.output), stderr: outcome.stderr.as_ref().map(show) };
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),

@@ -33,7 +33,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 const LIVE_SHOWN: usize = 8 * 1024;
 
 /// Reads of one turn. A command that writes without pause must not keep us from hearing of its end.
-const READS_A_TURN: usize = 16;
+const READS_A_TURN: usize = 32;
 
 /// What is read after the end, at most: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
@@ -47,6 +47,10 @@ const LEFTOVER_AT_MOST: u64 = 1 << 30;
 
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
+
+/// What only has to be looked at is read in pieces that stay in the nearest caches; what goes on into a file, in pieces
+/// as large as the pipe.
+const LOOKED_AT: usize = 64 * 1024;
 
 thread_local! {
     /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
@@ -269,8 +273,7 @@ impl Run {
         for _ in 0..READS_A_TURN {
             let mut taken = Taken::default();
             let more = open.try_io(Interest::READABLE, |pipe| {
-                taken =
-                    take(pipe, |bytes| capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask)));
+                taken = take(pipe, capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
             if taken.has_ended {
@@ -323,14 +326,14 @@ impl Run {
         self.outcome(End::Lost, None, elapsed)
     }
 
-    fn outcome(&self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
+    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
+        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
         Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
     }
@@ -343,9 +346,7 @@ impl Run {
                 && drained < DRAINED_AT_MOST
             {
                 // Straight from the pipe: the event loop may not have heard yet of what was written last.
-                let taken = take(open.get_ref(), |bytes| {
-                    capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask));
-                });
+                let taken = take(open.get_ref(), capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 drained += taken.bytes;
                 if taken.has_ended {
                     *pipe = None;
@@ -404,8 +405,10 @@ struct Taken {
 }
 
 /// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
-fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
+fn take(pipe: &OwnedFd, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|buffer| {
+        let at_most = if capture.is_saved() { buffer.len() } else { LOOKED_AT };
+        let buffer = &mut buffer[..at_most];
         let mut taken = Taken::default();
         while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
             match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {
@@ -415,7 +418,7 @@ fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
-        push(&buffer[..taken.bytes]);
+        capture.push(&buffer[..taken.bytes], listener);
         taken
     })
 }
