@@ -640,6 +640,16 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
 }
 
 #[test]
+fn a_reader_that_wants_one_line_gets_it_and_the_command_is_not_cut_short() {
+    let home = Home::new();
+    let script = r#""$0" run 'seq 1 100000; echo all > done' | head -n 2"#;
+    let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
+    let first = "[output truncated in middle: got 575KB, max is 128KB]\n1\n";
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), (first, ""));
+    assert!(home.path().join("done").exists());
+}
+
+#[test]
 fn running_out_of_descriptors_is_said_and_never_hangs() {
     let home = Home::new();
     let mut failed = 0;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bashful_sys::limits::Limit;
 use thiserror::Error;
@@ -16,6 +17,7 @@ use crate::check::{self, Checked, Refusal};
 use crate::environment::EnvironmentPolicy;
 use crate::job::{Handles, Job, Run};
 use crate::local::Local;
+use crate::mask::LastMask;
 use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
@@ -126,6 +128,9 @@ pub struct Engine {
     options: Arc<Options>,
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
+    mask: Arc<LastMask>,
+    /// How many commands have begun.
+    begun: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -153,7 +158,13 @@ impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
-        Ok(Self { turns: Arc::new(Semaphore::new(options.at_once)), options: Arc::new(options), backend })
+        Ok(Self {
+            turns: Arc::new(Semaphore::new(options.at_once)),
+            options: Arc::new(options),
+            backend,
+            mask: Arc::default(),
+            begun: Arc::default(),
+        })
     }
 
     /// What can be relied on.
@@ -234,6 +245,23 @@ impl Engine {
         let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         let began = Instant::now();
         let attached = self.backend.start(&checked).await?;
-        Ok(Run::new(attached, checked, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+        // While the shell starts.
+        let mask = self.mask.for_these(&checked.plan().environment.withheld);
+        self.sweep_once();
+        Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+    }
+
+    /// Sweeps the artifacts, aside, when the second command has begun. A program that runs just one has no time for it,
+    /// and its artifacts are swept when the next one is written.
+    fn sweep_once(&self) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) != 1 {
+            return;
+        }
+        if let Some(store) = self.options.artifacts.clone() {
+            drop(tokio::task::spawn_blocking(move || match store.sweep() {
+                Ok(report) => tracing::debug!(removed = report.removed.len(), "swept the artifacts"),
+                Err(error) => tracing::warn!(%error, "cannot sweep the artifacts"),
+            }));
+        }
     }
 }

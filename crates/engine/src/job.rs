@@ -136,7 +136,7 @@ pub(crate) struct Run {
     link: Link,
     /// One, or two if the streams are taken apart.
     streams: Vec<Stream>,
-    mask: Mask,
+    mask: Arc<Mask>,
     pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
@@ -180,6 +180,7 @@ impl Run {
     pub(crate) fn new(
         attached: Attached,
         checked: Checked,
+        mask: Arc<Mask>,
         began: Instant,
         backend: Arc<dyn Backend>,
         options: Arc<Options>,
@@ -200,7 +201,7 @@ impl Run {
         let run = Self {
             link: attached.link,
             streams,
-            mask: Mask::new(&checked.plan().environment.withheld),
+            mask,
             pid: attached.pid,
             began,
             keeper: attached.keeper,
