@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use bashful_engine::{Clip, End, Exit, JobRecord, Outcome, Output, RunError, StopReason};
+use bashful_engine::{Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, RunError, StopReason};
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,6 +36,8 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: 
         "text_bytes": outcome.output.text_bytes,
         "shown": ranges(&outcome.output),
         "omitted": omitted(&outcome.output),
+        "truncated": truncated(&outcome.output),
+        "shortened_lines": outcome.output.shortened,
         "artifact": artifact(&outcome.output),
         "job": { "pid": outcome.pid },
         "leftover": outcome.leftover.as_ref().map(|left| json!({
@@ -55,6 +57,8 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: 
             facts["stderr_lines"] = stderr.lines.into();
             facts["stderr_shown"] = ranges(stderr);
             facts["stderr_omitted"] = omitted(stderr);
+            facts["stderr_truncated"] = truncated(stderr);
+            facts["stderr_shortened_lines"] = stderr.shortened.into();
             facts["stderr_artifact"] = artifact(stderr);
         }
         _ => facts["output"] = String::from_utf8_lossy(&shown.output).into(),
@@ -123,6 +127,28 @@ fn omitted(output: &Output) -> Value {
         Clip::Whole(_) => Value::Null,
         Clip::Cut { omitted, .. } => json!({ "lines": omitted.lines, "bytes": omitted.bytes }),
     }
+}
+
+/// What falls short of the whole, in one place.
+fn truncated(output: &Output) -> Value {
+    let Some(truncation) = output.truncation() else { return Value::Null };
+    json!({
+        "direction": match truncation.direction {
+            Direction::Head => "head",
+            Direction::Tail => "tail",
+            Direction::Middle => "middle",
+        },
+        "truncated_by": match truncation.by {
+            LimitHit::Bytes => "bytes",
+            LimitHit::Lines => "lines",
+        },
+        "total_lines": truncation.total_lines,
+        "total_bytes": truncation.total_bytes,
+        "output_lines": truncation.output_lines,
+        "output_bytes": truncation.output_bytes,
+        "shown_range": truncation.shown.iter().map(|(first, last)| json!([first, last])).collect::<Vec<_>>(),
+        "artifact_id": truncation.artifact,
+    })
 }
 
 /// Where the whole is, as it was written.

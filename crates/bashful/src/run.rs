@@ -202,7 +202,8 @@ fn report(
     mut notices: Vec<String>,
     lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
-    let show = |output| text::output(output, settings.output.whole_bytes.size());
+    let whole = setup::window(&settings.output).whole;
+    let show = |output| text::output(output, whole);
     let shown = Shown { output: show(&outcome.output), stderr: outcome.stderr.as_ref().map(show) };
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
@@ -232,7 +233,7 @@ fn report_background(
     sent: &InBackground,
     notices: &[String],
 ) -> Result<(), print::PrintError> {
-    let show = |output| text::output(output, settings.output.whole_bytes.size());
+    let show = |output| text::output(output, setup::window(&settings.output).whole);
     let (output, stderr) = (show(&sent.output), sent.stderr.as_ref().map(show));
     if args.json {
         let mut facts = facts::of_background(&sent.job, &[notices, &[text::still_running(&sent.job)]].concat());

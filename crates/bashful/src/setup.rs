@@ -130,7 +130,7 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Pa
     Ok(Engine::new(options)?)
 }
 
-fn window(output: &settings::Output) -> Window {
+pub(crate) fn window(output: &settings::Output) -> Window {
     let budget = |bytes: settings::Bytes, lines: settings::Lines| Budget { bytes: bytes.size(), lines: lines.limit() };
     Window {
         whole: budget(output.whole_bytes, output.whole_lines),
@@ -140,6 +140,7 @@ fn window(output: &settings::Output) -> Window {
             settings::Sizes::AtLeast => Sizes::AtLeast,
             settings::Sizes::AtMost => Sizes::AtMost,
         },
+        columns: output.line_columns.limit(),
     }
 }
 

@@ -195,6 +195,36 @@ fn json_has_the_facts() {
     assert_eq!(facts, serde_json::json!({ "status": "failed", "error": "Working directory does not exist: /no" }));
     let facts = json(&home, &["run", "--json", "seq 1 100000"]);
     assert_eq!(facts["shown"][1]["lines"], serde_json::json!([99318, 100_000]));
+    let truncated = serde_json::json!({
+        "direction": "middle", "truncated_by": "bytes", "total_lines": 100_000, "total_bytes": 588_895,
+        "output_lines": 1724, "output_bytes": 8197, "shown_range": [[1, 1041], [99318, 100_000]], "artifact_id": 1,
+    });
+    assert_eq!(facts["truncated"], truncated);
+    assert_eq!(json(&home, &["run", "--json", "echo"])["truncated"], Value::Null);
+}
+
+#[test]
+fn one_byte_too_much_is_never_told_as_two_equal_sizes() {
+    let home = home();
+    let output = home.run(&["run", "head -c 131073 /dev/zero | tr '\\0' x"]);
+    let first = "[output truncated in middle: got 131073 bytes, max is 131072 bytes]\n";
+    assert!(text(&output.stdout).starts_with(first), "{}", &text(&output.stdout)[..80]);
+}
+
+#[test]
+fn long_lines_are_shortened_where_they_are_shown_and_whole_on_disk() {
+    let home = home();
+    let script = "echo short; head -c 5000 /dev/zero | tr '\\0' x; echo; echo 漢字漢字漢字";
+    let mut command = home.command(&["run", script]);
+    let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
+    assert_eq!(text(&output.stdout), "short\nxxxxxxxxxxx…[+4989 bytes]\n漢字漢字漢…[+3 bytes]\n");
+    assert_eq!(text(&output.stderr), "[2 lines were shortened; in full length: artifact://1]\n");
+    let artifact = std::fs::read(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
+    assert_eq!(artifact.len(), 6 + 5001 + 19);
+    let mut command = home.command(&["run", "--json", "echo 123456789012"]);
+    let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
+    let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((&facts["shortened_lines"], &facts["output_bytes"]), (&1.into(), &13.into()));
 }
 
 #[test]
@@ -461,11 +491,25 @@ fn how_much_is_shown_can_be_set() {
         ("BASHFUL_OUTPUT_SIZES", "at-most"),
     ]);
     assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000; 998 lines"), "{head}");
+    let each_stream = home
+        .command(&["run", "--split", "seq 1 200000; seq 1 200000 >&2"])
+        .env("BASHFUL_OUTPUT_WHOLE_BYTES", "1000000")
+        .env("BASHFUL_OUTPUT_HEAD_BYTES", "1000000")
+        .env("BASHFUL_OUTPUT_TAIL_BYTES", "0")
+        .env("BASHFUL_OUTPUT_SIZES", "at-most")
+        .output()
+        .expect("it runs");
+    for stream in [&each_stream.stdout, &each_stream.stderr] {
+        let shown = text(stream);
+        let (kept, rest) = shown.split_once("... (truncated)\n[showing lines 1-").expect("it is cut");
+        assert!((999_990..=1_000_000).contains(&kept.len()) && rest.contains(" of 200000; "), "{rest}");
+    }
     let lines = show(&[
         ("BASHFUL_OUTPUT_WHOLE_LINES", "10"),
         ("BASHFUL_OUTPUT_HEAD_LINES", "1"),
         ("BASHFUL_OUTPUT_TAIL_LINES", "1"),
     ]);
+    assert!(lines.starts_with("[output truncated in middle: got 1000 lines, max is 10]\n"), "{lines}");
     assert!(lines.contains("]\n1\n\n\n[snip]\n\n1000\n[showing lines 1-1 and 1000-1000 of 1000; 998 lines"), "{lines}");
 }
 
@@ -527,6 +571,16 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
     let mut command = home.wrapped("bash", &["-c", r#""$0" run 'seq 1 20000' | true; echo ${PIPESTATUS[0]}"#, BASHFUL]);
     let output = command.output().expect("it runs");
     assert_eq!((text(&output.stdout), text(&output.stderr)), ("0\n".to_owned(), String::new()));
+}
+
+#[test]
+fn a_reader_that_wants_one_line_gets_it_and_the_command_is_not_cut_short() {
+    let home = home();
+    let script = r#""$0" run 'seq 1 100000; echo all > done' | head -n 2"#;
+    let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
+    let first = "[output truncated in middle: got 575KB, max is 128KB]\n1\n";
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), (first, ""));
+    assert!(home.path().join("done").exists());
 }
 
 #[test]

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::Cleaner;
+use crate::cluster;
 use crate::mask::{Edges, Mask};
 use crate::outcome::Output;
 use crate::window::{Clip, View, Window};
@@ -37,6 +38,8 @@ pub(crate) struct Capture {
     bytes: u64,
     cleaner: Option<Cleaner>,
     view: View,
+    /// Lines of more columns than this are shortened in what is shown.
+    columns: Option<usize>,
     whole: Whole,
 }
 
@@ -66,6 +69,7 @@ impl Capture {
             bytes: 0,
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
+            columns: window.columns,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
@@ -134,11 +138,17 @@ impl Capture {
         mask.apply(&newest, edges).unwrap_or(newest)
     }
 
-    /// What is known of the stream now, without withheld values.
-    pub(crate) fn output(&self, mask: &Mask) -> Output {
+    /// What is known of the stream now, without withheld values. If a line had to be shortened the whole goes to a file.
+    pub(crate) fn output(&mut self, mask: &Mask) -> Output {
         let view = self.finished_view();
+        let mut clip = masked(view.clip(), mask);
+        let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
+        if shortened > 0 {
+            self.open();
+        }
         Output {
-            clip: masked(view.clip(), mask),
+            clip,
+            shortened,
             bytes: self.bytes,
             lines: view.lines(),
             text_bytes: view.bytes(),
@@ -197,6 +207,20 @@ impl Capture {
             view.push(&cleaner.pending());
         }
         view
+    }
+}
+
+/// Shortens the lines that are shown, and tells how many there were. After masking, so that no value is cut in two.
+fn shorten(clip: &mut Clip, columns: usize) -> u64 {
+    let apply = |bytes: &mut Vec<u8>| {
+        cluster::shorten(bytes, columns).map_or(0, |(short, count)| {
+            *bytes = short;
+            count
+        })
+    };
+    match clip {
+        Clip::Whole(bytes) => apply(bytes),
+        Clip::Cut { head, tail, .. } => apply(&mut head.bytes) + apply(&mut tail.bytes),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bashful_sys::limits::Limit;
 use thiserror::Error;
@@ -18,7 +19,7 @@ use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
 use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
 use crate::local::Local;
-use crate::mask::Mask;
+use crate::mask::LastMask;
 use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
@@ -145,6 +146,9 @@ pub struct Engine {
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
     events: broadcast::Sender<JobEvent>,
+    mask: Arc<LastMask>,
+    /// How many commands have begun.
+    begun: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -178,9 +182,14 @@ impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
-        let turns = Arc::new(Semaphore::new(options.at_once));
-        let events = broadcast::Sender::new(EVENTS_BEHIND);
-        Ok(Self { turns, options: Arc::new(options), backend, events })
+        Ok(Self {
+            turns: Arc::new(Semaphore::new(options.at_once)),
+            options: Arc::new(options),
+            backend,
+            events: broadcast::Sender::new(EVENTS_BEHIND),
+            mask: Arc::default(),
+            begun: Arc::default(),
+        })
     }
 
     /// What can be relied on.
@@ -309,7 +318,8 @@ impl Engine {
     /// What makes raw output fit to be shown, as this engine does it.
     pub fn eyes(&self) -> Eyes {
         let withheld = self.options.environment.resolve(&self.options.host_environment, &[]);
-        let mask = Mask::new(withheld.as_ref().map(|environment| environment.withheld.as_slice()).unwrap_or_default());
+        let withheld = withheld.as_ref().map(|environment| environment.withheld.as_slice()).unwrap_or_default();
+        let mask = self.mask.for_these(withheld);
         Eyes::new(self.options.cleaning, mask)
     }
 
@@ -327,6 +337,23 @@ impl Engine {
         let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         let began = Instant::now();
         let attached = self.backend.start(&checked).await?;
-        Ok(Run::new(attached, checked, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+        // While the shell starts.
+        let mask = self.mask.for_these(&checked.plan().environment.withheld);
+        self.sweep_once();
+        Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+    }
+
+    /// Sweeps the artifacts, aside, when the second command has begun. A program that runs just one has no time for it,
+    /// and its artifacts are swept when the next one is written.
+    fn sweep_once(&self) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) != 1 {
+            return;
+        }
+        if let Some(store) = self.options.artifacts.clone() {
+            drop(tokio::task::spawn_blocking(move || match store.sweep() {
+                Ok(report) => tracing::debug!(removed = report.removed.len(), "swept the artifacts"),
+                Err(error) => tracing::warn!(%error, "cannot sweep the artifacts"),
+            }));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Raw output made fit for the eyes, piece by piece: cleaned, and without withheld values.
 
+use std::sync::Arc;
+
 use crate::capture::Cleaning;
 use crate::clean::Cleaner;
 use crate::mask::{Edges, Mask};
@@ -7,7 +9,7 @@ use crate::mask::{Edges, Mask};
 /// Turns raw bytes into text to show.
 pub struct Eyes {
     cleaner: Option<Cleaner>,
-    mask: Mask,
+    mask: Arc<Mask>,
 }
 
 impl std::fmt::Debug for Eyes {
@@ -17,7 +19,7 @@ impl std::fmt::Debug for Eyes {
 }
 
 impl Eyes {
-    pub(crate) fn new(cleaning: Cleaning, mask: Mask) -> Self {
+    pub(crate) fn new(cleaning: Cleaning, mask: Arc<Mask>) -> Self {
         Self { cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new), mask }
     }
 

@@ -3,16 +3,15 @@
 //! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
 //! callers ask for come together here. A [`Job`] is a handle to one that goes on by itself.
 
+mod handover;
+
 use std::cell::RefCell;
 use std::io;
-use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::wire::{Leftover, OUTPUT, Order, Release, Report};
+use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -21,13 +20,14 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
+pub use handover::{InBackground, NotSent};
+
 use crate::backend::{Attached, Backend, Keeper};
-use crate::capture::{Capture, HandedOver};
+use crate::capture::Capture;
 use crate::check::Checked;
-use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, NewJob, Room, STDERR, StderrFile};
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
-use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::outcome::{LeftBehind, Outcome};
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -37,7 +37,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 const LIVE_SHOWN: usize = 8 * 1024;
 
 /// Reads of one turn. A command that writes without pause must not keep us from hearing of its end.
-const READS_A_TURN: usize = 16;
+const READS_A_TURN: usize = 32;
 
 /// What is read after the end, at most: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
@@ -46,11 +46,12 @@ const DRAINED_AT_MOST: usize = 1024 * 1024;
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// A keeper that has not written a job down by then has been stopped.
-const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
-
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
+
+/// What only has to be looked at is read in pieces that stay in the nearest caches; what goes on into a file, in pieces
+/// as large as the pipe.
+const LOOKED_AT: usize = 64 * 1024;
 
 thread_local! {
     /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
@@ -98,38 +99,6 @@ pub(crate) enum Ask {
     Stop(StopReason),
     /// To make it a job.
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
-}
-
-/// A command that has become a job.
-#[derive(Debug)]
-pub struct InBackground {
-    /// The job.
-    pub job: JobRecord,
-    /// What it had written by then; to standard output, if the streams are taken apart.
-    pub output: Output,
-    /// What it had written to standard error, if the streams are taken apart.
-    pub stderr: Option<Output>,
-}
-
-/// Why a command did not become a job.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum NotSent {
-    /// There is no place for jobs.
-    #[error("there is no place for jobs")]
-    NoJobs,
-    /// A job needs a keeper that outlives this program.
-    #[error("it has no keeper process, and a thread would end with this program")]
-    NoKeeper,
-    /// It could not be written down.
-    #[error(transparent)]
-    Create(#[from] CreateJobError),
-    /// Its keeper could not write it down.
-    #[error("its keeper cannot use the job's directory")]
-    Keeper(#[source] io::Error),
-    /// It ended just then.
-    #[error("it has just ended")]
-    Ended,
 }
 
 /// A command that runs by itself. Dropping the handle stops it.
@@ -183,7 +152,7 @@ pub(crate) struct Run {
     link: Link,
     /// One, or two if the streams are taken apart.
     streams: Vec<Stream>,
-    mask: Mask,
+    mask: Arc<Mask>,
     pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
@@ -229,6 +198,7 @@ impl Run {
     pub(crate) fn new(
         attached: Attached,
         checked: Checked,
+        mask: Arc<Mask>,
         began: Instant,
         backend: Arc<dyn Backend>,
         options: Arc<Options>,
@@ -249,7 +219,7 @@ impl Run {
         let run = Self {
             link: attached.link,
             streams,
-            mask: Mask::new(&checked.plan().environment.withheld),
+            mask,
             pid: attached.pid,
             began,
             keeper: attached.keeper,
@@ -342,8 +312,7 @@ impl Run {
         for _ in 0..READS_A_TURN {
             let mut taken = Taken::default();
             let more = open.try_io(Interest::READABLE, |pipe| {
-                taken =
-                    take(pipe, |bytes| capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask)));
+                taken = take(pipe, capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
             if taken.has_ended {
@@ -396,14 +365,14 @@ impl Run {
         self.outcome(End::Lost, None, elapsed)
     }
 
-    fn outcome(&self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
+    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
+        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
         Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
     }
@@ -416,9 +385,7 @@ impl Run {
                 && drained < DRAINED_AT_MOST
             {
                 // Straight from the pipe: the event loop may not have heard yet of what was written last.
-                let taken = take(open.get_ref(), |bytes| {
-                    capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask));
-                });
+                let taken = take(open.get_ref(), capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 drained += taken.bytes;
                 if taken.has_ended {
                     *pipe = None;
@@ -428,124 +395,6 @@ impl Run {
             }
         }
     }
-
-    /// Lets what was left behind go on as a job.
-    async fn leave(&mut self, mut processes: Vec<Leftover>) -> LeftBehind {
-        for process in &mut processes {
-            if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
-                process.command = String::from_utf8_lossy(&masked).into_owned();
-            }
-        }
-        let job = match self.become_job(JobKind::Leftover, Room::Taken).await {
-            Ok(job) => Some(job),
-            Err(error) => {
-                tracing::debug!(%error, "what was left behind is not a job");
-                self.release(None).await;
-                None
-            }
-        };
-        let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
-        let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
-        LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file }
-    }
-
-    async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
-        let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
-        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
-        let output = outputs.next().expect("every command has one stream at least");
-        Ok(InBackground { job, output, stderr: outputs.next() })
-    }
-
-    /// Writes the command down as a job and hands it to its keeper. From then on nobody needs us.
-    async fn become_job(&mut self, kind: JobKind, room: Room) -> Result<JobRecord, NotSent> {
-        let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
-        if self.keeper.pid().is_none() {
-            return Err(NotSent::NoKeeper);
-        }
-        let plan = self.checked.plan();
-        let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
-        let asked = Asked {
-            kind,
-            script: plan.script.as_bytes(),
-            directory: &plan.directory,
-            lifetime: plan.lifetime,
-            output: self.streams.first().and_then(place),
-            stderr: self.streams.get(1).map(|stream| place(stream).map_or(StderrFile::Own, StderrFile::At)),
-            input: false,
-        };
-        let job = store.create(asked, room)?;
-        let order = Order::Record(job.order(kind, plan.leftovers));
-        // A keeper that cannot be reached is gone, and will not answer either.
-        let _ = self.link.send(&[&order], &[job.alive.as_fd()]).await;
-        if let Err(why) = self.recorded().await {
-            store.discard(job);
-            return Err(why);
-        }
-        self.release(Some(&job)).await;
-        let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
-        let mut record = store.get(job.id).map_err(unreadable)?;
-        // Its keeper may not have written this down yet.
-        record.pid = self.pid;
-        record.elapsed = self.began.elapsed();
-        Ok(record)
-    }
-
-    /// Waits for word that the keeper has written the job down.
-    async fn recorded(&mut self) -> Result<(), NotSent> {
-        match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
-            Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
-            Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
-            Ok(Ok(ended @ Report::Ended { .. })) => {
-                self.early = Some(ended);
-                Err(NotSent::Ended)
-            }
-            // The next look at the link will tell.
-            Ok(Ok(Report::Started { .. } | Report::NotStarted { .. }) | Err(_)) => Err(NotSent::Ended),
-            Err(_) => Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
-        }
-    }
-
-    /// Hands the pipes to the keeper, so that those who write neither block nor die.
-    async fn release(&mut self, job: Option<&NewJob>) {
-        let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null").ok();
-        for (stream, name) in self.streams.iter_mut().zip([OUTPUT, STDERR]) {
-            // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
-            let from = stream.pipe.take().map(AsyncFd::into_inner);
-            let own = job.and_then(|job| own_file(job, name, &stream.capture));
-            if job.is_none() {
-                stream.capture.save_now();
-            }
-            let place = match (&own, job) {
-                (Some((file, path)), Some(job)) => {
-                    Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() })
-                }
-                _ => stream.capture.file(),
-            };
-            let release = Order::Release(Release {
-                path: place.as_ref().map(|place| place.path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
-                at_most: place.as_ref().map_or(0, |place| place.at_most),
-                gap: place.as_ref().map(|place| place.gap.clone()).unwrap_or_default(),
-                from_to: None,
-            });
-            let nowhere = nowhere.as_ref().map(AsFd::as_fd);
-            let from = from.as_ref().map(AsFd::as_fd).or(nowhere);
-            let to = place.map(|place| place.file.as_fd()).or(nowhere);
-            if let (Some(from), Some(to)) = (from, to) {
-                let _ = self.link.send(&[&release], &[from, to]).await;
-            }
-        }
-    }
-}
-
-/// A file in the job's own directory with all that was written so far; none if that is in a file already, or cannot be.
-fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(std::fs::File, PathBuf)> {
-    if capture.file().is_some() {
-        return None;
-    }
-    let mut file = job.file(name).ok()?;
-    // What does not fit on the disk is lost, and what comes later may fit again.
-    let _ = io::Write::write_all(&mut file, capture.held().unwrap_or_default());
-    Some((file, job.directory.join(name)))
 }
 
 /// Passes on a piece of text to those who listen.
@@ -569,8 +418,10 @@ struct Taken {
 }
 
 /// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
-fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
+fn take(pipe: &OwnedFd, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|buffer| {
+        let at_most = if capture.is_saved() { buffer.len() } else { LOOKED_AT };
+        let buffer = &mut buffer[..at_most];
         let mut taken = Taken::default();
         while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
             match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {
@@ -580,7 +431,7 @@ fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
-        push(&buffer[..taken.bytes]);
+        capture.push(&buffer[..taken.bytes], listener);
         taken
     })
 }

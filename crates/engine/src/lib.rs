@@ -37,6 +37,7 @@ mod backend;
 mod capture;
 mod check;
 mod clean;
+mod cluster;
 mod engine;
 mod environment;
 mod eyes;
@@ -74,12 +75,12 @@ pub use jobs::{
     job_id,
 };
 pub use local::find_bash;
-pub use outcome::{LeftBehind, Leftover, Outcome, Output, Reply};
+pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
 pub use request::{Input, LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
-pub use window::{Budget, Clip, Omitted, Part, Sizes, Window};
+pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 
 static ENTRY_IS_THERE: AtomicBool = AtomicBool::new(false);
 

@@ -10,7 +10,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
-pub(crate) use value::{Bytes, Count, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
+pub(crate) use value::{Bytes, Columns, Count, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
 
 /// The defaults, and the documentation of every key.
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
@@ -79,6 +79,7 @@ settings! {
         tail_bytes: Bytes,
         tail_lines: Lines,
         sizes: Sizes,
+        line_columns: Columns,
         clean: bool,
     }
     /// How much output is kept on disk, and how long.
