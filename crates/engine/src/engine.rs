@@ -268,6 +268,30 @@ impl Engine {
 
     /// Starts a command as a job, which goes on whatever becomes of this program. A dropped future has started nothing, or
     /// stops what it had started.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use bashful_engine::{End, Engine, Exit, JobLimits, JobStore, Options, Request, Script};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let job = engine.start_job(Request::new(Script::new("echo hi; exit 3")?)).await?;
+    ///         let job = jobs.wait(job.id).await?;
+    ///         assert_eq!(job.end(), Some(End::Own(Exit::Code(3))));
+    ///         let written = std::fs::read_to_string(&job.output_file)?;
+    ///         assert_eq!(written, "hi\n\n[background process failed: exit status: 3]\n");
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
     pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
         let checked = self.check(self.plan(request)?)?;
@@ -301,6 +325,32 @@ impl Engine {
 
     /// Makes a command that is under way a job. Nothing of it is lost or started anew. Where that cannot be done, it goes
     /// on as it was. A dropped future leaves it unknown which of the two happened.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use bashful_engine::{Engine, JobLimits, JobStore, Options, Patience, Reply, Request, Script, Stop};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let mut request = Request::new(Script::new("sleep 1000")?);
+    ///         request.patience = Some(Patience(Duration::from_millis(10)));
+    ///         let Reply::StillRunning(job) = engine.run(request).await? else { panic!("it sleeps") };
+    ///         let sent = engine.send_to_background(job).await.map_err(|_| "it goes on in the foreground")?;
+    ///         jobs.stop(sent.job.id, Stop::Ask).await?;
+    ///         jobs.wait_until_gone(sent.job.id).await?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
     pub async fn send_to_background(&self, job: Job) -> Result<InBackground, StillInForeground> {
         let sent = job.send_to_background().await;
         match sent {
