@@ -127,6 +127,9 @@ impl Options {
     }
 }
 
+/// So many commands begin between two sweeps of what earlier ones have left on disk.
+const SWEEP_EVERY: u64 = 256;
+
 /// Events that a listener may be behind before it misses some.
 const EVENTS_BEHIND: usize = 256;
 
@@ -311,6 +314,7 @@ impl Engine {
             Ok(attached) => {
                 // From here on its keeper alone holds it.
                 drop((attached, job));
+                self.sweep_now_and_then();
                 let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 tracing::debug!(id, pid = record.pid, "started a job");
                 tell_events(Arc::clone(store), record.clone(), self.events.clone());
@@ -389,21 +393,24 @@ impl Engine {
         let attached = self.backend.start(&checked).await?;
         // While the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
-        self.sweep_once();
+        self.sweep_now_and_then();
         Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
     }
 
-    /// Sweeps the artifacts, aside, when the second command has begun. A program that runs just one has no time for it,
-    /// and its artifacts are swept when the next one is written.
-    fn sweep_once(&self) {
-        if self.begun.fetch_add(1, Ordering::Relaxed) != 1 {
+    /// Sweeps artifacts and jobs, aside, when the second command has begun, and now and then from there on. A program that
+    /// runs just one has no time for it, and leaves it to the next that writes.
+    fn sweep_now_and_then(&self) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY != 1 {
             return;
         }
-        if let Some(store) = self.options.artifacts.clone() {
-            drop(tokio::task::spawn_blocking(move || match store.sweep() {
-                Ok(report) => tracing::debug!(removed = report.removed.len(), "swept the artifacts"),
-                Err(error) => tracing::warn!(%error, "cannot sweep the artifacts"),
-            }));
-        }
+        let (artifacts, jobs) = (self.options.artifacts.clone(), self.options.jobs.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            if let Some(Err(error)) = artifacts.map(|store| store.sweep()) {
+                tracing::warn!(%error, "cannot sweep the artifacts");
+            }
+            if let Some(Err(error)) = jobs.map(|store| store.sweep()) {
+                tracing::warn!(%error, "cannot sweep the jobs");
+            }
+        }));
     }
 }
