@@ -91,12 +91,18 @@ pub(crate) fn exit_facts(facts: &mut Value, end: End) {
 
 /// The facts about a command that is now a job.
 pub(crate) fn of_background(job: &JobRecord, notices: &[String]) -> Value {
-    json!({
+    let mut facts = json!({
         "status": "running",
         "cwd": job.directory.to_string_lossy(),
         "job": { "id": job.id, "uri": job.uri(), "pid": job.pid, "output_file": job.output_file.to_string_lossy() },
         "notices": notices,
-    })
+    });
+    // Its shell may have ended just as it became a job.
+    if let Some(end) = job.end() {
+        facts["status"] = json!(status(end));
+        exit_facts(&mut facts, end);
+    }
+    facts
 }
 
 /// The facts about what did not even begin.

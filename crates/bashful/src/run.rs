@@ -4,7 +4,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bashful_engine::{Engine, InBackground, Input, Job, Lifetime, Outcome, Request, RunError, StopReason, Streams};
+use bashful_engine::{
+    Engine, InBackground, Input, Job, JobRecord, Lifetime, Outcome, Request, RunError, StopReason, Streams,
+};
 use bashful_sys::signal::{Signal, is_ignored};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
+use crate::jobs::state_text;
 use crate::live::LiveTail;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
@@ -226,6 +229,14 @@ fn report(
     Ok(())
 }
 
+/// How far a command has come that was waited for long enough. Its shell may have ended just then, and left something.
+fn still_running(job: &JobRecord) -> String {
+    if job.end().is_some() {
+        return format!("now job {}: {}", job.id, state_text(job));
+    }
+    text::still_running(job)
+}
+
 /// Tells of a command that took longer than it was waited for.
 fn report_background(
     args: &RunArgs,
@@ -236,7 +247,7 @@ fn report_background(
     let show = |output| text::output(output, setup::window(&settings.output).whole);
     let (output, stderr) = (show(&sent.output), sent.stderr.as_ref().map(show));
     if args.json {
-        let mut facts = facts::of_background(&sent.job, &[notices, &[text::still_running(&sent.job)]].concat());
+        let mut facts = facts::of_background(&sent.job, &[notices, &[still_running(&sent.job)]].concat());
         facts["duration_ms"] = u64::try_from(sent.job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
         facts["output_bytes"] = sent.output.bytes.into();
         facts["output_lines"] = sent.output.lines.into();
@@ -254,7 +265,7 @@ fn report_background(
     for notice in notices {
         print::talk(&format!("[{notice}]"));
     }
-    print::talk(&format!("[{}]", text::still_running(&sent.job)));
+    print::talk(&format!("[{}]", still_running(&sent.job)));
     print::talk(&text::background(&sent.job));
     Ok(())
 }

@@ -131,11 +131,17 @@ fn tenths(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
 }
 
+/// So many processes that were left behind are named. Who wants to know more asks for the job.
+const LEFT_NAMED: usize = 20;
+
 /// What is to be said about processes that were left behind.
 pub(crate) fn leftover(left: &LeftBehind) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
-    lines.extend(left.processes.iter().map(|process| format!("  {} {}", process.pid, process.command)));
+    lines
+        .extend(left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command)));
+    let more = left.processes.len().saturating_sub(LEFT_NAMED);
+    lines.extend((more > 0).then(|| format!("  and {more} more")));
     lines.push(match &left.output_file {
         Some(file) => format!("  what they write goes to {}", file.display()),
         None => "  what they write is not kept".to_owned(),

@@ -275,7 +275,7 @@ impl Run {
                 }
                 Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
                 Happened::Reported(Ok(
-                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. },
+                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. } | Report::Heard,
                 )) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
@@ -347,7 +347,7 @@ impl Run {
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
             (_, end) => (end, self.began.elapsed()),
         };
-        let leftover = if left.is_empty() { None } else { Some(self.leave(left).await) };
+        let leftover = if left.is_empty() { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
         self.backend.prepare(&self.checked);
         self.outcome(end, leftover, elapsed)

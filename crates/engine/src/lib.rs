@@ -72,7 +72,7 @@ pub use job::{Chunk, Dropped, InBackground, Job, Live, NotSent, StreamName};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,
     JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
-    job_id,
+    Until, job_id,
 };
 pub use local::find_bash;
 pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};

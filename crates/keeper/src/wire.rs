@@ -44,8 +44,8 @@ pub enum Order {
     Signal(u8),
     /// From now on the command is a job with a record of its own, which outlives the engine.
     Record(Record),
-    /// The keeper takes over a pipe, and the engine need not stay.
-    Release(Release),
+    /// The keeper takes over the pipes, and the engine need not stay.
+    Release(Vec<Release>),
     /// Nobody will write to the command's standard input any more.
     CloseInput,
 }
@@ -95,6 +95,9 @@ pub struct Record {
     pub stop_leftovers: bool,
     /// Locked as long as somebody watches over the job. It travels as a descriptor.
     pub alive: Option<OwnedFd>,
+    /// The pipes that the keeper takes over, in the same message: between two, somebody could end or be killed who has
+    /// still something to write.
+    pub pipes: Vec<Release>,
 }
 
 /// What makes a command a job.
@@ -182,6 +185,8 @@ pub enum Report {
         /// Zero if all went well.
         errno: i32,
     },
+    /// Who came to a job's socket was heard.
+    Heard,
 }
 
 /// The step at which a shell could not be started.
@@ -234,12 +239,9 @@ impl Order {
                 }
             }
             Self::Stop(why) => out.extend([3, *why as u8]),
-            Self::Release(release) => {
+            Self::Release(pipes) => {
                 out.push(4);
-                put_bytes(out, &release.path);
-                put_number(out, release.at_most);
-                put_number(out, release.gap.start);
-                put_number(out, release.gap.end);
+                put_list(out, pipes, Release::encode);
             }
             Self::Record(record) => {
                 out.push(5);
@@ -248,6 +250,7 @@ impl Order {
                 out.push(record.kind as u8);
                 put_number(out, record.at_most);
                 out.push(u8::from(record.stop_leftovers));
+                put_list(out, &record.pipes, Release::encode);
             }
             Self::Signal(number) => out.extend([6, *number]),
             Self::CloseInput => out.push(7),
@@ -281,12 +284,7 @@ impl Order {
                 },
             }),
             3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
-            4 => Self::Release(Release {
-                path: from.bytes()?.to_vec(),
-                at_most: from.number()?,
-                gap: from.number()?..from.number()?,
-                from_to: Some(take_two(descriptors)?),
-            }),
+            4 => Self::Release(from.list(|from| Release::decode(from, descriptors))?),
             5 => Self::Record(Record {
                 id: from.number()?,
                 directory: from.bytes()?.to_vec(),
@@ -294,6 +292,7 @@ impl Order {
                 at_most: from.number()?,
                 stop_leftovers: from.byte()? == 1,
                 alive: Some(take_one(descriptors)?),
+                pipes: from.list(|from| Release::decode(from, descriptors))?,
             }),
             6 => Self::Signal(from.byte()?),
             7 => Self::CloseInput,
@@ -301,6 +300,24 @@ impl Order {
         };
         from.end()?;
         Ok(order)
+    }
+}
+
+impl Release {
+    fn encode(out: &mut Vec<u8>, release: &Self) {
+        put_bytes(out, &release.path);
+        put_number(out, release.at_most);
+        put_number(out, release.gap.start);
+        put_number(out, release.gap.end);
+    }
+
+    fn decode(from: &mut Fields<'_>, descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        Ok(Self {
+            path: from.bytes()?.to_vec(),
+            at_most: from.number()?,
+            gap: from.number()?..from.number()?,
+            from_to: Some(take_two(descriptors)?),
+        })
     }
 }
 
@@ -321,6 +338,7 @@ impl Report {
                 });
                 put_i32(out, *errno);
             }
+            Self::Heard => out.push(5),
             Self::Recorded { errno } => {
                 out.push(4);
                 put_i32(out, *errno);
@@ -370,6 +388,7 @@ impl Report {
                 })?,
             },
             4 => Self::Recorded { errno: from.i32()? },
+            5 => Self::Heard,
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -402,6 +421,7 @@ mod tests {
             }),
             (end, proptest::collection::vec(leftover, 0..5)).prop_map(|(end, left)| Report::Ended { end, left }),
             any::<i32>().prop_map(|errno| Report::Recorded { errno }),
+            Just(Report::Heard),
         ]
     }
 
