@@ -73,7 +73,8 @@ fn around(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if at == 0 || at >= bytes.len() {
         return Some(at..at);
     }
-    let oldest = char_begin_after(bytes, at.saturating_sub(LOOK_AROUND));
+    // Among bytes that are no text, what looks like the next beginning may lie behind the cut.
+    let oldest = char_begin_after(bytes, at.saturating_sub(LOOK_AROUND)).min(at);
     // A cluster begins at every ASCII character; elsewhere its beginning depends on what comes before.
     let from = bytes[oldest..at].iter().rposition(u8::is_ascii).map_or(oldest, |behind| oldest + behind);
     let known = &bytes[from..(at + LOOK_AROUND).min(bytes.len())];
@@ -163,6 +164,13 @@ mod tests {
             if let Some((short, _)) = shorten(&bytes, columns) {
                 prop_assert_eq!(newlines(&short), newlines(&bytes));
             }
+        }
+    }
+
+    #[test]
+    fn bytes_that_only_go_on_are_cut_anywhere() {
+        for at in 0..=3 {
+            assert!(before(&[128; 3], at) <= at && after(&[128; 3], at) >= at);
         }
     }
 
