@@ -113,7 +113,8 @@ mod tests {
     fn any_text() -> impl Strategy<Value = String> {
         let piece =
             prop::sample::select(vec!["a", " ", "\n", "é", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "🇩🇪", "漢", "각"]);
-        prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+        // Flags in a row have no border that could be told from their middle.
+        prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat().replace("🇩🇪", "🇩🇪 "))
     }
 
     fn borders(text: &str) -> Vec<usize> {
@@ -124,8 +125,6 @@ mod tests {
         #[test]
         fn a_cut_is_at_the_nearest_border(text in any_text(), at in any::<prop::sample::Index>()) {
             let at = at.index(text.len() + 1);
-            // Flags in a row have no border that could be told from their middle.
-            prop_assume!(!text.contains("🇩🇪🇩🇪"));
             let borders = borders(&text);
             prop_assert_eq!(Some(&before(text.as_bytes(), at)), borders.iter().rfind(|border| **border <= at));
             prop_assert_eq!(Some(&after(text.as_bytes(), at)), borders.iter().find(|border| **border >= at));
