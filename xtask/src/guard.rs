@@ -49,7 +49,7 @@ pub(crate) fn main(options: &[&str]) -> Done {
 }
 
 fn read(file: &str) -> Result<String, Box<dyn std::error::Error>> {
-    if !file.ends_with(".gz") {
+    if std::path::Path::new(file).extension().is_none_or(|ending| ending != "gz") {
         return Ok(std::fs::read_to_string(file)?);
     }
     let unpacked = Command::new("gzip").args(["-dc", file]).output()?;

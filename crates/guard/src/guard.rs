@@ -45,16 +45,10 @@ pub(crate) struct Spelled {
 }
 
 /// Judges scripts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Guard {
     levels: BTreeMap<String, Setting>,
     pub(crate) own: Vec<OwnRule>,
-}
-
-impl Default for Guard {
-    fn default() -> Self {
-        Self { levels: BTreeMap::new(), own: Vec::new() }
-    }
 }
 
 impl Guard {

@@ -78,6 +78,10 @@ impl Variable {
 
 /// The shell's memory.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the shell's own, and they do not depend on each other"
+)]
 pub(crate) struct State {
     variables: Rc<HashMap<String, Variable>>,
     pub(crate) functions: Rc<HashMap<String, Rc<Command>>>,
@@ -104,8 +108,6 @@ pub(crate) struct State {
     pub(crate) doubtful: usize,
     /// Standard input is what another command writes.
     pub(crate) reads_pipe: bool,
-    /// Standard output is what another command reads.
-    pub(crate) writes_pipe: bool,
     /// `read` has found nothing more.
     pub(crate) read_failed: bool,
 }
@@ -128,7 +130,6 @@ impl State {
             traps: Vec::new(),
             doubtful: 0,
             reads_pipe: false,
-            writes_pipe: false,
             read_failed: false,
         };
         state.set_directory(START.to_string());

@@ -57,6 +57,16 @@ impl Fields {
         self.done.extend(self.current.take());
     }
 
+    /// Goes on with what another word became.
+    fn append(&mut self, other: Self) {
+        for (at, field) in other.finish().into_iter().enumerate() {
+            if at > 0 {
+                self.cut();
+            }
+            self.push(&field);
+        }
+    }
+
     fn finish(mut self) -> Vec<String> {
         self.cut();
         self.done
@@ -137,17 +147,16 @@ impl Run<'_> {
 
     /// What a leading tilde stands for, and the text after it. `ends` says that the word ends with this text.
     fn tilde<'t>(&mut self, text: &'t str, ends: bool) -> Option<(String, &'t str)> {
-        let (before, tail) = match text.strip_prefix('~') {
-            Some(tail) => ("", tail),
-            None => {
-                // `make prefix=~/x` is treated like an assignment.
-                let (name, value) = text.split_once("=~")?;
-                let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                if !is_name {
-                    return None;
-                }
-                (text.get(..=name.len())?, value)
+        let (before, tail) = if let Some(tail) = text.strip_prefix('~') {
+            ("", tail)
+        } else {
+            // `make prefix=~/x` is treated like an assignment.
+            let (name, value) = text.split_once("=~")?;
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !is_name {
+                return None;
             }
+            (text.get(..=name.len())?, value)
         };
         let length = tail.find('/').unwrap_or(tail.len());
         if length == tail.len() && !ends {

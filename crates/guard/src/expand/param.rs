@@ -118,6 +118,10 @@ impl Run<'_> {
             };
         }
         let Some(value) = self.value(name) else {
+            // The index is expanded all the same.
+            if let Some(Index::At(word)) = index {
+                self.text(word);
+            }
             return match State::inherited(name) {
                 Some(text) => Base::One(text),
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
@@ -163,7 +167,7 @@ impl Run<'_> {
         let is_set = match &base {
             Base::Unset | Base::Outside => false,
             Base::One(text) => !(empty_too && text.is_empty()),
-            Base::Many { items, .. } => !items.is_empty() && !(empty_too && items.iter().all(String::is_empty)),
+            Base::Many { items, .. } => !(items.is_empty() || empty_too && items.iter().all(String::is_empty)),
         };
         match (kind, is_set) {
             ('+', true) | ('-' | '=', false) => {
@@ -172,7 +176,7 @@ impl Run<'_> {
                     self.assign(name, Value::Scalar(text), None);
                 }
                 let expanded = self.expand(&word.pieces, mode);
-                self.append(expanded, fields);
+                fields.append(expanded);
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.
@@ -184,24 +188,21 @@ impl Run<'_> {
         }
     }
 
-    fn append(&mut self, expanded: Fields, fields: &mut Fields) {
-        for (at, field) in expanded.finish().into_iter().enumerate() {
-            if at > 0 {
-                fields.cut();
-            }
-            fields.push(&field);
-        }
-    }
-
     fn changed(&mut self, base: Base, change: &Change) -> Base {
         match change {
             Change::None | Change::Names | Change::Fallback { .. } => base,
             Change::Slice { offset, length } => {
                 let offset = self.text(offset);
-                let offset = self.number(&offset);
-                let length = length.as_ref().map(|word| self.text(word));
-                let length = length.map(|text| self.number(&text));
-                self.slice(base, offset, length)
+                let Some(offset) = self.number(&offset) else { return Base::One(UNKNOWN.to_string()) };
+                let mut end = None;
+                if let Some(length) = length {
+                    let text = self.text(length);
+                    end = self.number(&text);
+                    if end.is_none() {
+                        return Base::One(UNKNOWN.to_string());
+                    }
+                }
+                self.slice(base, offset, end)
             }
             Change::Trim { from_end, longest, pattern } => {
                 let pattern = self.pattern(pattern);
@@ -246,10 +247,7 @@ impl Run<'_> {
         }
     }
 
-    fn slice(&mut self, base: Base, offset: Option<i64>, length: Option<Option<i64>>) -> Base {
-        let (Some(offset), Some(length)) = (offset, length.map_or(Some(None), |length| length.map(Some))) else {
-            return Base::One(UNKNOWN.to_string());
-        };
+    fn slice(&mut self, base: Base, offset: i64, length: Option<i64>) -> Base {
         match base {
             Base::One(text) => {
                 let text = self.concrete(&text);

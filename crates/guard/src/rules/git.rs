@@ -189,9 +189,9 @@ fn pushes(arguments: &[String], settings: &[(String, String)]) -> Push {
     // What the configuration pushes counts if the command does not say.
     if operands < 2 {
         for (key, value) in settings {
-            let of_remote = key.starts_with("remote.");
-            forced |= of_remote && key.ends_with(".push") && value.starts_with('+');
-            mirrors |= of_remote && key.ends_with(".mirror") && matches!(value.as_str(), "true" | "1" | "yes" | "on");
+            let Some((_, name)) = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.')) else { continue };
+            forced |= name == "push" && value.starts_with('+');
+            mirrors |= name == "mirror" && matches!(value.as_str(), "true" | "1" | "yes" | "on");
         }
     }
     if forced || mirrors {

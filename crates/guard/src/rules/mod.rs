@@ -212,7 +212,7 @@ impl Run<'_> {
         }
         let written = self.script.get(span.clone()).unwrap_or("").trim();
         let mut chain: Vec<String> = Vec::new();
-        let steps = self.trail.iter().map(|origin| origin.to_string()).chain([written.to_owned()]);
+        let steps = self.trail.iter().map(ToString::to_string).chain([written.to_owned()]);
         for step in steps.chain(self.unwrapped.iter().cloned()) {
             if !step.is_empty() && chain.last() != Some(&step) {
                 chain.push(step);

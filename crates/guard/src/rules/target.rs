@@ -79,10 +79,9 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
     }
     match root {
         Some(HOME) => match parts.as_slice() {
-            [] => Danger::Critical,
             [TREE_PART, name, ..] if !is_everything(name) => Danger::None,
+            [] | ["..", ..] => Danger::Critical,
             [first] if is_everything(first) => Danger::Critical,
-            ["..", ..] => Danger::Critical,
             _ if spelled_by_home => Danger::BelowHome,
             _ => Danger::None,
         },

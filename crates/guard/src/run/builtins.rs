@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::marks::{SOME, UNKNOWN};
+use crate::marks::UNKNOWN;
 use crate::run::files::normalized;
 use crate::run::{Flow, Run};
-use crate::state::{State, Value};
+use crate::state::Value;
 
 impl Run<'_> {
     /// Runs a builtin, if this is one.
@@ -302,7 +302,14 @@ impl Run<'_> {
 
     /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
     fn copy(&mut self, arguments: &[String]) {
-        let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+        let valued =
+            |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
+        let operands: Vec<&String> = arguments
+            .iter()
+            .enumerate()
+            .filter(|(at, word)| !word.starts_with('-') && !at.checked_sub(1).is_some_and(valued))
+            .map(|(_, word)| word)
+            .collect();
         match operands.as_slice() {
             [from] => self.copy_file(from, crate::run::files::base_name(from)),
             [from, to] => {
@@ -313,11 +320,6 @@ impl Run<'_> {
             }
             _ => {}
         }
-    }
-
-    /// A value for a variable that comes from outside.
-    pub(crate) fn outside(name: &str) -> String {
-        State::inherited(name).unwrap_or_else(|| SOME.to_string())
     }
 }
 
@@ -348,20 +350,15 @@ fn split(line: &str, separators: &str, most: usize) -> Vec<String> {
             items.push(rest.to_owned());
             break;
         }
-        match rest.find(is_separator) {
-            Some(at) => {
-                let (item, after) = rest.split_at(at);
-                items.push(item.to_owned());
-                let mut after = after.trim_start_matches(blank);
-                if let Some(letter) = after.chars().next().filter(|letter| is_separator(*letter)) {
-                    after = after.get(letter.len_utf8()..).unwrap_or("").trim_start_matches(blank);
-                }
-                rest = after;
-            }
-            None => {
-                items.push(rest.to_owned());
-                break;
-            }
+        let Some(at) = rest.find(is_separator) else {
+            items.push(rest.to_owned());
+            break;
+        };
+        let (item, after) = rest.split_at(at);
+        items.push(item.to_owned());
+        rest = after.trim_start_matches(blank);
+        if let Some(letter) = rest.chars().next().filter(|letter| is_separator(*letter)) {
+            rest = rest.get(letter.len_utf8()..).unwrap_or("").trim_start_matches(blank);
         }
     }
     items

@@ -33,7 +33,7 @@ impl Run<'_> {
     }
 
     fn simple_here(&mut self, simple: &Simple) -> Flow {
-        if let Some((name, text)) = self.from_alias(simple) {
+        if let Some((name, text)) = self.alias_text(simple) {
             // An alias is not replaced inside of itself.
             self.stack.push(name);
             let line = std::mem::replace(&mut self.line, usize::MAX);
@@ -42,7 +42,7 @@ impl Run<'_> {
             self.stack.pop();
             return flow;
         }
-        if let Some(kind) = simple.words.first().and_then(|word| word.literal())
+        if let Some(kind) = simple.words.first().and_then(crate::syntax::ast::Word::literal)
             && matches!(kind.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
             && !self.state.functions.contains_key(&kind)
         {
@@ -55,6 +55,13 @@ impl Run<'_> {
         if words.is_empty() {
             for assign in &simple.assigns {
                 self.assignment(assign);
+            }
+            // `$(< file)` is what is in the file.
+            if simple.assigns.is_empty()
+                && self.nested > 0
+                && let Some(text) = &channels.input
+            {
+                self.write(text);
             }
             return self.through(channels, |_| Flow::Next);
         }
@@ -93,7 +100,7 @@ impl Run<'_> {
     }
 
     /// The command with its alias replaced, if it has one that counts by now.
-    fn from_alias(&self, simple: &Simple) -> Option<(String, String)> {
+    fn alias_text(&self, simple: &Simple) -> Option<(String, String)> {
         if self.state.aliases.is_empty() || !self.state.expand_aliases {
             return None;
         }
@@ -150,9 +157,9 @@ impl Run<'_> {
             Some(Value::Table(mut items)) => {
                 let slot = items.entry(key.to_owned()).or_default();
                 if append {
-                    slot.push_str(&text)
+                    slot.push_str(&text);
                 } else {
-                    *slot = text
+                    *slot = text;
                 }
                 Value::Table(items)
             }
@@ -165,9 +172,9 @@ impl Run<'_> {
                 let at = self.number(key).unwrap_or(0);
                 let slot = items.entry(at).or_default();
                 if append {
-                    slot.push_str(&text)
+                    slot.push_str(&text);
                 } else {
-                    *slot = text
+                    *slot = text;
                 }
                 Value::Array(items)
             }
@@ -251,7 +258,7 @@ impl Run<'_> {
             return Flow::Next;
         }
         let name = self.program(first);
-        self.program_call(&name, words)
+        self.program_call(&name, &words)
     }
 
     fn function(&mut self, body: &Rc<crate::syntax::ast::Command>, words: Vec<String>) -> Flow {
@@ -289,10 +296,10 @@ impl Run<'_> {
             return program;
         }
         let name = base_name(word);
-        if name.contains([STAR, ONE, SET]) {
-            if let Some(program) = BY_GLOB.iter().find(|program| pattern::may_be(name, program)) {
-                return (*program).to_owned();
-            }
+        if name.contains([STAR, ONE, SET])
+            && let Some(program) = BY_GLOB.iter().find(|program| pattern::may_be(name, program))
+        {
+            return (*program).to_owned();
         }
         // A variable that nobody has set, in the middle of a name, is there to be nothing.
         if name.contains([UNKNOWN, SOME]) && name.chars().any(|letter| letter.is_ascii_alphanumeric()) {
@@ -302,19 +309,19 @@ impl Run<'_> {
     }
 
     /// Runs a program of this name.
-    pub(crate) fn program_call(&mut self, name: &str, words: Vec<String>) -> Flow {
+    pub(crate) fn program_call(&mut self, name: &str, words: &[String]) -> Flow {
         if self.watches && self.nested == 0 {
             let resolved = std::iter::once(name.to_owned()).chain(words.iter().skip(1).cloned()).collect();
             self.seen.push(Seen { words: resolved, ..self.context.clone() });
         }
-        rules::judge(self, name, &words);
-        if let Some(flow) = self.builtin(name, &words) {
+        rules::judge(self, name, words);
+        if let Some(flow) = self.builtin(name, words) {
             return flow;
         }
-        if self.wrapper(name, &words) || self.shell(name, &words) || self.special(name, &words) {
+        if self.wrapper(name, words) || self.shell(name, words) || self.special(name, words) {
             return Flow::Next;
         }
-        if !self.filter(name, &words) {
+        if !self.filter(name, words) {
             self.write(&UNKNOWN.to_string());
         }
         Flow::Next

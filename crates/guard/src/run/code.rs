@@ -10,7 +10,7 @@ use crate::rules;
 use crate::run::Run;
 
 /// Calls that run a script or a list of words.
-const RUNS: [&str; 30] = [
+const RUNS: [&str; 31] = [
     "system",
     "popen",
     "execSync",
@@ -40,6 +40,7 @@ const RUNS: [&str; 30] = [
     "capture3",
     "qx",
     "popen2",
+    "script",
     "sh",
 ];
 
@@ -93,7 +94,7 @@ impl Run<'_> {
     pub(crate) fn interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         let flags: &[&str] = match language {
-            "python" | "pypy" | "ipython" => &["-c"],
+            "python" | "pypy" | "ipython" | "expect" | "tclsh" => &["-c"],
             "perl" | "ruby" | "lua" | "luajit" | "elixir" | "Rscript" | "julia" | "groovy" | "osascript" => {
                 &["-e", "-E"]
             }
@@ -101,7 +102,6 @@ impl Run<'_> {
             "deno" => &["eval"],
             "php" => &["-r"],
             "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk" => return self.awk(arguments),
-            "expect" | "tclsh" => &["-c"],
             _ => return false,
         };
         let mut words = arguments.iter();
@@ -180,14 +180,15 @@ impl Run<'_> {
         }
         self.code_text("awk", code);
         // `print "rm" | "sh"`
-        if let Some((before, after)) = code.rsplit_once("| \"").or_else(|| code.rsplit_once("|\"")) {
-            if after.starts_with("sh\"") || after.starts_with("bash\"") {
-                let texts: Vec<String> = tokens("awk", before)
-                    .into_iter()
-                    .filter_map(|token| if let Token::Text(text) = token { Some(text) } else { None })
-                    .collect();
-                self.script_in_code(&texts.concat());
-            }
+        if let Some((before, after)) = code.rsplit_once("| \"").or_else(|| code.rsplit_once("|\""))
+            && (after.starts_with("sh\"") || after.starts_with("bash\""))
+        {
+            let texts = tokens("awk", before).into_iter().filter_map(|token| match token {
+                Token::Text(text) => Some(text),
+                _ => None,
+            });
+            let script: String = texts.collect();
+            self.script_in_code(&script);
         }
         true
     }
@@ -303,10 +304,8 @@ fn arguments(
             Token::Sign('(' | '[' | '{') => open += 1,
             Token::Sign(')' | ']' | '}') => {
                 open = open.saturating_sub(1);
-                if open == 0 {
-                    if parenthesized || !matches!(tokens.get(at), Some(Token::Sign('+' | ','))) {
-                        break;
-                    }
+                if open == 0 && (parenthesized || !matches!(tokens.get(at), Some(Token::Sign('+' | ',')))) {
+                    break;
                 }
             }
             Token::Sign(';' | '\n') if !parenthesized || open == 0 => break,

@@ -1,6 +1,6 @@
 //! Lists, pipelines, branches and loops.
 
-use crate::marks::{SOME, STAR, UNKNOWN};
+use crate::marks::{STAR, UNKNOWN};
 use crate::run::{Flow, Run};
 use crate::state::{State, Value};
 use crate::syntax::ast::{Command, Compound, Item, Joint, List, Pipeline, Word};
@@ -72,7 +72,6 @@ impl Run<'_> {
                         run.state.input = text.into();
                     }
                     run.state.reads_pipe = reads_pipe;
-                    run.state.writes_pipe = at < last;
                     run.command(stage)
                 });
             });
@@ -251,11 +250,6 @@ impl Run<'_> {
             self.state = before;
         }
         Flow::Next
-    }
-
-    /// A number that nothing is known about.
-    pub(crate) fn some_number() -> String {
-        SOME.to_string()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
-use std::rc::Rc;
-
 use regex::RegexBuilder;
 
 use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
@@ -18,7 +16,8 @@ impl Run<'_> {
         let operands = || arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1);
         let has = |flags: &[&str]| arguments.iter().any(|word| flags.contains(&word.as_str()));
         let text = match name {
-            "cat" | "bat" | "zcat" => self.input_of(operands()),
+            "cat" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold" | "fmt"
+            | "strings" | "iconv" | "dos2unix" => self.input_of(operands()),
             "tee" => {
                 let input = self.state.input.to_string();
                 let keeps = has(&["-a", "--append"]);
@@ -42,30 +41,28 @@ impl Run<'_> {
                 }
                 return true;
             }
-            "dirname" => operands().map(|path| format!("{}\n", directory_of(path))).collect(),
-            "basename" => operands().take(1).map(|path| format!("{}\n", base_name(path))).collect(),
+            "dirname" => joined(operands().map(|path| directory_of(path))),
+            "basename" => joined(operands().take(1).map(|path| base_name(path).to_owned())),
             "realpath" | "readlink" => {
                 let paths: Vec<String> = operands().cloned().collect();
-                paths.iter().map(|path| format!("{}\n", self.absolute(path))).collect()
+                joined(paths.iter().map(|path| self.absolute(path)))
             }
             "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => return self.decoded(name, arguments),
             "rev" => {
                 let text = self.input_of(operands());
-                text.lines().map(|line| format!("{}\n", line.chars().rev().collect::<String>())).collect()
+                joined(text.lines().map(|line| line.chars().rev().collect()))
             }
             "tac" => {
                 let text = self.input_of(operands());
-                text.lines().rev().map(|line| format!("{line}\n")).collect()
+                joined(text.lines().rev().map(str::to_owned))
             }
             "tr" => return self.translate(arguments),
             "head" | "tail" => return self.head_or_tail(name, arguments),
-            "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold" | "fmt" | "strings" | "iconv"
-            | "dos2unix" => self.input_of(operands()),
             "uniq" => {
                 let text = self.input_of(operands());
                 let mut lines: Vec<&str> = text.lines().collect();
                 lines.dedup();
-                lines.iter().map(|line| format!("{line}\n")).collect()
+                joined(lines.into_iter().map(str::to_owned))
             }
             "paste" => {
                 let text = self.state.input.to_string();
@@ -135,7 +132,7 @@ impl Run<'_> {
         let text = self.input_of(files);
         let base32 = name == "base32" || arguments.iter().any(|word| word == "--base32");
         let hexadecimal = name == "xxd" || arguments.iter().any(|word| word == "--base16");
-        let decoded = if text.contains(UNKNOWN) {
+        let plain = if text.contains(UNKNOWN) {
             None
         } else if hexadecimal {
             decode::hexadecimal(&text)
@@ -144,7 +141,7 @@ impl Run<'_> {
         } else {
             decode::base64(&text)
         };
-        self.write(&decoded.unwrap_or_else(|| UNKNOWN.to_string()));
+        self.write(&plain.unwrap_or_else(|| UNKNOWN.to_string()));
         true
     }
 
@@ -186,10 +183,10 @@ impl Run<'_> {
                 }
                 Some(attached) if attached.starts_with(['n', 'c']) => {
                     bytes = attached.starts_with('c');
-                    count = attached.trim_start_matches(['n', 'c']).to_owned();
+                    attached.trim_start_matches(['n', 'c']).clone_into(&mut count);
                 }
-                Some(long) if long.starts_with("-lines=") => count = long.trim_start_matches("-lines=").to_owned(),
-                Some(number) if number.parse::<usize>().is_ok() => count = number.to_owned(),
+                Some(long) if long.starts_with("-lines=") => long.trim_start_matches("-lines=").clone_into(&mut count),
+                Some(number) if number.parse::<usize>().is_ok() => number.clone_into(&mut count),
                 Some(_) => {}
                 None => files.push(word.clone()),
             }
@@ -350,6 +347,16 @@ impl Run<'_> {
     }
 }
 
+/// Lines, each with its end.
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    let mut out = String::new();
+    for line in lines {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
 fn directory_of(path: &str) -> String {
     let trimmed = path.trim_end_matches('/');
     match trimmed.rsplit_once('/') {
@@ -488,14 +495,10 @@ fn selected(text: &str, command: &str) -> Option<String> {
         lines.get(number.checked_sub(1)?).copied()
     } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
         let expression = expression(wanted, false)?;
-        return Some(lines.iter().filter(|line| expression.is_match(line)).map(|line| format!("{line}\n")).collect());
+        let lines = lines.into_iter().filter(|line| expression.is_match(line));
+        return Some(joined(lines.map(str::to_owned)));
     } else {
         return Some(text.to_owned());
     };
     line.map(|line| format!("{line}\n"))
-}
-
-/// Standard input, to be shared.
-pub(crate) fn shared(text: &str) -> Rc<str> {
-    text.into()
 }

@@ -50,13 +50,10 @@ impl Run<'_> {
             if !VALUED.contains(&name) {
                 continue;
             }
-            let value = match attached {
-                Some(value) => value,
-                None => {
-                    rest = after.get(1..).unwrap_or(&[]);
-                    after.first().cloned().unwrap_or_default()
-                }
-            };
+            let value = attached.unwrap_or_else(|| {
+                rest = after.get(1..).unwrap_or(&[]);
+                after.first().cloned().unwrap_or_default()
+            });
             match name {
                 "-C" => {
                     let path = self.absolute(&value);
@@ -75,7 +72,7 @@ impl Run<'_> {
         config.extend(self.config_from_environment());
         let settings: Vec<(String, String)> = self.git_config.iter().cloned().chain(config).collect();
         self.run_settings(&settings);
-        self.subcommand(rest.to_vec(), &settings, 0);
+        self.subcommand(rest, &settings, 0);
         self.state = before;
     }
 
@@ -118,7 +115,7 @@ impl Run<'_> {
         });
     }
 
-    fn subcommand(&mut self, words: Vec<String>, settings: &[(String, String)], depth: usize) {
+    fn subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
         let Some((name, arguments)) = words.split_first() else { return };
         // An alias cannot replace a command that git has, but there is no list of those here that could go out of date.
         let alias = settings.iter().rev().find(|(key, _)| key.strip_prefix("alias.") == Some(&name.to_lowercase()));
@@ -136,10 +133,10 @@ impl Run<'_> {
                 });
                 self.nested -= 1;
             } else {
-                let mut expanded = self.capturing_words(text);
+                let mut expanded = alias_words(text);
                 expanded.extend_from_slice(arguments);
                 self.unwrapped.push(format!("git {}", expanded.join(" ")));
-                self.subcommand(expanded, settings, depth + 1);
+                self.subcommand(&expanded, settings, depth + 1);
                 self.unwrapped.pop();
             }
             return;
@@ -186,11 +183,6 @@ impl Run<'_> {
         }
     }
 
-    /// The words of an alias.
-    fn capturing_words(&mut self, text: &str) -> Vec<String> {
-        text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
-    }
-
     /// `git config key value`, in any of its forms.
     fn note_config(&mut self, arguments: &[String]) {
         let words: Vec<&String> =
@@ -231,4 +223,9 @@ impl Run<'_> {
             self.write(&format!("{text}\n"));
         }
     }
+}
+
+/// The words of an alias.
+fn alias_words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
 }

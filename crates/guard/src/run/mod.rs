@@ -352,13 +352,11 @@ impl<'g> Run<'g> {
             return Some(variable.value.clone());
         }
         let Some(choices) = &mut self.choices else { return Some(variable.value.clone()) };
-        let picked = match choices.iter().find(|choice| choice.name == name) {
-            Some(choice) => choice.picked,
-            None => {
-                choices.push(Choice { name: name.to_owned(), picked: 0, of: variable.others.len() + 1 });
-                0
-            }
-        };
+        let known = choices.iter().find(|choice| choice.name == name).map(|choice| choice.picked);
+        let picked = known.unwrap_or_else(|| {
+            choices.push(Choice { name: name.to_owned(), picked: 0, of: variable.others.len() + 1 });
+            0
+        });
         let value = picked.checked_sub(1).and_then(|other| variable.others.get(other)).unwrap_or(&variable.value);
         Some(value.clone())
     }
@@ -440,6 +438,14 @@ impl<'g> Run<'g> {
                 && (rest.is_empty() || rest.starts_with('/'))
             {
                 return format!("{mark}{rest}");
+            }
+        }
+        // A directory above one of them, which is not the root.
+        for (path, mark) in [(&place.directory, START), (&place.home, HOME)] {
+            let rest = path.strip_prefix(text).filter(|rest| rest.starts_with('/') && text.starts_with('/'));
+            if let Some(rest) = rest {
+                let levels = rest.matches('/').count();
+                return format!("{mark}{}", "/..".repeat(levels));
             }
         }
         text.to_owned()

@@ -102,7 +102,11 @@ fn once(format: &str, values: &mut std::slice::Iter<'_, String>, out: &mut Strin
                 None => out.push_str(value),
             },
             Some('b') => out.push_str(&unescape_all(value, false)),
-            Some('q') => out.push_str(&format!("'{}'", value.replace('\'', "'\\''"))),
+            Some('q') => {
+                out.push('\'');
+                out.push_str(&value.replace('\'', "'\\''"));
+                out.push('\'');
+            }
             Some('c') => out.extend(value.chars().next()),
             Some('d' | 'i' | 'u') => out.push_str(if value.is_empty() { "0" } else { value }),
             Some('x') => out.push_str(&value.parse::<i64>().map_or_else(|_| UNKNOWN.to_string(), |n| format!("{n:x}"))),

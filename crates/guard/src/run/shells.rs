@@ -83,13 +83,10 @@ impl Run<'_> {
     fn run_shell(&mut self, zero: &str, source: Source, arguments: Vec<String>) {
         let text: Rc<str> = match source {
             Source::Text(text) => text.into(),
-            Source::File(file) => match self.known_file(&file) {
-                Some(text) => text,
-                None => {
-                    self.write(&UNKNOWN.to_string());
-                    return;
-                }
-            },
+            Source::File(file) => {
+                let Some(text) = self.known_file(&file) else { return self.write(&UNKNOWN.to_string()) };
+                text
+            }
             // What it reads is gone for the commands in it.
             Source::Input => std::mem::replace(&mut self.state.input, "".into()),
             Source::Nothing => return,

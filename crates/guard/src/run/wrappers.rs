@@ -64,7 +64,6 @@ const WRAPPERS: &[Wrapper] = &[
             "ifne",
             "dbus-launch",
             "then",
-            "ltrace",
             "catchsegv",
             "proot",
             "choom",
@@ -76,7 +75,6 @@ const WRAPPERS: &[Wrapper] = &[
             "wine",
             "snice",
         ],
-        short: "oepnf",
         ..PLAIN
     },
     Wrapper {
@@ -100,6 +98,7 @@ const WRAPPERS: &[Wrapper] = &[
         assigns: true,
         ..PLAIN
     },
+    Wrapper { names: &["ltrace"], short: "eopsSunAaDFlwx", ..PLAIN },
     Wrapper { names: &["doas"], short: "Cu", ..PLAIN },
     Wrapper { names: &["pkexec"], short: "u", long: &["--user"], ..PLAIN },
     Wrapper { names: &["nice", "gnice"], short: "n", long: &["--adjustment"], ..PLAIN },
@@ -325,6 +324,12 @@ impl Run<'_> {
 
     fn unwrap(&mut self, wrapper: Wrapper, arguments: &[String]) {
         let mut operands = wrapper.operands;
+        // Without a user by option it is `su`.
+        if wrapper.names == ["runuser"]
+            && !arguments.iter().any(|word| word.starts_with("-u") || word.starts_with("--user"))
+        {
+            operands = 99;
+        }
         let mut rest = arguments;
         let mut options = true;
         let mut scripts = Vec::new();
@@ -369,6 +374,9 @@ impl Run<'_> {
             // An option of these may also stand after the operand: `flock file -c …`.
             options = options && !wrapper.script.is_empty();
         }
+        if rest.first().is_some_and(|word| word == "--") {
+            rest = rest.get(1..).unwrap_or(&[]);
+        }
         for script in &scripts {
             self.run_text(script, Vec::new(), wrapper.remote);
         }
@@ -376,9 +384,7 @@ impl Run<'_> {
             self.run_text(&rest.join(" "), Vec::new(), wrapper.remote);
         } else if scripts.is_empty() && !rest.is_empty() {
             self.call(rest.to_vec());
-        } else if rest.is_empty()
-            && (wrapper.remote || matches!(wrapper.names, ["su"] | ["sudo"]))
-            && scripts.is_empty()
+        } else if rest.is_empty() && (wrapper.remote || matches!(wrapper.names, ["su" | "sudo"])) && scripts.is_empty()
         {
             // A login shell without a command reads one.
             let input = std::mem::replace(&mut self.state.input, "".into());

@@ -7,6 +7,26 @@ use crate::run::Run;
 /// How many items are tried one by one.
 const MOST_ITEMS: usize = 64;
 
+/// Options of `parallel` that take another word.
+const VALUED: [&str; 16] = [
+    "-j",
+    "-a",
+    "-I",
+    "-n",
+    "-N",
+    "-S",
+    "-P",
+    "-d",
+    "--jobs",
+    "--arg-file",
+    "--delay",
+    "--joblog",
+    "--timeout",
+    "--workdir",
+    "--sshlogin",
+    "--colsep",
+];
+
 impl Run<'_> {
     pub(crate) fn xargs(&mut self, arguments: &[String]) {
         let mut rest = arguments;
@@ -26,12 +46,11 @@ impl Run<'_> {
                     "null" => delimiter = Some('\0'),
                     "replace" => replace = Some(attached.unwrap_or("{}").to_owned()),
                     "delimiter" | "arg-file" | "max-args" | "max-lines" | "max-procs" | "max-chars" => {
-                        let value = match attached {
-                            Some(value) => value.to_owned(),
-                            None => {
-                                rest = after.get(1..).unwrap_or(&[]);
-                                after.first().cloned().unwrap_or_default()
-                            }
+                        let value = if let Some(value) = attached {
+                            value.to_owned()
+                        } else {
+                            rest = after.get(1..).unwrap_or(&[]);
+                            after.first().cloned().unwrap_or_default()
                         };
                         match name {
                             "delimiter" => delimiter = first_letter(&value),
@@ -108,24 +127,6 @@ impl Run<'_> {
             if word.len() < 2 || !word.starts_with('-') || word.starts_with(":::") {
                 break;
             }
-            const VALUED: [&str; 16] = [
-                "-j",
-                "-a",
-                "-I",
-                "-n",
-                "-N",
-                "-S",
-                "-P",
-                "-d",
-                "--jobs",
-                "--arg-file",
-                "--delay",
-                "--joblog",
-                "--timeout",
-                "--workdir",
-                "--sshlogin",
-                "--colsep",
-            ];
             rest = if VALUED.contains(&word.as_str()) { after.get(1..).unwrap_or(&[]) } else { after };
         }
         let at = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
@@ -187,14 +188,13 @@ fn unquoted(input: &str) -> Vec<String> {
     while let Some(letter) = letters.next() {
         match (quote, letter) {
             (Some(mark), _) if mark == letter => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(letter),
             (None, '"' | '\'') => {
                 quote = Some(letter);
                 word.get_or_insert_default();
             }
             (None, '\\') => word.get_or_insert_default().extend(letters.next()),
             (None, ' ' | '\t' | '\n' | '\0') => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(letter),
+            _ => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);

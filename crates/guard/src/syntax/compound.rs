@@ -248,7 +248,6 @@ impl Parser<'_> {
             match (quote, byte) {
                 (_, b'\\') => looked += 1,
                 (Some(mark), _) if mark == byte => quote = None,
-                (Some(_), _) => {}
                 (None, b'"' | b'\'') => quote = Some(byte),
                 (None, b'(') => open += 1,
                 (None, b')') => {
@@ -260,7 +259,7 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                (None, _) => {}
+                _ => {}
             }
         }
         self.pay(looked)?;

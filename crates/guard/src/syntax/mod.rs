@@ -147,10 +147,10 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Parses other text with what is left of the depth.
-    fn aside<T>(&self, source: &str, from: Extent, inner: impl FnOnce(&mut Parser<'_>) -> Parsed<T>) -> Parsed<T> {
+    /// Parses another text, all of it, with what is left of the depth.
+    fn aside(&self, source: &str, from: Extent) -> Parsed<List> {
         let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
-        parser.deeper(inner)
+        parser.deeper(Parser::whole)
     }
 
     /// Pays for bytes that were looked at ahead.

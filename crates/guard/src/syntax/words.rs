@@ -212,13 +212,14 @@ impl Parser<'_> {
                 self.at += 2;
                 pieces.push(Piece::Param(Box::new(self.deeper(|parser| parser.braced(quoted))?)));
             }
-            _ => match self.named() {
-                Some(param) => pieces.push(Piece::Param(Box::new(param))),
-                None => {
+            _ => {
+                if let Some(param) = self.named() {
+                    pieces.push(Piece::Param(Box::new(param)));
+                } else {
                     self.at += 1;
                     text(pieces, '$');
                 }
-            },
+            }
         }
         Ok(())
     }
@@ -254,7 +255,7 @@ impl Parser<'_> {
         let list = if escaped {
             self.at += length + 2;
             let from = self.extent(start);
-            self.aside(&code, from, |parser| parser.whole())?
+            self.aside(&code, from)?
         } else {
             let end = start + 1 + length;
             self.at += 1;
@@ -266,7 +267,7 @@ impl Parser<'_> {
     }
 
     /// A list that is all there is.
-    fn whole(&mut self) -> Parsed<List> {
+    pub(super) fn whole(&mut self) -> Parsed<List> {
         let list = self.list()?;
         if self.at < self.end {
             return Err(Stop::Syntax);
