@@ -9,6 +9,11 @@ fn judge(script: &str) -> Verdict {
     Guard::default().judge(script, &Place::default())
 }
 
+/// Texts with a number in each.
+fn numbered(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(text).collect::<Vec<_>>().concat()
+}
+
 /// Fragments that make scripts interesting when thrown together.
 const FRAGMENTS: [&str; 60] = [
     "rm",
@@ -181,8 +186,9 @@ fn growing_text_stays_bounded() {
     judge(&format!("f() {{ {} }}; f", "f; ".repeat(100)));
     judge(&format!("x={}; {}", "a".repeat(2_000), "echo ${x//a*b/c}; ".repeat(500)));
     judge(&format!("{}{}", "v=1;".repeat(4_000), "(a=1);".repeat(4_000)));
-    judge(&format!("{}{}", (0..3_000).map(|n| format!("v{n}=1;")).collect::<String>(), "(a=1);".repeat(4_000)));
+    judge(&format!("{}{}", numbered(3_000, |n| format!("v{n}=1;")), "(a=1);".repeat(4_000)));
     judge(&format!("echo {} | sed 's/\\(a*\\)*b/x/'", "a".repeat(20_000)));
+    judge(&"a=(1 2 3 \"${a[@]}\")\n".repeat(3_000));
     judge(":(){ :|:& };:");
 }
 
@@ -199,7 +205,7 @@ fn the_stack_of_a_small_thread_is_enough() {
             assert!(judge(&groups).refuses());
             let substitutions = format!("{}rm -rf /{}", "echo $(".repeat(depth), ")".repeat(depth));
             assert!(judge(&substitutions).refuses());
-            let functions: String = (0..depth).map(|n| format!("f{n}() {{ f{}; }}; ", n + 1)).collect();
+            let functions: String = numbered(depth, |n| format!("f{n}() {{ f{}; }}; ", n + 1));
             assert!(judge(&format!("{functions} f{depth}() {{ rm -rf /; }}; f0")).refuses());
             let shells = (0..depth.min(12))
                 .fold("rm -rf /".to_owned(), |script, _| format!("bash -c '{}'", script.replace('\'', "'\\''")));

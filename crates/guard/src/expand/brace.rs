@@ -8,6 +8,9 @@ const MOST_WORDS: usize = 1024;
 /// How much of a sequence is looked at: numbers and letters do no harm, but what is behind them still counts.
 const MOST_OF_SEQUENCE: usize = 16;
 
+/// How many letters are looked at in search of closing braces. Only words with hundreds of open ones need more.
+const MOST_LOOKS: usize = 1 << 18;
+
 /// How deep braces may be nested.
 const DEEPEST: usize = 24;
 
@@ -43,7 +46,8 @@ pub(super) fn expand(word: &Word) -> Expanded {
             other => units.push(Unit::Piece(other)),
         }
     }
-    match words(&units, 0) {
+    let mut looks = MOST_LOOKS;
+    match words(&units, 0, &mut looks) {
         Some(words) => Expanded::Words(words.iter().map(|units| pieces(units)).collect()),
         None => Expanded::TooMany,
     }
@@ -62,12 +66,12 @@ fn pieces(units: &[Unit<'_>]) -> Vec<Piece> {
 }
 
 /// All words that the units become, or none if they are too many.
-fn words<'a>(units: &[Unit<'a>], depth: usize) -> Option<Vec<Vec<Unit<'a>>>> {
+fn words<'a>(units: &[Unit<'a>], depth: usize, looks: &mut usize) -> Option<Vec<Vec<Unit<'a>>>> {
     let mut grown: Vec<Vec<Unit<'a>>> = vec![Vec::new()];
     let mut at = 0;
     while let Some(unit) = units.get(at) {
         let choices = match unit {
-            Unit::Letter('{') if depth < DEEPEST => brace(units, at, depth)?,
+            Unit::Letter('{') if depth < DEEPEST => brace(units, at, depth, looks)?,
             Unit::Piece(Piece::Extended { kind, options }) if *kind != '!' => Some((at + 1, extended(*kind, options))),
             _ => None,
         };
@@ -95,11 +99,12 @@ fn words<'a>(units: &[Unit<'a>], depth: usize) -> Option<Vec<Vec<Unit<'a>>>> {
 type Choices<'a> = Option<(usize, Vec<Vec<Unit<'a>>>)>;
 
 /// The choices of the brace at this place. The outer `None` means too many.
-fn brace<'a>(units: &[Unit<'a>], open: usize, depth: usize) -> Option<Choices<'a>> {
+fn brace<'a>(units: &[Unit<'a>], open: usize, depth: usize, looks: &mut usize) -> Option<Choices<'a>> {
     let mut level = 0_usize;
     let mut commas = Vec::new();
     let mut close = None;
     for (at, unit) in units.iter().enumerate().skip(open) {
+        *looks = looks.checked_sub(1)?;
         match unit {
             Unit::Letter('{') => level += 1,
             Unit::Letter('}') => {
@@ -130,7 +135,7 @@ fn brace<'a>(units: &[Unit<'a>], open: usize, depth: usize) -> Option<Choices<'a
     let mut choices = Vec::new();
     let mut start = open + 1;
     for end in commas.into_iter().chain([close]) {
-        choices.extend(words(units.get(start..end).unwrap_or(&[]), depth + 1)?);
+        choices.extend(words(units.get(start..end).unwrap_or(&[]), depth + 1, looks)?);
         if choices.len() > MOST_WORDS {
             return None;
         }

@@ -219,17 +219,19 @@ impl Run<'_> {
     /// Text outside of quotes.
     fn live(&self, text: &str, fields: &mut Fields) {
         fields.touch();
+        let closed = text.rfind(']').unwrap_or(0);
         for (at, letter) in text.char_indices() {
-            fields.push_letter(self.live_letter(letter, text.get(at + 1..).unwrap_or("")));
+            fields.push_letter(self.live_letter(letter, at + 1 < closed));
         }
     }
 
-    fn live_letter(&self, letter: char, after: &str) -> char {
+    /// A letter outside of quotes; `closed` says that a bracket follows, with something before it.
+    fn live_letter(&self, letter: char, closed: bool) -> char {
         match letter {
             _ if self.state.no_glob => letter,
             '*' => STAR,
             '?' => ONE,
-            '[' if after.chars().skip(1).any(|letter| letter == ']') => SET,
+            '[' if closed => SET,
             _ => letter,
         }
     }
@@ -245,10 +247,10 @@ impl Run<'_> {
             return;
         }
         let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
+        let closed = text.rfind(']').unwrap_or(0);
         for (at, letter) in text.char_indices() {
             if !separators.contains(letter) {
-                let after = text.get(at + letter.len_utf8()..).unwrap_or("");
-                fields.push_letter(if mode.live { self.live_letter(letter, after) } else { letter });
+                fields.push_letter(if mode.live { self.live_letter(letter, at + 1 < closed) } else { letter });
             } else if letter.is_ascii_whitespace() {
                 fields.cut();
             } else {

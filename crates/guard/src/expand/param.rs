@@ -147,7 +147,11 @@ impl Run<'_> {
             Value::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
             Value::Array(items) => {
                 let Some(number) = self.number(key) else { return Base::One(UNKNOWN.to_string()) };
-                let at = if number < 0 { items.keys().next_back().map_or(0, |last| last + 1) + number } else { number };
+                let at = if number < 0 {
+                    items.keys().next_back().map_or(0, |last| last.saturating_add(1)).saturating_add(number)
+                } else {
+                    number
+                };
                 items.get(&at).cloned().map_or(Base::Unset, Base::One)
             }
             Value::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),

@@ -211,7 +211,7 @@ impl Run<'_> {
             Some(Value::Scalar(first)) if append => [(0, first)].into(),
             _ => std::collections::BTreeMap::new(),
         };
-        let mut next = items.keys().next_back().map_or(0, |last| last + 1);
+        let mut next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         for element in elements {
             if let Some(index) = &element.index {
                 let key = self.text(index);
@@ -226,6 +226,7 @@ impl Run<'_> {
                 next = next.saturating_add(1);
             }
         }
+        self.spend(items.len() / 4);
         self.assign(name, Value::Array(items), origin);
     }
 
