@@ -11,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
-use crate::{artifacts, config, doctor, explain, facts, print, run};
+use crate::jobs::JobsCommand;
+use crate::settings::Seconds;
+use crate::{artifacts, config, doctor, explain, facts, jobs, print, run};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -35,6 +37,9 @@ enum Command {
     /// Look at output that was kept on disk because it was too long to be shown.
     #[command(subcommand, after_help = "Example: bashful artifacts show artifact://7 --tail 20")]
     Artifacts(ArtifactsCommand),
+    /// Look at commands that run in the background, wait for them, stop them.
+    #[command(subcommand, after_help = "Example: bashful jobs list")]
+    Jobs(JobsCommand),
     /// Show what this machine can promise.
     Doctor(DoctorArgs),
 }
@@ -48,7 +53,7 @@ pub(crate) struct CommandArgs {
     /// How long it may run: 30 seconds, 15 minutes, or in the background.
     #[arg(long, value_enum, default_value_t = Mode::Default, value_name = "MODE")]
     pub(crate) mode: Mode,
-    /// Stop it after so many seconds (1 to 3600) instead.
+    /// Stop it after so many seconds (1 to 3600; in the background, up to 30 days) instead.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) timeout: Option<f64>,
     /// Run it in this directory.
@@ -78,6 +83,12 @@ pub(crate) struct RunArgs {
     /// Take standard output and standard error apart; which came first is then unknown.
     #[arg(long)]
     pub(crate) split: bool,
+    /// If it takes longer than so many seconds, let it go on in the background and return.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) patience: Option<Seconds>,
+    /// In the background: leave its standard input open for `bashful jobs send`.
+    #[arg(long)]
+    pub(crate) stdin: bool,
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -175,6 +186,12 @@ pub(crate) struct ShowArgs {
     pub(crate) tail: Option<u64>,
 }
 
+/// A length of time.
+fn seconds(text: &str) -> Result<Seconds, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
+    Seconds::try_from(number)
+}
+
 /// Does what the arguments say.
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -192,6 +209,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Explain(args) => explain::main(args, file),
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
+        Command::Jobs(command) => jobs::main(command, file),
         Command::Doctor(args) => doctor::main(args, file),
     };
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use bashful_engine::{Clip, End, Exit, Outcome, Output, RunError, StopReason};
+use bashful_engine::{Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, RunError, StopReason};
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::text;
 /// How a command ended, in one word.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+pub(crate) enum Status {
     Exited,
     Signaled,
     TimedOut,
@@ -25,15 +25,8 @@ enum Status {
 
 /// The facts about a command that ran.
 pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: &[String]) -> Value {
-    let (status, exit) = match outcome.end {
-        End::Own(exit @ Exit::Code(_)) => (Status::Exited, Some(exit)),
-        End::Own(exit @ Exit::Signal(_)) => (Status::Signaled, Some(exit)),
-        End::Stopped { why: StopReason::TimeUp, exit } => (Status::TimedOut, Some(exit)),
-        End::Stopped { exit, .. } => (Status::Cancelled, Some(exit)),
-        End::Lost => (Status::Failed, None),
-    };
     let mut facts = json!({
-        "status": status,
+        "status": status(outcome.end),
         "exit_code": null,
         "signal": null,
         "duration_ms": u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX),
@@ -43,11 +36,14 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: 
         "text_bytes": outcome.output.text_bytes,
         "shown": ranges(&outcome.output),
         "omitted": omitted(&outcome.output),
+        "truncated": truncated(&outcome.output),
+        "shortened_lines": outcome.output.shortened,
         "artifact": artifact(&outcome.output),
         "job": { "pid": outcome.pid },
         "leftover": outcome.leftover.as_ref().map(|left| json!({
             "processes": left.processes.iter()
                 .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>(),
+            "job": left.job,
             "keeper": left.keeper,
             "output_file": left.output_file.as_ref().map(|path| path.to_string_lossy()),
         })),
@@ -61,18 +57,46 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: 
             facts["stderr_lines"] = stderr.lines.into();
             facts["stderr_shown"] = ranges(stderr);
             facts["stderr_omitted"] = omitted(stderr);
+            facts["stderr_truncated"] = truncated(stderr);
+            facts["stderr_shortened_lines"] = stderr.shortened.into();
             facts["stderr_artifact"] = artifact(stderr);
         }
         _ => facts["output"] = String::from_utf8_lossy(&shown.output).into(),
     }
-    match exit {
-        Some(Exit::Code(code)) => facts["exit_code"] = code.into(),
-        Some(Exit::Signal(number)) => {
+    exit_facts(&mut facts, outcome.end);
+    facts
+}
+
+/// How a command ended, in one word.
+pub(crate) fn status(end: End) -> Status {
+    match end {
+        End::Own(Exit::Code(_)) => Status::Exited,
+        End::Own(Exit::Signal(_)) => Status::Signaled,
+        End::Stopped { why: StopReason::TimeUp, .. } => Status::TimedOut,
+        End::Stopped { .. } => Status::Cancelled,
+        End::Lost => Status::Failed,
+    }
+}
+
+/// Adds what the system said of an end.
+pub(crate) fn exit_facts(facts: &mut Value, end: End) {
+    match end {
+        End::Own(Exit::Code(code)) | End::Stopped { exit: Exit::Code(code), .. } => facts["exit_code"] = code.into(),
+        End::Own(Exit::Signal(number)) | End::Stopped { exit: Exit::Signal(number), .. } => {
             facts["signal"] = json!({ "number": number, "name": signal::name(i32::from(number)) });
         }
-        None => facts["error"] = text::LOST.into(),
+        End::Lost => facts["error"] = text::LOST.into(),
     }
-    facts
+}
+
+/// The facts about a command that is now a job.
+pub(crate) fn of_background(job: &JobRecord, notices: &[String]) -> Value {
+    json!({
+        "status": "running",
+        "cwd": job.directory.to_string_lossy(),
+        "job": { "id": job.id, "uri": job.uri(), "pid": job.pid, "output_file": job.output_file.to_string_lossy() },
+        "notices": notices,
+    })
 }
 
 /// The facts about what did not even begin.
@@ -103,6 +127,28 @@ fn omitted(output: &Output) -> Value {
         Clip::Whole(_) => Value::Null,
         Clip::Cut { omitted, .. } => json!({ "lines": omitted.lines, "bytes": omitted.bytes }),
     }
+}
+
+/// What falls short of the whole, in one place.
+fn truncated(output: &Output) -> Value {
+    let Some(truncation) = output.truncation() else { return Value::Null };
+    json!({
+        "direction": match truncation.direction {
+            Direction::Head => "head",
+            Direction::Tail => "tail",
+            Direction::Middle => "middle",
+        },
+        "truncated_by": match truncation.by {
+            LimitHit::Bytes => "bytes",
+            LimitHit::Lines => "lines",
+        },
+        "total_lines": truncation.total_lines,
+        "total_bytes": truncation.total_bytes,
+        "output_lines": truncation.output_lines,
+        "output_bytes": truncation.output_bytes,
+        "shown_range": truncation.shown.iter().map(|(first, last)| json!([first, last])).collect::<Vec<_>>(),
+        "artifact_id": truncation.artifact,
+    })
 }
 
 /// Where the whole is, as it was written.

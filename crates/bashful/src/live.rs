@@ -6,6 +6,7 @@ use std::time::Duration;
 use bashful_engine::{Job, Live};
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use unicode_width::UnicodeWidthChar;
 
 /// Nothing is shown of commands that end sooner than this.
 const AFTER: Duration = Duration::from_millis(300);
@@ -80,5 +81,26 @@ fn erase(lines: usize) -> String {
 
 /// One line of the screen: no control characters, no more than fits.
 fn fit(line: &str, width: usize) -> String {
-    line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(width - 1).collect()
+    let mut columns = 0;
+    line.chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        // Counted one by one, a cluster of characters is never narrower than it is drawn.
+        .take_while(|char| {
+            columns += char.width().unwrap_or(0);
+            columns < width
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(fit("abcdef", 4), "abc");
+        assert_eq!(fit("漢字漢字", 6), "漢字");
+        assert_eq!(fit("漢字", 5), "漢字");
+        assert_eq!(fit("a\tb\x1b", 80), "a b ");
+    }
 }

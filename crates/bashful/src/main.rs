@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod facts;
+mod jobs;
 mod live;
 mod print;
 mod run;

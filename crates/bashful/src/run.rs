@@ -2,40 +2,104 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use bashful_engine::{Engine, Job, Outcome, Request, RunError, StopReason, Streams};
+use bashful_engine::{Engine, InBackground, Input, Job, Lifetime, Outcome, Request, RunError, StopReason, Streams};
 use bashful_sys::signal::{Signal, is_ignored};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
 
-use crate::cli::RunArgs;
+use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
 use crate::live::LiveTail;
-use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::settings::{Seconds, Settings};
+use crate::setup::{self, SetupError, Surroundings};
 use crate::{facts, print, text};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (mut request, notices) = setup::request(&args.command, &settings)?;
+    let (mut request, mut notices) = setup::request(&args.command, &settings)?;
     if args.split {
         request.streams = Streams::Split;
+    }
+    if args.stdin {
+        if args.command.mode != Mode::Background {
+            return Err(SetupError::StdinInForeground.into());
+        }
+        request.input = Input::Open;
     }
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        if args.command.mode == Mode::Background {
+            return background(args, &engine, request, &notices).await;
+        }
         let lifetime = request.lifetime;
-        let (outcome, cwd, ended_by) = run(&engine, request).await?;
         let lifetime = lifetime.expect("every request of this program has one");
-        report(args, &settings, &outcome, &cwd, notices, lifetime)?;
-        Ok(exit(&outcome, ended_by))
+        let patience = patience(args, &settings, lifetime);
+        match run(&engine, request, patience, &mut notices).await? {
+            Ran::Ended { outcome, cwd, interrupted } => {
+                report(args, &settings, &outcome, &cwd, notices, lifetime)?;
+                Ok(exit(&outcome, interrupted))
+            }
+            Ran::InBackground(sent) => {
+                report_background(args, &settings, &sent, &notices)?;
+                Ok(Exit::Code(0))
+            }
+        }
     })
 }
 
-/// Runs it to its end, or until somebody interrupts us.
-async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Option<u8>), Box<dyn Error>> {
+/// Starts it as a job, and says how to get at it.
+async fn background(
+    args: &RunArgs,
+    engine: &Engine,
+    request: Request,
+    notices: &[String],
+) -> Result<Exit, Box<dyn Error>> {
+    let job = engine.start_job(request).await?;
+    if args.json {
+        print::data(format!("{}\n", facts::of_background(&job, notices)).as_bytes())?;
+    } else {
+        print::data(text::background(&job).as_bytes())?;
+        for notice in notices {
+            print::talk(&format!("[{notice}]"));
+        }
+    }
+    if let Some(Err(error)) = engine.jobs().map(|jobs| jobs.sweep()) {
+        print::talk(&format!("[{}]", print::chain(&error)));
+    }
+    Ok(Exit::Code(0))
+}
+
+/// What became of a command.
+enum Ran {
+    Ended {
+        outcome: Outcome,
+        cwd: PathBuf,
+        /// The signal by which somebody asked us to end.
+        interrupted: Option<u8>,
+    },
+    InBackground(InBackground),
+}
+
+/// How long it is waited for before it becomes a job; less than it may run at all.
+fn patience(args: &RunArgs, settings: &Settings, lifetime: Lifetime) -> Option<Duration> {
+    let asked = args.patience.map(Seconds::duration);
+    let wanted = asked.or_else(|| settings.jobs.auto.then(|| settings.jobs.auto_after_seconds.duration()))?;
+    Some(wanted.min(lifetime.0.saturating_sub(Duration::from_secs(1))))
+}
+
+/// Runs it to its end, or until somebody interrupts us, or until it has taken too long.
+async fn run(
+    engine: &Engine,
+    request: Request,
+    patience: Option<Duration>,
+    notices: &mut Vec<String>,
+) -> Result<Ran, Box<dyn Error>> {
     let plan = engine.plan(request.clone()).map_err(RunError::from)?;
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
@@ -48,15 +112,34 @@ async fn run(engine: &Engine, request: Request) -> Result<(Outcome, PathBuf, Opt
         number = signals.next() => return Err(Interrupted { number }.into()),
     };
     let mut live = LiveTail::new(&job);
+    let mut give_up = patience.and_then(|patience| Instant::now().checked_add(patience));
     loop {
         tokio::select! {
             outcome = job.wait() => {
                 live.clear();
-                return Ok((outcome?, plan.directory, interrupted));
+                return Ok(Ran::Ended { outcome: outcome?, cwd: plan.directory, interrupted });
             }
             number = signals.next() => interrupted = Some(stop(&job, number)),
             () = live.next() => live.draw(),
+            () = until(give_up) => match engine.send_to_background(job).await {
+                Ok(sent) => {
+                    live.clear();
+                    return Ok(Ran::InBackground(sent));
+                }
+                Err(still) => {
+                    job = still.job;
+                    give_up = None;
+                    notices.extend(still.why.map(|why| format!("it was waited for to its end: {}", print::chain(&why))));
+                }
+            },
         }
+    }
+}
+
+async fn until(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -117,9 +200,10 @@ fn report(
     outcome: &Outcome,
     cwd: &Path,
     mut notices: Vec<String>,
-    lifetime: bashful_engine::Lifetime,
+    lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
-    let show = |output| text::output(output, settings.output.whole_bytes.size());
+    let whole = setup::window(&settings.output).whole;
+    let show = |output| text::output(output, whole);
     let shown = Shown { output: show(&outcome.output), stderr: outcome.stderr.as_ref().map(show) };
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
@@ -139,6 +223,39 @@ fn report(
     if let Some(end) = text::end(outcome.end, lifetime) {
         print::talk(&end);
     }
+    Ok(())
+}
+
+/// Tells of a command that took longer than it was waited for.
+fn report_background(
+    args: &RunArgs,
+    settings: &Settings,
+    sent: &InBackground,
+    notices: &[String],
+) -> Result<(), print::PrintError> {
+    let show = |output| text::output(output, setup::window(&settings.output).whole);
+    let (output, stderr) = (show(&sent.output), sent.stderr.as_ref().map(show));
+    if args.json {
+        let mut facts = facts::of_background(&sent.job, &[notices, &[text::still_running(&sent.job)]].concat());
+        facts["duration_ms"] = u64::try_from(sent.job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
+        facts["output_bytes"] = sent.output.bytes.into();
+        facts["output_lines"] = sent.output.lines.into();
+        match &stderr {
+            Some(stderr) => {
+                facts["stdout"] = String::from_utf8_lossy(&output).into();
+                facts["stderr"] = String::from_utf8_lossy(stderr).into();
+            }
+            None => facts["output"] = String::from_utf8_lossy(&output).into(),
+        }
+        return print::data(format!("{facts}\n").as_bytes());
+    }
+    print::data(&output)?;
+    print::data_to_stderr(stderr.as_deref().unwrap_or_default())?;
+    for notice in notices {
+        print::talk(&format!("[{notice}]"));
+    }
+    print::talk(&format!("[{}]", text::still_running(&sent.job)));
+    print::talk(&text::background(&sent.job));
     Ok(())
 }
 

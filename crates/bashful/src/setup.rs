@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, LONGEST_SCRIPT, LeftoverPolicy,
-    Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
+    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
 };
 use thiserror::Error;
 
@@ -18,7 +18,10 @@ use crate::cli::{CommandArgs, Mode};
 use crate::settings::{self, Leftovers, Settings, Sources};
 
 /// What a caller may ask for with `--timeout`.
-const TIMEOUT_SECONDS: std::ops::RangeInclusive<f64> = 1.0..=3600.0;
+const MOST_SECONDS: f64 = 3600.0;
+
+/// The same in the background: 30 days.
+const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
 
 /// Why the program cannot even begin.
 #[derive(Debug, Error)]
@@ -37,8 +40,8 @@ pub(crate) enum SetupError {
     Timeout(f64),
     #[error("no file descriptors left (limit {limit}); raise `ulimit -n`")]
     Descriptors { limit: u64, source: std::io::Error },
-    #[error("background mode is not built yet; `--mode slow` runs for up to 15 minutes")]
-    Background,
+    #[error("--stdin is for commands in the background: add --mode background")]
+    StdinInForeground,
 }
 
 /// Descriptors that the program itself needs: those of the event loop, of signals, and of one command.
@@ -120,13 +123,14 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Pa
         Leftovers::Stop => LeftoverPolicy::Stop,
     };
     options.artifacts = artifacts(settings, around).map(Arc::new);
+    options.jobs = jobs(settings, around).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.limits = vec![descriptors];
     Ok(Engine::new(options)?)
 }
 
-fn window(output: &settings::Output) -> Window {
+pub(crate) fn window(output: &settings::Output) -> Window {
     let budget = |bytes: settings::Bytes, lines: settings::Lines| Budget { bytes: bytes.size(), lines: lines.limit() };
     Window {
         whole: budget(output.whole_bytes, output.whole_lines),
@@ -136,6 +140,7 @@ fn window(output: &settings::Output) -> Window {
             settings::Sizes::AtLeast => Sizes::AtLeast,
             settings::Sizes::AtMost => Sizes::AtMost,
         },
+        columns: output.line_columns.limit(),
     }
 }
 
@@ -149,6 +154,17 @@ pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<Ar
     Some(ArtifactStore::new(around.state_directory()?.join("artifacts"), limits))
 }
 
+/// The jobs, as the settings want them; none if there is no place for them.
+pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStore> {
+    let limits = JobLimits {
+        live: settings.jobs.live.count(),
+        kept: settings.jobs.kept.count(),
+        age: settings.jobs.age_days.duration(),
+        output: settings.jobs.output_bytes.size(),
+    };
+    Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
+}
+
 /// What the arguments ask for, and what has to be said about it.
 pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
     let mut notices = Vec::new();
@@ -156,8 +172,9 @@ pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Reques
     request.workdir.clone_from(&args.cwd);
     request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
     let lifetime = match (args.timeout, args.mode) {
-        (_, Mode::Background) => return Err(SetupError::Background.into()),
-        (Some(asked), _) => clamp(asked, &mut notices)?,
+        (Some(asked), Mode::Background) => clamp(asked, MOST_IN_BACKGROUND, &mut notices)?,
+        (Some(asked), _) => clamp(asked, MOST_SECONDS, &mut notices)?,
+        (None, Mode::Background) => settings.lifetime.background_seconds.duration(),
         (None, Mode::Default) => settings.lifetime.default_seconds.duration(),
         (None, Mode::Slow) => settings.lifetime.slow_seconds.duration(),
     };
@@ -165,13 +182,13 @@ pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Reques
     Ok((request, notices))
 }
 
-fn clamp(asked: f64, notices: &mut Vec<String>) -> Result<Duration, SetupError> {
+fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, SetupError> {
     if !asked.is_finite() {
         return Err(SetupError::Timeout(asked));
     }
-    let seconds = asked.clamp(*TIMEOUT_SECONDS.start(), *TIMEOUT_SECONDS.end());
-    if !TIMEOUT_SECONDS.contains(&asked) {
-        notices.push(format!("Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-3600s)."));
+    let seconds = asked.clamp(1.0, most);
+    if !(1.0..=most).contains(&asked) {
+        notices.push(format!("Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-{most}s)."));
     }
     Ok(Duration::from_secs_f64(seconds))
 }

@@ -1,21 +1,28 @@
 //! What a person or a model reads of an outcome.
 
-use bashful_engine::{ByteSize, Clip, End, Exit, LeftBehind, Lifetime, Output, StopReason};
+use std::time::Duration;
+
+use bashful_engine::{
+    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Lifetime, LimitHit, Output, StopReason,
+};
 use bashful_sys::signal;
 
 /// The output as it is shown: all of it, or its ends with what is left out between them.
-pub(crate) fn output(output: &Output, whole: ByteSize) -> Vec<u8> {
-    let Clip::Cut { head, tail, .. } = &output.clip else {
-        let Clip::Whole(bytes) = &output.clip else { return Vec::new() };
-        return bytes.clone();
+pub(crate) fn output(output: &Output, whole: Budget) -> Vec<u8> {
+    let (head, omitted, tail) = match &output.clip {
+        Clip::Whole(bytes) => return bytes.clone(),
+        Clip::Cut { head, omitted, tail } => (head, omitted, tail),
     };
-    let got = ByteSize(output.text_bytes);
+    let (got, most) = match omitted.by {
+        LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
+        LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
+    };
     let mut text = match (head.bytes.is_empty(), tail.bytes.is_empty()) {
         // One who wants the beginning has always been told of the cut at its end.
         (_, true) => [head.bytes.as_slice(), b"... (truncated)"].concat(),
-        (true, false) => [format!("[output truncated: got {got}, max is {whole}]\n").as_bytes(), &tail.bytes].concat(),
+        (true, false) => [format!("[output truncated: got {got}, max is {most}]\n").as_bytes(), &tail.bytes].concat(),
         (false, false) => {
-            let first = format!("[output truncated in middle: got {got}, max is {whole}]\n");
+            let first = format!("[output truncated in middle: got {got}, max is {most}]\n");
             [first.as_bytes(), &head.bytes, b"\n\n[snip]\n\n", &tail.bytes].concat()
         }
     };
@@ -24,6 +31,12 @@ pub(crate) fn output(output: &Output, whole: ByteSize) -> Vec<u8> {
     }
     text.extend(format!("[{}]\n", ranges(output)).into_bytes());
     text
+}
+
+/// Two sizes that differ, as texts that do: to the byte, if they look the same in short.
+fn sizes(one: ByteSize, other: ByteSize) -> (String, String) {
+    let (short, other_short) = (one.to_string(), other.to_string());
+    if short == other_short { (format!("{} bytes", one.0), format!("{} bytes", other.0)) } else { (short, other_short) }
 }
 
 /// Which lines of how many are shown, how much is left out, and where the whole is.
@@ -51,6 +64,11 @@ pub(crate) fn artifact_notices(output: &Output) -> Vec<String> {
         && output.bytes != output.text_bytes
     {
         notices.push(format!("all {} as they were written: artifact://{}", ByteSize(output.bytes), artifact.id));
+    }
+    if output.shortened > 0 {
+        let lines = if output.shortened == 1 { "line was" } else { "lines were" };
+        let place = output.artifact.as_ref().map(|artifact| format!("; in full length: artifact://{}", artifact.id));
+        notices.push(format!("{} {lines} shortened{}", output.shortened, place.unwrap_or_default()));
     }
     for missing in output.artifact.iter().flat_map(|artifact| &artifact.missing) {
         notices.push(format!(
@@ -89,6 +107,30 @@ fn signal_text(number: u8) -> String {
     }
 }
 
+/// What is to be said about a command that runs in the background.
+pub(crate) fn background(job: &JobRecord) -> String {
+    let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
+    format!(
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
+        job.output_file.display(),
+        job.id
+    )
+}
+
+/// What is to be said about a command that took longer than it was waited for.
+pub(crate) fn still_running(job: &JobRecord) -> String {
+    format!(
+        "still running after {}, now as job {}: do not start it again; `bashful jobs wait {1}` waits for it",
+        Lifetime(tenths(job.elapsed)),
+        job.id
+    )
+}
+
+/// No more exact than people are.
+fn tenths(duration: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
+}
+
 /// What is to be said about processes that were left behind.
 pub(crate) fn leftover(left: &LeftBehind) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
@@ -98,6 +140,9 @@ pub(crate) fn leftover(left: &LeftBehind) -> String {
         Some(file) => format!("  what they write goes to {}", file.display()),
         None => "  what they write is not kept".to_owned(),
     });
-    lines.extend(left.keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")));
+    lines.extend(match (left.job, left.keeper) {
+        (Some(job), _) => Some(format!("  they are job {job}; to stop all of them: bashful jobs kill {job}")),
+        (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
+    });
     lines.join("\n") + "]"
 }

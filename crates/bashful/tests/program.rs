@@ -6,84 +6,20 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use bashful_testkit::{MARK, eventually, survivors};
+use bashful_testkit::{Home, eventually};
 use serde_json::Value;
-use tempfile::TempDir;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 
-/// A home of its own for one test.
-struct Home {
-    directory: TempDir,
-    mark: String,
+fn home() -> Home {
+    Home::new(BASHFUL)
 }
 
-impl Home {
-    fn new() -> Self {
-        let directory = TempDir::with_prefix("bashful-home-").expect("a temporary directory");
-        let mark = format!("mark-{}-end", directory.path().display());
-        Self { directory, mark }
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        self.wrapped(BASHFUL, args)
-    }
-
-    /// The program, or another one that ends in running it.
-    fn wrapped(&self, program: &str, args: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(args)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").expect("tests have a PATH"))
-            .env("HOME", self.path())
-            .env("PUPPET", puppet())
-            .env(MARK, &self.mark)
-            .current_dir(self.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn bashful(&self, args: &[&str]) -> Output {
-        self.command(args).output().expect("it runs")
-    }
-
-    fn start(&self, args: &[&str]) -> Child {
-        let mut command = self.command(args);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("it runs")
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        let output = self.bashful(args);
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-    }
-
-    #[track_caller]
-    fn wait_for(&self, file: &str) {
-        assert!(eventually(|| self.path().join(file).exists()), "{file} never came");
-    }
-
-    #[track_caller]
-    fn check_nothing_survives(&self) {
-        let mut left = Vec::new();
-        let gone = eventually(|| {
-            left = survivors(&self.mark);
-            left.is_empty()
-        });
-        assert!(gone, "survived: {left:?}");
-    }
-}
-
-/// The puppet, which cargo builds beside the program.
-fn puppet() -> PathBuf {
-    let puppet = Path::new(BASHFUL).with_file_name("puppet");
-    assert!(puppet.exists(), "no puppet beside {BASHFUL}: run the tests of the whole workspace");
-    puppet
+/// What the program prints, as JSON.
+#[track_caller]
+fn json(home: &Home, args: &[&str]) -> Value {
+    let output = home.run(args);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -93,8 +29,8 @@ fn text(bytes: &[u8]) -> String {
 /// Runs arguments and compares standard output, standard error and exit code.
 #[track_caller]
 fn check(args: &[&str], stdout: &str, stderr: &str, code: i32) {
-    let home = Home::new();
-    let output = home.bashful(args);
+    let home = home();
+    let output = home.run(args);
     let said = (text(&output.stdout), text(&output.stderr), output.status.code());
     assert_eq!(said, (stdout.to_owned(), stderr.to_owned(), Some(code)));
 }
@@ -152,13 +88,11 @@ fn what_cannot_be_run_is_said_and_is_125() {
     check(&["run", "--env", "1A=x", "true"], "", "bashful: Invalid bash env name: 1A\n", 125);
     check(&["run", "--env", "A", "true"], "", "bashful: --env takes NAME=VALUE, not \"A\"\n", 125);
     check(&["run", "--timeout", "nan", "true"], "", "bashful: --timeout takes a number of seconds, not NaN\n", 125);
-    let background = "bashful: background mode is not built yet; `--mode slow` runs for up to 15 minutes\n";
-    check(&["run", "--mode", "background", "true"], "", background, 125);
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_125_and_say_what_would() {
-    let home = Home::new();
+    let home = home();
     for (args, said) in [
         (&["run"][..], "SCRIPT"),
         (&["run", "--mode", "fast", "true"], "possible values: default, slow, background"),
@@ -168,7 +102,7 @@ fn arguments_that_make_no_sense_are_125_and_say_what_would() {
         (&["frobnicate"], "frobnicate"),
         (&[], "Usage: bashful"),
     ] {
-        let output = home.bashful(args);
+        let output = home.run(args);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{args:?}");
         assert!(text(&output.stderr).contains(said), "{said:?} is missing in {}", text(&output.stderr));
     }
@@ -176,22 +110,22 @@ fn arguments_that_make_no_sense_are_125_and_say_what_would() {
 
 #[test]
 fn every_command_has_help() {
-    let home = Home::new();
+    let home = home();
     for args in
         [&["--help"][..], &["run", "--help"], &["explain", "--help"], &["config", "--help"], &["doctor", "--help"]]
     {
-        let output = home.bashful(args);
+        let output = home.run(args);
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{args:?}");
         assert!(text(&output.stdout).contains("Usage: bashful"), "{}", text(&output.stdout));
     }
-    assert!(text(&home.bashful(&["--version"]).stdout).starts_with("bashful 0."));
+    assert!(text(&home.run(&["--version"]).stdout).starts_with("bashful 0."));
 }
 
 #[test]
 fn a_script_from_standard_input_reaches_bash_byte_for_byte() {
-    let home = Home::new();
+    let home = home();
     let mut script = b"printf '%s' '\xff\xfe \xe2\x82'\n\n# a comment without an end".to_vec();
-    assert_eq!(home.with_stdin(&script).stdout, b"\xff\xfe \xe2\x82");
+    assert_eq!(with_stdin(&home, &script).stdout, b"\xff\xfe \xe2\x82");
     script = b"printf '%s' \"$BASH_EXECUTION_STRING\" | md5sum; echo $0 $-\n".to_vec();
     for filler in [131_071, 131_072, 1 << 20] {
         let mut script = script.clone();
@@ -199,36 +133,33 @@ fn a_script_from_standard_input_reaches_bash_byte_for_byte() {
         let mut md5sum = Command::new("md5sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("md5sum");
         md5sum.stdin.take().expect("a pipe").write_all(&script).expect("it reads");
         let expected = text(&md5sum.wait_with_output().expect("it ends").stdout) + "bash hBc\n";
-        assert_eq!(text(&home.with_stdin(&script).stdout), expected, "{filler} bytes");
+        assert_eq!(text(&with_stdin(&home, &script).stdout), expected, "{filler} bytes");
     }
 }
 
 #[test]
 fn scripts_that_bash_cannot_take_are_refused_with_the_reason() {
-    let home = Home::new();
-    let output = home.with_stdin(b"echo a\0b");
+    let home = home();
+    let output = with_stdin(&home, b"echo a\0b");
     assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot take\n");
     assert_eq!(output.status.code(), Some(125));
-    let output = home.with_stdin(&vec![b'#'; (16 << 20) + 1]);
+    let output = with_stdin(&home, &vec![b'#'; (16 << 20) + 1]);
     assert!(text(&output.stderr).contains("longer than the 16MB that are taken"), "{}", text(&output.stderr));
-    assert_eq!(home.with_stdin(b"").status.code(), Some(125));
+    assert_eq!(with_stdin(&home, b"").status.code(), Some(125));
 }
 
-impl Home {
-    fn with_stdin(&self, script: &[u8]) -> Output {
-        let mut command = self.command(&["run", "-"]);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
-        // A script that is too long is not read to its end.
-        let _ = child.stdin.take().expect("a pipe").write_all(script);
-        child.wait_with_output().expect("it ends")
-    }
+fn with_stdin(home: &Home, script: &[u8]) -> Output {
+    let mut command = home.command(&["run", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    // A script that is too long is not read to its end.
+    let _ = child.stdin.take().expect("a pipe").write_all(script);
+    child.wait_with_output().expect("it ends")
 }
 
 #[test]
 fn long_output_is_cut_in_the_middle_with_exact_ranges() {
-    let home = Home::new();
-    let output = home.bashful(&["run", "seq 1 100000"]);
+    let home = home();
+    let output = home.run(&["run", "seq 1 100000"]);
     let shown = text(&output.stdout);
     assert!(shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"), "{}", &shown[..80]);
     assert!(shown.contains("\n\n[snip]\n\n"));
@@ -238,14 +169,14 @@ fn long_output_is_cut_in_the_middle_with_exact_ranges() {
     let whole = (1..=100_000).fold(String::new(), |text, number| text + &format!("{number}\n"));
     let artifact = home.path().join(".local/state/bashful/artifacts/1");
     assert_eq!(std::fs::read_to_string(artifact).expect("it is there"), whole);
-    let whole = home.bashful(&["run", "head -c 131072 /dev/zero | tr '\\0' x"]);
+    let whole = home.run(&["run", "head -c 131072 /dev/zero | tr '\\0' x"]);
     assert_eq!(whole.stdout, vec![b'x'; 131_072]);
 }
 
 #[test]
 fn json_has_the_facts() {
-    let home = Home::new();
-    let facts = home.json(&["run", "--json", "echo out; exit 3"]);
+    let home = home();
+    let facts = json(&home, &["run", "--json", "echo out; exit 3"]);
     assert_eq!(facts["status"], "exited");
     assert_eq!((&facts["exit_code"], &facts["signal"]), (&3.into(), &Value::Null));
     assert_eq!(
@@ -256,14 +187,44 @@ fn json_has_the_facts() {
     assert_eq!(facts["shown"], serde_json::json!([{ "lines": [1, 1], "bytes": [0, 4] }]));
     assert!(facts["duration_ms"].is_u64() && facts["job"]["pid"].is_u64() && facts["leftover"].is_null());
 
-    let facts = home.json(&["run", "--json", "kill -9 $$"]);
+    let facts = json(&home, &["run", "--json", "kill -9 $$"]);
     assert_eq!((&facts["status"], &facts["signal"]["name"]), (&"signaled".into(), &"SIGKILL".into()));
-    let facts = home.json(&["run", "--json", "--timeout", "0", "sleep 1000"]);
+    let facts = json(&home, &["run", "--json", "--timeout", "0", "sleep 1000"]);
     assert_eq!((&facts["status"], facts["notices"].as_array().map(Vec::len)), (&"timed_out".into(), Some(1)));
-    let facts = home.json(&["run", "--json", "--cwd", "/no", "true"]);
+    let facts = json(&home, &["run", "--json", "--cwd", "/no", "true"]);
     assert_eq!(facts, serde_json::json!({ "status": "failed", "error": "Working directory does not exist: /no" }));
-    let facts = home.json(&["run", "--json", "seq 1 100000"]);
+    let facts = json(&home, &["run", "--json", "seq 1 100000"]);
     assert_eq!(facts["shown"][1]["lines"], serde_json::json!([99318, 100_000]));
+    let truncated = serde_json::json!({
+        "direction": "middle", "truncated_by": "bytes", "total_lines": 100_000, "total_bytes": 588_895,
+        "output_lines": 1724, "output_bytes": 8197, "shown_range": [[1, 1041], [99318, 100_000]], "artifact_id": 1,
+    });
+    assert_eq!(facts["truncated"], truncated);
+    assert_eq!(json(&home, &["run", "--json", "echo"])["truncated"], Value::Null);
+}
+
+#[test]
+fn one_byte_too_much_is_never_told_as_two_equal_sizes() {
+    let home = home();
+    let output = home.run(&["run", "head -c 131073 /dev/zero | tr '\\0' x"]);
+    let first = "[output truncated in middle: got 131073 bytes, max is 131072 bytes]\n";
+    assert!(text(&output.stdout).starts_with(first), "{}", &text(&output.stdout)[..80]);
+}
+
+#[test]
+fn long_lines_are_shortened_where_they_are_shown_and_whole_on_disk() {
+    let home = home();
+    let script = "echo short; head -c 5000 /dev/zero | tr '\\0' x; echo; echo 漢字漢字漢字";
+    let mut command = home.command(&["run", script]);
+    let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
+    assert_eq!(text(&output.stdout), "short\nxxxxxxxxxxx…[+4989 bytes]\n漢字漢字漢…[+3 bytes]\n");
+    assert_eq!(text(&output.stderr), "[2 lines were shortened; in full length: artifact://1]\n");
+    let artifact = std::fs::read(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
+    assert_eq!(artifact.len(), 6 + 5001 + 19);
+    let mut command = home.command(&["run", "--json", "echo 123456789012"]);
+    let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
+    let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((&facts["shortened_lines"], &facts["output_bytes"]), (&1.into(), &13.into()));
 }
 
 #[test]
@@ -278,15 +239,15 @@ fn there_is_no_terminal_and_nothing_to_read() {
 
 #[test]
 fn the_shell_leads_its_own_group_and_session() {
-    let home = Home::new();
-    let said = text(&home.bashful(&["run", "echo $$ $(ps -o pgid=,sid= -p $$)"]).stdout);
+    let home = home();
+    let said = text(&home.run(&["run", "echo $$ $(ps -o pgid=,sid= -p $$)"]).stdout);
     let numbers: Vec<&str> = said.split_whitespace().collect();
     assert_eq!((numbers[0], numbers[0]), (numbers[1], numbers[2]), "{said}");
 }
 
 #[test]
 fn secrets_are_withheld_and_masked_and_the_callers_values_win() {
-    let home = Home::new();
+    let home = home();
     std::fs::write(home.path().join("dotenv"), "KEY=hunter2-hunter2\n").expect("a file");
     let mut command = home.command(&[
         "run",
@@ -302,7 +263,7 @@ fn secrets_are_withheld_and_masked_and_the_callers_values_win() {
 
 #[test]
 fn explain_shows_the_plan_and_never_a_withheld_value() {
-    let home = Home::new();
+    let home = home();
     let mut command = home.command(&["explain", "--timeout", "90", "echo hi\nmore"]);
     let output = command.env("DEPLOY_SECRET", "hunter2-hunter2").output().expect("it runs");
     let said = text(&output.stdout);
@@ -316,13 +277,13 @@ fn explain_shows_the_plan_and_never_a_withheld_value() {
         assert!(said.contains(part), "{part:?} is missing in {said}");
     }
     assert!(!said.contains("hunter2"));
-    let plan = home.json(&["explain", "--json", "echo hi"]);
+    let plan = json(&home, &["explain", "--json", "echo hi"]);
     assert_eq!((&plan["script"], &plan["lifetime_seconds"]), (&"echo hi".into(), &30.0.into()));
 }
 
 #[test]
 fn settings_come_in_layers_and_mistakes_are_named() {
-    let home = Home::new();
+    let home = home();
     let file = home.path().join(".config/bashful/config.toml");
     std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
     std::fs::write(&file, "[lifetime]\ndefault_seconds = 7\n[stop]\ngrace_seconds = 3\n").expect("a file");
@@ -341,41 +302,41 @@ fn settings_come_in_layers_and_mistakes_are_named() {
         assert!(said.contains(part), "{part:?} is missing in {said}");
     }
     std::fs::write(&file, "[stop]\n\ngrace = 1\n").expect("a file");
-    let output = home.bashful(&["run", "true"]);
+    let output = home.run(&["run", "true"]);
     assert_eq!(output.status.code(), Some(125));
     let said = text(&output.stderr);
     assert!(said.contains("config.toml, line 3, `stop.grace`: unknown field `grace`"), "{said}");
     std::fs::remove_file(&file).expect("it was there");
-    let output = home.bashful(&["--config", "/no/file", "config"]);
+    let output = home.run(&["--config", "/no/file", "config"]);
     assert!(text(&output.stderr).starts_with("bashful: cannot read the settings in /no/file: No such file"));
 }
 
 #[test]
 fn the_printed_defaults_are_settings_that_can_be_used() {
-    let home = Home::new();
-    let defaults = home.bashful(&["config", "--defaults"]).stdout;
+    let home = home();
+    let defaults = home.run(&["config", "--defaults"]).stdout;
     let file = home.path().join("mine.toml");
     std::fs::write(&file, defaults).expect("a file");
-    assert_eq!(home.bashful(&["--config", file.to_str().expect("text"), "run", "echo hi"]).stdout, b"hi\n");
+    assert_eq!(home.run(&["--config", file.to_str().expect("text"), "run", "echo hi"]).stdout, b"hi\n");
 }
 
 #[test]
 fn doctor_tells_what_this_machine_can_promise() {
-    let home = Home::new();
-    let report = home.json(&["doctor", "--json"]);
+    let home = home();
+    let report = json(&home, &["doctor", "--json"]);
     assert_eq!(
         (&report["promises"]["keeper"], &report["promises"]["catches_daemons"]),
         (&"process".into(), &true.into())
     );
     assert!(report["bash"]["version"].as_str().is_some_and(|version| version.starts_with(['3', '4', '5'])), "{report}");
     assert!(report["machine"]["pidfd"].is_boolean() && report["bash"]["path"].is_string());
-    let said = text(&home.bashful(&["doctor"]).stdout);
+    let said = text(&home.run(&["doctor"]).stdout);
     assert!(said.contains("catches_daemons         yes"), "{said}");
 }
 
 #[test]
 fn a_missing_bash_is_named() {
-    let home = Home::new();
+    let home = home();
     let output = home.command(&["run", "true"]).env("PATH", "/no/where").output().expect("it runs");
     assert_eq!(text(&output.stderr), "bashful: no bash found on PATH (/no/where); install it, or set `[shell] path`\n");
     let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/no/bash").output().expect("it runs");
@@ -386,7 +347,7 @@ fn a_missing_bash_is_named() {
 
 #[test]
 fn killing_the_program_ends_the_command_and_all_that_came_from_it() {
-    let home = Home::new();
+    let home = home();
     let script = r#"( ( setsid "$PUPPET" hold & ) & ); "$PUPPET" newgroup hold & "$PUPPET" make ready hold"#;
     let mut child = home.start(&["run", script]);
     home.wait_for("ready");
@@ -397,7 +358,7 @@ fn killing_the_program_ends_the_command_and_all_that_came_from_it() {
 
 #[test]
 fn interrupting_the_program_stops_the_command_and_tells() {
-    let home = Home::new();
+    let home = home();
     let child = home.start(&["run", r#"echo partial; "$PUPPET" make ready hold"#]);
     home.wait_for("ready");
     let pid = rustix_pid(&child);
@@ -414,15 +375,15 @@ fn interrupting_the_program_stops_the_command_and_tells() {
 
 #[test]
 fn scripts_that_look_like_options_are_scripts() {
-    let home = Home::new();
+    let home = home();
     for script in ["-x() { echo ran; }; -x", "+x() { echo ran; }; +x"] {
-        assert_eq!(text(&home.with_stdin(script.as_bytes()).stdout), "ran\n", "{script}");
+        assert_eq!(text(&with_stdin(&home, script.as_bytes()).stdout), "ran\n", "{script}");
     }
 }
 
 #[test]
 fn output_that_cannot_be_written_is_said() {
-    let home = Home::new();
+    let home = home();
     let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
     let output = home.command(&["run", "echo hi"]).stdout(full).stderr(Stdio::piped()).spawn().expect("it runs");
     let output = output.wait_with_output().expect("it ends");
@@ -432,11 +393,11 @@ fn output_that_cannot_be_written_is_said() {
 
 #[test]
 fn whoever_wants_json_gets_json_whatever_goes_wrong() {
-    let home = Home::new();
+    let home = home();
     for args in
         [&["run", "--json", "--bogus", "x"][..], &["run", "--json"], &["explain", "--json", "--cwd", "/no", "x"]]
     {
-        let facts = home.json(args);
+        let facts = json(&home, args);
         assert_eq!(facts["status"], "failed", "{args:?}");
         assert!(facts["error"].as_str().is_some_and(|error| !error.is_empty()));
     }
@@ -445,7 +406,7 @@ fn whoever_wants_json_gets_json_whatever_goes_wrong() {
 #[test]
 fn paths_that_are_no_text_are_no_reason_to_panic() {
     use std::os::unix::ffi::OsStrExt;
-    let home = Home::new();
+    let home = home();
     let state = home.path().join(OsStr::from_bytes(b"st\xff"));
     let mut command = home.command(&["run", "--json", "\"$PUPPET\" hold & echo hi"]);
     let output = command.env("XDG_STATE_HOME", state).output().expect("it runs");
@@ -456,11 +417,11 @@ fn paths_that_are_no_text_are_no_reason_to_panic() {
 
 #[test]
 fn settings_that_cannot_be_read_are_not_passed_over() {
-    let home = Home::new();
+    let home = home();
     let file = home.path().join(".config/bashful/config.toml");
     std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
     std::os::unix::fs::symlink("/no/where", &file).expect("a link");
-    let output = home.bashful(&["run", "true"]);
+    let output = home.run(&["run", "true"]);
     assert!(text(&output.stderr).contains("cannot read the settings in"), "{}", text(&output.stderr));
     let output = home.command(&["run", "true"]).env("HOME", "relative").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "a home in the working directory is none: {}", text(&output.stderr));
@@ -468,7 +429,7 @@ fn settings_that_cannot_be_read_are_not_passed_over() {
 
 #[test]
 fn children_that_the_program_had_before_are_left_alone() {
-    let home = Home::new();
+    let home = home();
     let script = r#""$PUPPET" make ready hold >/dev/null 2>&1 & echo $! >child
         until [ -e ready ]; do sleep 0.01; done; exec "$0" run 'kill -9 $PPID; sleep 5'"#;
     let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
@@ -481,8 +442,8 @@ fn children_that_the_program_had_before_are_left_alone() {
 #[test]
 fn streams_can_be_taken_apart() {
     check(&["run", "--split", "echo out; echo err >&2; echo out"], "out\nout\n", "err\n", 0);
-    let home = Home::new();
-    let facts = home.json(&["run", "--split", "--json", "printf out; echo err >&2; exit 3"]);
+    let home = home();
+    let facts = json(&home, &["run", "--split", "--json", "printf out; echo err >&2; exit 3"]);
     assert_eq!((&facts["stdout"], &facts["stderr"]), (&"out".into(), &"err\n".into()));
     assert_eq!(
         (&facts["output_bytes"], &facts["stderr_bytes"], &facts["output"]),
@@ -492,14 +453,14 @@ fn streams_can_be_taken_apart() {
 
 #[test]
 fn what_is_shown_is_clean_and_what_is_kept_is_not() {
-    let home = Home::new();
+    let home = home();
     let script = r"printf '\e[31mred\e[0m\n10%%\r100%%\ntitle\e]0;x\ay\0z\n'";
-    assert_eq!(text(&home.bashful(&["run", script]).stdout), "red\n100%\ntitleyz\n");
+    assert_eq!(text(&home.run(&["run", script]).stdout), "red\n100%\ntitleyz\n");
     let raw = home.command(&["run", script]).env("BASHFUL_OUTPUT_CLEAN", "false").output().expect("it runs").stdout;
     assert_eq!(text(&raw), "\u{1b}[31mred\u{1b}[0m\n10%\r100%\ntitle\u{1b}]0;x\u{7}y\0z\n");
     // A progress bar of half a megabyte is one short line, and all of it is on disk.
     let bar = "for i in {1..50000}; do printf '\\r%9d%%' $i; done; echo";
-    let output = home.bashful(&["run", bar]);
+    let output = home.run(&["run", bar]);
     assert_eq!(text(&output.stdout), "    50000%\n");
     assert!(text(&output.stderr).contains("as they were written: artifact://1"), "{}", text(&output.stderr));
     let artifact = std::fs::metadata(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
@@ -508,7 +469,7 @@ fn what_is_shown_is_clean_and_what_is_kept_is_not() {
 
 #[test]
 fn how_much_is_shown_can_be_set() {
-    let home = Home::new();
+    let home = home();
     let show = |settings: &[(&str, &str)]| {
         let mut command = home.command(&["run", "seq 1 1000"]);
         text(&command.envs(settings.iter().copied()).output().expect("it runs").stdout)
@@ -530,17 +491,31 @@ fn how_much_is_shown_can_be_set() {
         ("BASHFUL_OUTPUT_SIZES", "at-most"),
     ]);
     assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000; 998 lines"), "{head}");
+    let each_stream = home
+        .command(&["run", "--split", "seq 1 200000; seq 1 200000 >&2"])
+        .env("BASHFUL_OUTPUT_WHOLE_BYTES", "1000000")
+        .env("BASHFUL_OUTPUT_HEAD_BYTES", "1000000")
+        .env("BASHFUL_OUTPUT_TAIL_BYTES", "0")
+        .env("BASHFUL_OUTPUT_SIZES", "at-most")
+        .output()
+        .expect("it runs");
+    for stream in [&each_stream.stdout, &each_stream.stderr] {
+        let shown = text(stream);
+        let (kept, rest) = shown.split_once("... (truncated)\n[showing lines 1-").expect("it is cut");
+        assert!((999_990..=1_000_000).contains(&kept.len()) && rest.contains(" of 200000; "), "{rest}");
+    }
     let lines = show(&[
         ("BASHFUL_OUTPUT_WHOLE_LINES", "10"),
         ("BASHFUL_OUTPUT_HEAD_LINES", "1"),
         ("BASHFUL_OUTPUT_TAIL_LINES", "1"),
     ]);
+    assert!(lines.starts_with("[output truncated in middle: got 1000 lines, max is 10]\n"), "{lines}");
     assert!(lines.contains("]\n1\n\n\n[snip]\n\n1000\n[showing lines 1-1 and 1000-1000 of 1000; 998 lines"), "{lines}");
 }
 
 #[test]
 fn a_place_for_artifacts_that_is_none_is_said_and_does_no_harm() {
-    let home = Home::new();
+    let home = home();
     let state = home.path().join("state");
     std::fs::write(&state, "a file").expect("a file");
     let output = home.command(&["run", "seq 1 100000"]).env("XDG_STATE_HOME", &state).output().expect("it runs");
@@ -551,7 +526,7 @@ fn a_place_for_artifacts_that_is_none_is_said_and_does_no_harm() {
 
 #[test]
 fn nohup_is_respected() {
-    let home = Home::new();
+    let home = home();
     let script =
         r#"trap "" HUP; exec "$0" run '"$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo done'"#;
     let mut command = home.wrapped("bash", &["-c", script, BASHFUL]);
@@ -565,19 +540,22 @@ fn nohup_is_respected() {
 
 #[test]
 fn a_killed_keeper_leaves_nothing_behind_and_is_said() {
-    let home = Home::new();
+    let home = home();
     let script = r#"echo before; (setsid "$PUPPET" hold &); "$PUPPET" hold & kill -9 $PPID; "$PUPPET" hold"#;
-    let output = home.bashful(&["run", script]);
+    let output = home.run(&["run", script]);
     assert_eq!((text(&output.stdout), output.status.code()), ("before\n".to_owned(), Some(125)));
     assert!(text(&output.stderr).starts_with("[command lost: its keeper was killed"), "{}", text(&output.stderr));
-    assert_eq!(survivors(&home.mark), [""; 0], "something was left when the reply came");
+    assert_eq!(home.survivors(), [""; 0], "something was left when the reply came");
 }
 
 #[test]
 fn leftovers_are_named_and_live_on_until_their_keeper_is_asked() {
-    let home = Home::new();
-    let facts = home.json(&["run", "--json", r#""$PUPPET" chatter failed & echo hi"#]);
-    assert_eq!(facts["leftover"]["processes"][0]["command"], format!("{} chatter failed", puppet().display()));
+    let home = home();
+    let facts = json(&home, &["run", "--json", r#""$PUPPET" chatter failed & echo hi"#]);
+    assert_eq!(
+        facts["leftover"]["processes"][0]["command"],
+        format!("{} chatter failed", Path::new(BASHFUL).with_file_name("puppet").display())
+    );
     let file = PathBuf::from(facts["leftover"]["output_file"].as_str().expect("a file"));
     assert!(file.starts_with(home.path().join(".local/state/bashful")));
     assert!(eventually(|| std::fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 20)));
@@ -589,15 +567,25 @@ fn leftovers_are_named_and_live_on_until_their_keeper_is_asked() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_panic() {
-    let home = Home::new();
+    let home = home();
     let mut command = home.wrapped("bash", &["-c", r#""$0" run 'seq 1 20000' | true; echo ${PIPESTATUS[0]}"#, BASHFUL]);
     let output = command.output().expect("it runs");
     assert_eq!((text(&output.stdout), text(&output.stderr)), ("0\n".to_owned(), String::new()));
 }
 
 #[test]
+fn a_reader_that_wants_one_line_gets_it_and_the_command_is_not_cut_short() {
+    let home = home();
+    let script = r#""$0" run 'seq 1 100000; echo all > done' | head -n 2"#;
+    let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
+    let first = "[output truncated in middle: got 575KB, max is 128KB]\n1\n";
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), (first, ""));
+    assert!(home.path().join("done").exists());
+}
+
+#[test]
 fn running_out_of_descriptors_is_said_and_never_hangs() {
-    let home = Home::new();
+    let home = home();
     let mut failed = 0;
     for limit in 3..24 {
         let arg = format!("--nofile={limit}:{limit}");
@@ -618,7 +606,7 @@ fn running_out_of_descriptors_is_said_and_never_hangs() {
 
 #[test]
 fn running_out_of_processes_is_said() {
-    let home = Home::new();
+    let home = home();
     // The limit counts all processes of a user and does not hold for root, so this takes a user that nobody else is.
     let user = if rustix::process::getuid().is_root() { Some("54321") } else { None };
     for limit in [1, 2] {
@@ -639,7 +627,7 @@ fn running_out_of_processes_is_said() {
 
 #[test]
 fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() {
-    let home = Home::new();
+    let home = home();
     let socket = home.path().join("tmux");
     let tmux = |args: &[&str]| {
         let mut command = home.wrapped("tmux", &["-S", socket.to_str().expect("text"), "-f", "/dev/null"]);

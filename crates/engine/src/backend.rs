@@ -7,6 +7,7 @@ use std::pin::Pin;
 use thiserror::Error;
 
 use crate::check::Checked;
+use crate::jobs::NewJob;
 use crate::link::Link;
 use crate::promises::Promises;
 
@@ -22,6 +23,10 @@ use crate::promises::Promises;
 pub trait Backend: Send + Sync {
     /// Starts a command under a keeper. Dropping the future stops what it had started.
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>>;
+
+    /// Starts a command as a job: it is under a keeper, but does not depend on us. The connection tells of its end, and
+    /// dropping it changes nothing; dropping the future stops what it had started.
+    fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>>;
 
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
     fn prepare(&self, checked: &Checked);
@@ -121,6 +126,15 @@ pub enum StartError {
     TooLarge {
         /// Size of the environment.
         bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A job needs a keeper that outlives this program.
+    #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
+    NoKeeper,
+    /// A job's keeper could not write it down.
+    #[error("cannot start a job: its keeper cannot use the job's directory")]
+    Record {
         /// What the system said.
         source: std::io::Error,
     },

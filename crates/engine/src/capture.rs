@@ -9,10 +9,13 @@
 //! Invariant: memory held is bounded, whatever comes, and nothing that happens to the artifact touches the rest.
 
 use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::Cleaner;
+use crate::cluster;
 use crate::mask::{Edges, Mask};
 use crate::outcome::Output;
 use crate::window::{Clip, View, Window};
@@ -35,7 +38,19 @@ pub(crate) struct Capture {
     bytes: u64,
     cleaner: Option<Cleaner>,
     view: View,
+    /// Lines of more columns than this are shortened in what is shown.
+    columns: Option<usize>,
     whole: Whole,
+}
+
+/// A file that others may go on writing to.
+pub(crate) struct HandedOver<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) path: &'a Path,
+    /// So much of it is kept.
+    pub(crate) at_most: u64,
+    /// What is missing in its middle.
+    pub(crate) gap: Range<u64>,
 }
 
 /// Where the raw bytes are.
@@ -54,6 +69,7 @@ impl Capture {
             bytes: 0,
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
+            columns: window.columns,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
@@ -122,11 +138,17 @@ impl Capture {
         mask.apply(&newest, edges).unwrap_or(newest)
     }
 
-    /// What is known of the stream now, without withheld values.
-    pub(crate) fn output(&self, mask: &Mask) -> Output {
+    /// What is known of the stream now, without withheld values. If a line had to be shortened the whole goes to a file.
+    pub(crate) fn output(&mut self, mask: &Mask) -> Output {
         let view = self.finished_view();
+        let mut clip = masked(view.clip(), mask);
+        let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
+        if shortened > 0 {
+            self.open();
+        }
         Output {
-            clip: masked(view.clip(), mask),
+            clip,
+            shortened,
             bytes: self.bytes,
             lines: view.lines(),
             text_bytes: view.bytes(),
@@ -139,14 +161,31 @@ impl Capture {
         }
     }
 
-    /// The file that others may go on writing to, with the whole so far in it. None if there cannot be one.
-    pub(crate) fn hand_over(&mut self) -> Option<(&File, ArtifactFacts)> {
-        self.open();
+    /// The file that all of it is in already, and what others need to know who go on writing to it.
+    pub(crate) fn file(&self) -> Option<HandedOver<'_>> {
         match &self.whole {
             // Behind a part that could not be written, what others append would stand at the wrong place.
-            Whole::Saved(writer) if writer.facts().error.is_none() => Some((writer.file(), writer.facts())),
+            Whole::Saved(writer) if writer.facts().error.is_none() => Some(HandedOver {
+                file: writer.file(),
+                path: writer.path(),
+                at_most: writer.limit(),
+                gap: writer.gap(),
+            }),
             Whole::Saved(_) | Whole::Held { .. } | Whole::NotSaved(_) => None,
         }
+    }
+
+    /// All of it, while it is in memory.
+    pub(crate) fn held(&self) -> Option<&[u8]> {
+        match &self.whole {
+            Whole::Held { bytes, .. } => Some(bytes),
+            Whole::Saved(_) | Whole::NotSaved(_) => None,
+        }
+    }
+
+    /// Moves it to an artifact, if it is not in one yet and can be.
+    pub(crate) fn save_now(&mut self) {
+        self.open();
     }
 
     /// Whether anything of it was written to a file.
@@ -168,6 +207,20 @@ impl Capture {
             view.push(&cleaner.pending());
         }
         view
+    }
+}
+
+/// Shortens the lines that are shown, and tells how many there were. After masking, so that no value is cut in two.
+fn shorten(clip: &mut Clip, columns: usize) -> u64 {
+    let apply = |bytes: &mut Vec<u8>| {
+        cluster::shorten(bytes, columns).map_or(0, |(short, count)| {
+            *bytes = short;
+            count
+        })
+    };
+    match clip {
+        Clip::Whole(bytes) => apply(bytes),
+        Clip::Cut { head, tail, .. } => apply(&mut head.bytes) + apply(&mut tail.bytes),
     }
 }
 

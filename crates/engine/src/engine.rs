@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bashful_sys::limits::Limit;
 use thiserror::Error;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::time::{Instant, timeout};
 
 use crate::artifacts::ArtifactStore;
@@ -14,12 +15,15 @@ use crate::backend::{Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Checked, Refusal};
 use crate::environment::EnvironmentPolicy;
-use crate::job::{Handles, Job, Run};
+use crate::eyes::Eyes;
+use crate::job::{Handles, InBackground, Job, NotSent, Run};
+use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
 use crate::local::Local;
+use crate::mask::LastMask;
 use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
-use crate::request::Request;
+use crate::request::{Input, Request, Streams};
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -47,6 +51,8 @@ pub struct Options {
     /// Where output goes that is too much to show, and what processes that were left behind write. Without it, both are
     /// dropped.
     pub artifacts: Option<Arc<ArtifactStore>>,
+    /// Where commands are written down that outlive their call. Without it there are no jobs.
+    pub jobs: Option<Arc<JobStore>>,
     /// How many keepers wait ready.
     pub ready: usize,
     /// How many commands run at once; others wait their turn.
@@ -111,6 +117,7 @@ impl Options {
             cleaning: Cleaning::ForEyes,
             leftovers: LeftoverPolicy::Keep,
             artifacts: None,
+            jobs: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,
@@ -120,12 +127,28 @@ impl Options {
     }
 }
 
+/// Events that a listener may be behind before it misses some.
+const EVENTS_BEHIND: usize = 256;
+
+/// A command that could not be made a job. It goes on.
+#[derive(Debug)]
+pub struct StillInForeground {
+    /// The command.
+    pub job: Job,
+    /// Why; none if it ended just then.
+    pub why: Option<NotSent>,
+}
+
 /// Runs commands. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
 pub struct Engine {
     options: Arc<Options>,
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
+    events: broadcast::Sender<JobEvent>,
+    mask: Arc<LastMask>,
+    /// How many commands have begun.
+    begun: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -147,13 +170,26 @@ pub enum RunError {
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// It could not become a job.
+    #[error(transparent)]
+    Job(#[from] CreateJobError),
+    /// There is no place for jobs.
+    #[error("there is no place for jobs: no state directory is known")]
+    NoJobs,
 }
 
 impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
-        Ok(Self { turns: Arc::new(Semaphore::new(options.at_once)), options: Arc::new(options), backend })
+        Ok(Self {
+            turns: Arc::new(Semaphore::new(options.at_once)),
+            options: Arc::new(options),
+            backend,
+            events: broadcast::Sender::new(EVENTS_BEHIND),
+            mask: Arc::default(),
+            begun: Arc::default(),
+        })
     }
 
     /// What can be relied on.
@@ -230,10 +266,94 @@ impl Engine {
         Ok(Reply::Finished(outcome.expect("`handles` is still held, so somebody could have asked")))
     }
 
+    /// Starts a command as a job, which goes on whatever becomes of this program. A dropped future has started nothing, or
+    /// stops what it had started.
+    pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
+        let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
+        let checked = self.check(self.plan(request)?)?;
+        let plan = checked.plan();
+        let asked = Asked {
+            kind: JobKind::Background,
+            script: plan.script.as_bytes(),
+            directory: &plan.directory,
+            lifetime: plan.lifetime,
+            output: None,
+            stderr: (plan.streams == Streams::Split).then_some(StderrFile::Own),
+            input: plan.input == Input::Open,
+        };
+        let job = store.create(asked, Room::Limited)?;
+        let id = job.id;
+        match self.backend.start_job(&checked, &job).await {
+            Ok(attached) => {
+                // From here on its keeper alone holds it.
+                drop((attached, job));
+                let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
+                tracing::debug!(id, pid = record.pid, "started a job");
+                tell_events(Arc::clone(store), record.clone(), self.events.clone());
+                Ok(record)
+            }
+            Err(error) => {
+                store.discard(job);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Makes a command that is under way a job. Nothing of it is lost or started anew. Where that cannot be done, it goes
+    /// on as it was. A dropped future leaves it unknown which of the two happened.
+    pub async fn send_to_background(&self, job: Job) -> Result<InBackground, StillInForeground> {
+        let sent = job.send_to_background().await;
+        match sent {
+            Some(Ok(sent)) => {
+                if let Some(store) = &self.options.jobs {
+                    tell_events(Arc::clone(store), sent.job.clone(), self.events.clone());
+                }
+                Ok(sent)
+            }
+            Some(Err(why)) => Err(StillInForeground { job, why: Some(why) }),
+            None => Err(StillInForeground { job, why: None }),
+        }
+    }
+
+    /// What makes raw output fit to be shown, as this engine does it.
+    pub fn eyes(&self) -> Eyes {
+        let withheld = self.options.environment.resolve(&self.options.host_environment, &[]);
+        let withheld = withheld.as_ref().map(|environment| environment.withheld.as_slice()).unwrap_or_default();
+        let mask = self.mask.for_these(withheld);
+        Eyes::new(self.options.cleaning, mask)
+    }
+
+    /// The jobs, this engine's and those of others that share its directory.
+    pub fn jobs(&self) -> Option<&Arc<JobStore>> {
+        self.options.jobs.as_ref()
+    }
+
+    /// What happens to the jobs that this engine makes from now on. Who falls behind misses some.
+    pub fn job_events(&self) -> broadcast::Receiver<JobEvent> {
+        self.events.subscribe()
+    }
+
     async fn begin(&self, checked: Checked) -> Result<(Run, Handles), StartError> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         let began = Instant::now();
         let attached = self.backend.start(&checked).await?;
-        Ok(Run::new(attached, checked, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+        // While the shell starts.
+        let mask = self.mask.for_these(&checked.plan().environment.withheld);
+        self.sweep_once();
+        Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+    }
+
+    /// Sweeps the artifacts, aside, when the second command has begun. A program that runs just one has no time for it,
+    /// and its artifacts are swept when the next one is written.
+    fn sweep_once(&self) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) != 1 {
+            return;
+        }
+        if let Some(store) = self.options.artifacts.clone() {
+            drop(tokio::task::spawn_blocking(move || match store.sweep() {
+                Ok(report) => tracing::debug!(removed = report.removed.len(), "swept the artifacts"),
+                Err(error) => tracing::warn!(%error, "cannot sweep the artifacts"),
+            }));
+        }
     }
 }

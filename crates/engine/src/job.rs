@@ -3,13 +3,15 @@
 //! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
 //! callers ask for come together here. A [`Job`] is a handle to one that goes on by itself.
 
+mod handover;
+
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::wire::{Leftover, Order, Release, Report};
+use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -17,6 +19,8 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
+
+pub use handover::{InBackground, NotSent};
 
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
@@ -33,7 +37,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 const LIVE_SHOWN: usize = 8 * 1024;
 
 /// Reads of one turn. A command that writes without pause must not keep us from hearing of its end.
-const READS_A_TURN: usize = 16;
+const READS_A_TURN: usize = 32;
 
 /// What is read after the end, at most: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
@@ -42,11 +46,12 @@ const DRAINED_AT_MOST: usize = 1024 * 1024;
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// How much the processes that were left behind may write to their file.
-const LEFTOVER_AT_MOST: u64 = 1 << 30;
-
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
+
+/// What only has to be looked at is read in pieces that stay in the nearest caches; what goes on into a file, in pieces
+/// as large as the pipe.
+const LOOKED_AT: usize = 64 * 1024;
 
 thread_local! {
     /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
@@ -88,11 +93,19 @@ pub enum StreamName {
 #[error("the job was dropped before it ended")]
 pub struct Dropped;
 
+/// What a caller wants of a command under way.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Stop(StopReason),
+    /// To make it a job.
+    Background(oneshot::Sender<Result<InBackground, NotSent>>),
+}
+
 /// A command that runs by itself. Dropping the handle stops it.
 #[derive(Debug)]
 pub struct Job {
     pid: Option<i32>,
-    asks: mpsc::UnboundedSender<StopReason>,
+    asks: mpsc::UnboundedSender<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
     outcome: oneshot::Receiver<Outcome>,
@@ -107,7 +120,14 @@ impl Job {
     /// Asks the command to stop; asked a second time, it is killed at once.
     pub fn stop(&self, why: StopReason) {
         // If it has ended already there is nothing to stop.
-        let _ = self.asks.send(why);
+        let _ = self.asks.send(Ask::Stop(why));
+    }
+
+    /// Makes it a job; none if it has ended meanwhile.
+    pub(crate) async fn send_to_background(&self) -> Option<Result<InBackground, NotSent>> {
+        let (answer, answered) = oneshot::channel();
+        self.asks.send(Ask::Background(answer)).ok()?;
+        answered.await.ok()
     }
 
     /// The newest output, now and whenever there is more, at most every 50 ms.
@@ -132,15 +152,17 @@ pub(crate) struct Run {
     link: Link,
     /// One, or two if the streams are taken apart.
     streams: Vec<Stream>,
-    mask: Mask,
+    mask: Arc<Mask>,
     pid: Option<i32>,
     began: Instant,
     keeper: Keeper,
-    asks: mpsc::UnboundedReceiver<StopReason>,
+    asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
+    /// A report that came while another one was waited for.
+    early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
     own_end: Option<(End, Duration)>,
     checked: Checked,
@@ -160,14 +182,14 @@ struct Stream {
 enum Happened {
     Reported(Result<Report, Silence>),
     Wrote(usize),
-    StopAsked(Option<StopReason>),
+    Asked(Option<Ask>),
     LiveDue,
     Overdue,
 }
 
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
-    asks: mpsc::UnboundedSender<StopReason>,
+    asks: mpsc::UnboundedSender<Ask>,
     live: watch::Sender<Live>,
     chunks: broadcast::Sender<Chunk>,
 }
@@ -176,6 +198,7 @@ impl Run {
     pub(crate) fn new(
         attached: Attached,
         checked: Checked,
+        mask: Arc<Mask>,
         began: Instant,
         backend: Arc<dyn Backend>,
         options: Arc<Options>,
@@ -196,7 +219,7 @@ impl Run {
         let run = Self {
             link: attached.link,
             streams,
-            mask: Mask::new(&checked.plan().environment.withheld),
+            mask,
             pid: attached.pid,
             began,
             keeper: attached.keeper,
@@ -204,6 +227,7 @@ impl Run {
             live,
             chunks,
             live_due: None,
+            early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -230,28 +254,47 @@ impl Run {
     /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
-            let happened = tokio::select! {
-                report = self.link.next() => Happened::Reported(report),
-                () = readable(self.streams.first()) => Happened::Wrote(0),
-                () = readable(self.streams.get(1)) => Happened::Wrote(1),
-                why = self.asks.recv() => Happened::StopAsked(why),
-                () = due(self.live_due) => Happened::LiveDue,
-                () = due(self.overdue) => Happened::Overdue,
+            let happened = match self.early.take() {
+                Some(report) => Happened::Reported(Ok(report)),
+                None => self.next().await,
             };
             match happened {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue => self.tell_live(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
-                Happened::StopAsked(Some(why)) => self.ask(why).await,
-                Happened::StopAsked(None) => return None,
+                Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
+                Happened::Asked(Some(Ask::Background(answer))) => {
+                    let sent = self.send_to_background().await;
+                    let is_sent = sent.is_ok();
+                    // Who does not wait for the answer finds the job on the list.
+                    let _ = answer.send(sent);
+                    if is_sent {
+                        return None;
+                    }
+                }
+                Happened::Asked(None) => return None,
                 Happened::Reported(Ok(Report::Ended { end, left })) if self.must_stop(end, &left) => {
                     self.own_end = Some((end, self.began.elapsed()));
                     self.ask(StopReason::LeftBehind).await;
                 }
                 Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
-                Happened::Reported(Ok(Report::Started { .. } | Report::NotStarted { .. })) => {}
+                Happened::Reported(Ok(
+                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. },
+                )) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
+        }
+    }
+
+    /// Waits until something happens. May be dropped: nothing is lost.
+    async fn next(&mut self) -> Happened {
+        tokio::select! {
+            report = self.link.next() => Happened::Reported(report),
+            () = readable(self.streams.first()) => Happened::Wrote(0),
+            () = readable(self.streams.get(1)) => Happened::Wrote(1),
+            ask = self.asks.recv() => Happened::Asked(ask),
+            () = due(self.live_due) => Happened::LiveDue,
+            () = due(self.overdue) => Happened::Overdue,
         }
     }
 
@@ -269,8 +312,7 @@ impl Run {
         for _ in 0..READS_A_TURN {
             let mut taken = Taken::default();
             let more = open.try_io(Interest::READABLE, |pipe| {
-                taken =
-                    take(pipe, |bytes| capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask)));
+                taken = take(pipe, capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
             if taken.has_ended {
@@ -323,14 +365,14 @@ impl Run {
         self.outcome(End::Lost, None, elapsed)
     }
 
-    fn outcome(&self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
+    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let mut outputs = self.streams.iter().map(|stream| stream.capture.output(&self.mask));
+        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
         Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
     }
@@ -343,9 +385,7 @@ impl Run {
                 && drained < DRAINED_AT_MOST
             {
                 // Straight from the pipe: the event loop may not have heard yet of what was written last.
-                let taken = take(open.get_ref(), |bytes| {
-                    capture.push(bytes, &mut |text| tell(&self.chunks, *name, text, &self.mask));
-                });
+                let taken = take(open.get_ref(), capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
                 drained += taken.bytes;
                 if taken.has_ended {
                     *pipe = None;
@@ -354,32 +394,6 @@ impl Run {
                 }
             }
         }
-    }
-
-    /// Hands the pipes to the keeper, so that those who are left neither block nor die when they write.
-    async fn leave(&mut self, mut processes: Vec<Leftover>) -> LeftBehind {
-        for process in &mut processes {
-            if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
-                process.command = String::from_utf8_lossy(&masked).into_owned();
-            }
-        }
-        let mut output_file = None;
-        for stream in &mut self.streams {
-            let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null");
-            // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
-            let from = stream.pipe.take().map(AsyncFd::into_inner);
-            let (to, facts) = stream.capture.hand_over().unzip();
-            output_file = output_file.or(facts.map(|facts| facts.path));
-            let nowhere = nowhere.as_ref().ok().map(AsFd::as_fd);
-            if let (Some(from), Some(to)) =
-                (from.as_ref().map(AsFd::as_fd).or(nowhere), to.map(AsFd::as_fd).or(nowhere))
-            {
-                let release = Order::Release(Release { at_most: LEFTOVER_AT_MOST, from_to: None });
-                // A keeper that cannot be reached is gone, and its tree with it.
-                let _ = self.link.send(&[&release], &[from, to]).await;
-            }
-        }
-        LeftBehind { processes, keeper: self.keeper.pid(), output_file }
     }
 }
 
@@ -404,8 +418,10 @@ struct Taken {
 }
 
 /// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
-fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
+fn take(pipe: &OwnedFd, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|buffer| {
+        let at_most = if capture.is_saved() { buffer.len() } else { LOOKED_AT };
+        let buffer = &mut buffer[..at_most];
         let mut taken = Taken::default();
         while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
             match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {
@@ -415,7 +431,7 @@ fn take(pipe: &OwnedFd, push: impl FnOnce(&[u8])) -> Taken {
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
-        push(&buffer[..taken.bytes]);
+        capture.push(&buffer[..taken.bytes], listener);
         taken
     })
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! ```
-//! use bashful_engine::{Clip, Engine, Options, Reply, Request, Script};
+//! use bashful_engine::{Clip, End, Engine, Exit, Options, Reply, Request, Script};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // First thing in `main`: this process may have been started as a keeper.
@@ -19,6 +19,7 @@
 //!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?))?;
 //!         let reply = engine.run(Request::new(Script::new("echo out; echo err >&2")?)).await?;
 //!         let Reply::Finished(outcome) = reply else { return Err("not finished".into()) };
+//!         assert_eq!(outcome.end, End::Own(Exit::Code(0)));
 //!         assert_eq!(outcome.output.clip, Clip::Whole(b"out\nerr\n".to_vec()));
 //!         Ok(())
 //!     })
@@ -36,12 +37,16 @@ mod backend;
 mod capture;
 mod check;
 mod clean;
+mod cluster;
 mod engine;
 mod environment;
+mod eyes;
 mod job;
+mod jobs;
 mod link;
 mod local;
 mod mask;
+mod numbers;
 mod outcome;
 mod plan;
 mod promises;
@@ -60,16 +65,22 @@ pub use backend::{Attached, Backend, BoxFuture, StartError};
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
 pub use check::{Checked, Refusal};
-pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
+pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
-pub use job::{Chunk, Dropped, Job, Live, StreamName};
+pub use eyes::Eyes;
+pub use job::{Chunk, Dropped, InBackground, Job, Live, NotSent, StreamName};
+pub use jobs::{
+    ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,
+    JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
+    job_id,
+};
 pub use local::find_bash;
-pub use outcome::{LeftBehind, Leftover, Outcome, Output, Reply};
+pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
-pub use request::{LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
+pub use request::{Input, LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
-pub use window::{Budget, Clip, Omitted, Part, Sizes, Window};
+pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 
 static ENTRY_IS_THERE: AtomicBool = AtomicBool::new(false);
 

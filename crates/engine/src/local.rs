@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_keeper::wire::{Begin, FailedStep, Order, Report, Script as WireScript, Setup, When};
+use bashful_keeper::wire::{
+    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, When,
+};
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
 use bashful_sys::signal::Signal;
@@ -19,11 +21,12 @@ use rustix::process::Pid;
 
 use crate::backend::{Attached, Backend, BoxFuture, Keeper, StartError};
 use crate::check::Checked;
+use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::link::{Link, Silence};
 use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
-use crate::request::Streams;
+use crate::request::{Input, Streams};
 use crate::{KeeperProgram, Options, Orphans};
 
 /// A keeper that has not said by then whether the shell runs never will.
@@ -143,7 +146,7 @@ impl Local {
                 return Ok(attached);
             }
         }
-        self.starter().start_cold(plan).await
+        self.starter().start_cold(plan, None).await
     }
 
     /// Kills every child of this program that is not a keeper, with all below it.
@@ -176,6 +179,15 @@ impl Local {
 impl Backend for Local {
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(self.start(checked))
+    }
+
+    fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>> {
+        Box::pin(async move {
+            if matches!(self.program, Program::Thread) {
+                return Err(StartError::NoKeeper);
+            }
+            self.starter().start_cold(checked.plan(), Some(job)).await
+        })
     }
 
     fn prepare(&self, checked: &Checked) {
@@ -230,20 +242,34 @@ pub(crate) struct Connected {
 }
 
 impl Starter {
-    async fn start_cold(&self, plan: &Plan) -> Result<Attached, StartError> {
+    async fn start_cold(&self, plan: &Plan, job: Option<&NewJob>) -> Result<Attached, StartError> {
         let failed = |error| explain(plan, error);
         let bytes = env_size(plan);
         if bytes > LARGEST_ENVIRONMENT {
             return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
         }
-        let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
+        let Pipes { read, write } = match job {
+            None => Pipes::new(plan.streams),
+            Some(job) => Pipes::to_file(job, plan.streams),
+        }
+        .map_err(failed)?;
+        let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let link = Link::new(socket).map_err(failed)?;
-        let setup = Order::Setup(self.setup(plan, When::Asked));
-        let begin = Order::Begin(begin(plan, long_script.is_some()));
-        let descriptors: Vec<_> = both(&write).into_iter().chain(long_script.as_ref().map(AsFd::as_fd)).collect();
-        link.send(&[&setup, &begin], &descriptors).await.map_err(|_| StartError::KeeperGone)?;
+        let mut setup = self.setup(plan, When::Asked);
+        if input.is_some() {
+            setup.input = WireInput::From(None);
+        }
+        let mut orders = vec![Order::Setup(setup)];
+        orders.extend(job.map(|job| Order::Record(job.order(JobKind::Background, plan.leftovers))));
+        orders.push(Order::Begin(begin(plan, long_script.is_some())));
+        let mut descriptors = both(&write);
+        descriptors.extend(input.as_ref().map(AsFd::as_fd));
+        descriptors.extend(job.map(|job| job.alive.as_fd()));
+        descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
+        let orders: Vec<&Order> = orders.iter().collect();
+        link.send(&orders, &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         drop(write);
         attach(link, read, keeper).await.map_err(|error| match error {
             NotStarted::Failed { step, errno } => explain_step(plan, step, errno),
@@ -270,6 +296,7 @@ impl Starter {
             grace: plan.grace.0,
             when,
             output: None,
+            input: WireInput::Nothing,
         }
     }
 
@@ -321,6 +348,15 @@ impl Pipes {
         let (read, write) = pipes.into_iter().unzip();
         Ok(Self { read, write })
     }
+
+    /// No pipes at all: the processes of a job write to its file themselves.
+    fn to_file(job: &NewJob, streams: Streams) -> io::Result<Self> {
+        let mut write = vec![OwnedFd::from(job.file(OUTPUT)?)];
+        if streams == Streams::Split {
+            write.push(job.file(STDERR)?.into());
+        }
+        Ok(Self { read: Vec::new(), write })
+    }
 }
 
 /// Where standard output and standard error go.
@@ -350,7 +386,9 @@ pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper)
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
         Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
-        Ok(Report::Ended { .. }) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper }),
+        Ok(Report::Ended { .. } | Report::Recorded { .. }) | Err(Silence::Gone) => {
+            Ok(Attached { link, output, pid: None, keeper })
+        }
     }
 }
 
@@ -396,6 +434,7 @@ fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
         {
             StartError::Shell { shell: plan.shell.display().to_string(), source }
         }
+        FailedStep::Record => StartError::Record { source },
         FailedStep::Spawn(_) | FailedStep::Handover => explain(plan, source),
     }
 }

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::environment::Withheld;
 
@@ -19,8 +20,25 @@ const SHORTEST_PIECE: usize = 4;
 /// Replaces withheld values.
 #[derive(Debug, Default)]
 pub(crate) struct Mask {
+    withheld: Vec<Withheld>,
     secrets: Vec<(Vec<u8>, Vec<u8>)>,
     finder: Option<AhoCorasick>,
+}
+
+/// The mask of the last command, for the next one: most have the same variables withheld, and making a mask of twenty of
+/// them takes 55 µs.
+#[derive(Debug, Default)]
+pub(crate) struct LastMask(Mutex<Arc<Mask>>);
+
+impl LastMask {
+    pub(crate) fn for_these(&self, withheld: &[Withheld]) -> Arc<Mask> {
+        // A mask is replaced as a whole, so one who panicked has left a good one.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !last.is_for(withheld) {
+            *last = Arc::new(Mask::new(withheld));
+        }
+        Arc::clone(&last)
+    }
 }
 
 /// Which ends of a text were cut off from the rest.
@@ -45,9 +63,17 @@ impl Mask {
                 (withheld.value().as_bytes().to_vec(), format!("[withheld: {}]", withheld.name.display()).into_bytes())
             })
             .collect();
-        let finder =
-            (!secrets.is_empty()).then(|| AhoCorasick::new(secrets.iter().map(|(value, _)| value)).ok()).flatten();
-        Self { secrets, finder }
+        // Made in a fifteenth of the time of the default, which searches twice as fast; but what is shown is short.
+        let mut builder = AhoCorasick::builder();
+        builder.kind(Some(AhoCorasickKind::ContiguousNFA));
+        let values = || secrets.iter().map(|(value, _)| value);
+        let finder = (!secrets.is_empty()).then(|| builder.build(values()).ok()).flatten();
+        Self { withheld: withheld.to_vec(), secrets, finder }
+    }
+
+    /// Whether it is the one for these variables.
+    fn is_for(&self, withheld: &[Withheld]) -> bool {
+        self.withheld == withheld
     }
 
     /// The text without withheld values; none if there were none in it.
@@ -118,6 +144,17 @@ mod tests {
         check("x=abcdefghij, true", Edges::None, "x=[withheld: TOKEN], true");
         check("abcdefghijkl abcdefghij", Edges::None, "[withheld: LONGER] [withheld: TOKEN]");
         check("nothing here", Edges::Both, "nothing here");
+    }
+
+    #[test]
+    fn a_mask_is_made_anew_when_something_else_is_withheld() {
+        let last = LastMask::default();
+        let (one, other) = (mask(&[("A", "abcdefgh")]).withheld, mask(&[("A", "ijklmnop")]).withheld);
+        let first = last.for_these(&one);
+        assert!(Arc::ptr_eq(&first, &last.for_these(&one)));
+        let second = last.for_these(&other);
+        assert_eq!(second.apply(b"abcdefgh ijklmnop", Edges::None), Some(b"abcdefgh [withheld: A]".to_vec()));
+        assert_eq!(last.for_these(&[]).apply(b"ijklmnop", Edges::None), None);
     }
 
     #[test]

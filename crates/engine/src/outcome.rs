@@ -8,7 +8,7 @@ use bashful_keeper::End;
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
 use crate::job::Job;
-use crate::window::Clip;
+use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
 
@@ -52,10 +52,67 @@ pub struct Output {
     pub lines: u64,
     /// How many bytes of text that makes for the eyes. What is shown and what is left out make up this number.
     pub text_bytes: u64,
+    /// How many of the lines that are shown lack their end, because they were too long.
+    pub shortened: u64,
     /// Where the whole of it is, if it was too much to hold.
     pub artifact: Option<ArtifactFacts>,
     /// Why the whole of it is not there, or not complete.
     pub not_saved: Option<String>,
+}
+
+/// How what is shown of an output falls short of all of it. Sizes are those of the text for the eyes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Truncation {
+    /// Which part is shown.
+    pub direction: Direction,
+    /// Of what there was too much.
+    pub by: LimitHit,
+    /// All lines.
+    pub total_lines: u64,
+    /// All bytes.
+    pub total_bytes: u64,
+    /// Lines of which something is shown.
+    pub output_lines: u64,
+    /// Bytes that are shown, those of shortened lines and masked values counted as they were.
+    pub output_bytes: u64,
+    /// The first and the last line of each part that is shown, counted from 1.
+    pub shown: Vec<(u64, u64)>,
+    /// The artifact that has the whole.
+    pub artifact: Option<u64>,
+}
+
+/// Which part of an output is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Its beginning.
+    Head,
+    /// Its end.
+    Tail,
+    /// Both, without the middle.
+    Middle,
+}
+
+impl Output {
+    /// What is left out, as data; none if nothing is. Lines that were only shortened are no part of it.
+    pub fn truncation(&self) -> Option<Truncation> {
+        let Clip::Cut { head, omitted, tail } = &self.clip else { return None };
+        let is_shown = |part: &&Part| !part.range.is_empty();
+        let shown = [head, tail].into_iter().filter(is_shown).map(|part| (part.first_line, part.last_line)).collect();
+        Some(Truncation {
+            direction: match (head.range.is_empty(), tail.range.is_empty()) {
+                (_, true) => Direction::Head,
+                (true, false) => Direction::Tail,
+                (false, false) => Direction::Middle,
+            },
+            by: omitted.by,
+            total_lines: self.lines,
+            total_bytes: self.text_bytes,
+            output_lines: self.lines - omitted.lines,
+            output_bytes: self.text_bytes - omitted.bytes,
+            shown,
+            artifact: self.artifact.as_ref().map(|artifact| artifact.id),
+        })
+    }
 }
 
 /// Processes that outlive their shell.
@@ -65,6 +122,8 @@ pub struct LeftBehind {
     pub processes: Vec<Leftover>,
     /// The keeper that watches over them: `SIGTERM` to it stops all of them. None where a thread watches.
     pub keeper: Option<i32>,
+    /// The job that they are now. None where it could not be written down.
+    pub job: Option<u64>,
     /// The file that gets what they write from now on, behind what was written before, if there is one.
     pub output_file: Option<PathBuf>,
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::Options;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::request::{Request, Script, Streams};
+use crate::request::{Input, Request, Script, Streams};
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
+use crate::{LeftoverPolicy, Options};
 
 /// A command, decided down to the last variable. Nothing is inherited that is not in here.
 #[derive(Debug, Clone)]
@@ -29,6 +29,10 @@ pub struct Plan {
     pub grace: Grace,
     /// How its output is taken.
     pub streams: Streams,
+    /// What it reads.
+    pub input: Input,
+    /// What becomes of processes that outlive their shell.
+    pub leftovers: LeftoverPolicy,
     /// How much of its output is shown.
     pub window: Window,
     /// How what is shown differs from what was written.
@@ -81,6 +85,8 @@ impl Plan {
             lifetime: request.lifetime.unwrap_or(options.lifetime),
             grace: options.grace,
             streams: request.streams,
+            input: request.input,
+            leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             cleaning: options.cleaning,
         })

@@ -26,6 +26,8 @@ pub struct Request {
     pub patience: Option<Patience>,
     /// How its output is taken.
     pub streams: Streams,
+    /// What it reads. Only a job can be given something to read.
+    pub input: Input,
     /// How much of it is shown, if not what the engine's options say.
     pub window: Option<Window>,
 }
@@ -40,6 +42,16 @@ pub enum Streams {
     Split,
 }
 
+/// What a command reads on standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Input {
+    /// Nothing: it finds the end at once.
+    #[default]
+    Nothing,
+    /// What [`JobStore::send`](crate::JobStore::send) gives it.
+    Open,
+}
+
 impl Request {
     /// A request for this script, the rest as the engine does it.
     pub fn new(script: Script) -> Self {
@@ -50,6 +62,7 @@ impl Request {
             lifetime: None,
             patience: None,
             streams: Streams::default(),
+            input: Input::default(),
             window: None,
         }
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use bashful_keeper::span;
+
 /// How long one call waits before it hands back a job that is still running.
 ///
 /// Running out of patience never harms the command; see [`Lifetime`] for that.
@@ -19,34 +21,14 @@ pub struct Grace(pub Duration);
 
 impl fmt::Display for Lifetime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        span(self.0, out)
+        out.write_str(&span(self.0))
     }
 }
 
 impl fmt::Display for Grace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        span(self.0, out)
+        out.write_str(&span(self.0))
     }
-}
-
-/// `30s`, `15m`, `1h30m`, `0.5s`: short, and exact to the millisecond.
-fn span(duration: Duration, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let seconds = duration.as_secs();
-    let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
-    if hours > 0 {
-        write!(out, "{hours}h")?;
-    }
-    if minutes > 0 {
-        write!(out, "{minutes}m")?;
-    }
-    let millis = duration.subsec_millis();
-    if millis > 0 {
-        return write!(out, "{}s", format!("{rest}.{millis:03}").trim_end_matches('0'));
-    }
-    if rest > 0 || seconds == 0 {
-        write!(out, "{rest}s")?;
-    }
-    Ok(())
 }
 
 /// A number of bytes.

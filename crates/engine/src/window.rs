@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::cluster;
 use crate::units::ByteSize;
 
 /// How much of an output is shown.
@@ -20,6 +21,8 @@ pub struct Window {
     pub tail: Budget,
     /// What a size means where it falls into the middle of a line.
     pub sizes: Sizes,
+    /// Lines of more columns than this are shortened, with a mark; none are if there is no number.
+    pub columns: Option<usize>,
 }
 
 /// A number of bytes, and of lines if they are counted.
@@ -55,25 +58,31 @@ impl Window {
     /// All up to `whole`, else at least `each` of both ends.
     pub const fn middle(whole: ByteSize, each: ByteSize) -> Self {
         let each = Budget::bytes(each);
-        Self { whole: Budget::bytes(whole), head: each, tail: each, sizes: Sizes::AtLeast }
+        Self { whole: Budget::bytes(whole), head: each, tail: each, sizes: Sizes::AtLeast, columns: None }
     }
 
     /// At most the last `bytes`.
     pub const fn tail(bytes: ByteSize) -> Self {
         let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
-        Self { whole: all, head: none, tail: all, sizes: Sizes::AtMost }
+        Self { whole: all, head: none, tail: all, sizes: Sizes::AtMost, columns: None }
     }
 
     /// At most the first `bytes`.
     pub const fn head(bytes: ByteSize) -> Self {
         let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
-        Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost }
+        Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost, columns: None }
     }
 
     /// At most so many lines and bytes, half of them from each end.
     pub const fn both_ends(lines: u64, bytes: ByteSize) -> Self {
         let half = Budget { bytes: ByteSize(bytes.0 / 2), lines: Some(lines / 2) };
-        Self { whole: Budget { bytes, lines: Some(lines) }, head: half, tail: half, sizes: Sizes::AtMost }
+        Self {
+            whole: Budget { bytes, lines: Some(lines) },
+            head: half,
+            tail: half,
+            sizes: Sizes::AtMost,
+            columns: None,
+        }
     }
 }
 
@@ -116,6 +125,17 @@ pub struct Omitted {
     pub bytes: u64,
     /// So many lines of which nothing is shown.
     pub lines: u64,
+    /// Why they are not.
+    pub by: LimitHit,
+}
+
+/// Of what there was more than fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitHit {
+    /// Too many bytes.
+    Bytes,
+    /// Too many lines, of not too many bytes.
+    Lines,
 }
 
 /// A text so far.
@@ -178,7 +198,7 @@ impl View {
         if from == 0 {
             return bytes;
         }
-        let begin = memchr::memchr(b'\n', &bytes).map_or_else(|| char_begin_after(&bytes, 0), |at| at + 1);
+        let begin = memchr::memchr(b'\n', &bytes).map_or_else(|| cluster::after(&bytes, 0), |at| at + 1);
         bytes[begin..].to_vec()
     }
 
@@ -203,7 +223,11 @@ impl View {
         let head_last = head_newlines + u64::from(head.last().is_some_and(|byte| *byte != b'\n'));
         let tail_first = if tail.is_empty() { self.lines() } else { self.newlines - count_newlines(&tail) } + 1;
         Clip::Cut {
-            omitted: Omitted { bytes: tail_begin - head_end, lines: tail_first.saturating_sub(head_last + 1) },
+            omitted: Omitted {
+                bytes: tail_begin - head_end,
+                lines: tail_first.saturating_sub(head_last + 1),
+                by: if self.bytes > self.window.whole.bytes.0 { LimitHit::Bytes } else { LimitHit::Lines },
+            },
             head: Part { bytes: head, range: 0..head_end, first_line: 1, last_line: head_last },
             tail: Part { bytes: tail, range: tail_begin..self.bytes, first_line: tail_first, last_line: self.lines() },
         }
@@ -222,7 +246,7 @@ impl View {
         if self.last.is_empty() { 0 } else { self.bytes - self.last.len() as u64 }
     }
 
-    /// Where the shown beginning ends: at a line border if one is near, else at the border of a character.
+    /// Where the shown beginning ends: at a line border if one is near, else at the border of a cluster of characters.
     fn head_end(&self) -> u64 {
         let wanted = self.window.head.bytes.in_memory().min(self.first.len());
         if wanted == 0 {
@@ -238,7 +262,7 @@ impl View {
                 memchr::memrchr(b'\n', &self.first[reach..wanted]).map(|at| reach + at + 1)
             }
         };
-        let end = border.unwrap_or_else(|| char_begin_before(&self.first, wanted));
+        let end = border.unwrap_or_else(|| cluster::before(&self.first, wanted));
         let by_lines = match self.window.head.lines {
             None => end,
             Some(0) => 0,
@@ -249,7 +273,7 @@ impl View {
         by_lines as u64
     }
 
-    /// Where the shown end begins: at a line border if one is near, else at the border of a character.
+    /// Where the shown end begins: at a line border if one is near, else at the border of a cluster of characters.
     fn tail_begin(&self) -> u64 {
         if self.window.tail.bytes.0 == 0 {
             return self.bytes;
@@ -267,7 +291,7 @@ impl View {
                 memchr::memchr(b'\n', &bytes[from..reach]).map(|newline| from + newline + 1)
             }
         };
-        let begin = border.unwrap_or_else(|| char_begin_after(&bytes, at));
+        let begin = border.unwrap_or_else(|| cluster::after(&bytes, at));
         let by_lines = match self.window.tail.lines {
             None => begin,
             Some(0) => bytes.len(),
@@ -303,21 +327,6 @@ fn count_newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// The border of a character at or before `at`.
-fn char_begin_before(bytes: &[u8], at: usize) -> usize {
-    // A character has at most three bytes behind its first.
-    (at.saturating_sub(3)..=at).rev().find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
-}
-
-/// The border of a character at or behind `at`.
-fn char_begin_after(bytes: &[u8], at: usize) -> usize {
-    (at..at + 4).find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
-}
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0b1100_0000 == 0b1000_0000
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,6 +352,7 @@ mod tests {
             head,
             tail,
             sizes,
+            columns: None,
         })
     }
 

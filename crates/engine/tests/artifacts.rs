@@ -117,9 +117,9 @@ fn play(part: &str, place: &Path) {
 fn nothing_is_touched_before_the_first_artifact() {
     let place = place();
     let store = store(place.path());
-    assert_eq!(ids(&store), []);
+    assert_eq!(ids(&store), [0_u64; 0]);
     assert!(matches!(store.get(1), Err(GetError::Never { id: 1 })));
-    assert_eq!(store.sweep().expect("nothing is swept").removed, []);
+    assert_eq!(store.sweep().expect("nothing is swept").removed, [0_u64; 0]);
     assert!(!store.directory().exists());
 }
 
@@ -192,7 +192,7 @@ fn what_is_being_written_is_neither_removed_nor_swept() {
     let check_spared = || {
         assert!(store.get(1).expect("it is there").in_use);
         assert!(matches!(store.remove(1), Err(RemoveError::InUse { id: 1 })));
-        assert_eq!(store.sweep().expect("it is swept").removed, []);
+        assert_eq!(store.sweep().expect("it is swept").removed, [0_u64; 0]);
     };
     check_spared();
     // As a process that was handed the descriptor would hold it.
@@ -283,7 +283,7 @@ fn what_is_not_there_is_told_apart() {
     assert!(matches!(store.get(2), Err(GetError::Unreadable { id: 2, .. })));
     std::os::unix::fs::symlink("/etc/passwd", store.directory().join("3")).expect("it is made");
     assert!(matches!(store.get(3), Err(GetError::Unreadable { id: 3, .. })));
-    assert_eq!(ids(&store), []);
+    assert_eq!(ids(&store), [0_u64; 0]);
     assert_eq!(written(&store, b"x"), 4);
 }
 

@@ -15,9 +15,14 @@
 //! Synchronous and small on purpose: one runs beside every command.
 
 mod link;
+pub mod missing;
+mod output;
 mod phase;
 mod pump;
+mod record;
 mod shell;
+mod span;
+mod start;
 mod tree;
 mod watch;
 pub mod wire;
@@ -27,6 +32,7 @@ use std::os::fd::OwnedFd;
 pub use bashful_sys::wait::Exit;
 pub use phase::{Effect, End, Event, Phase, StopReason};
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING};
+pub use span::span;
 pub use tree::Scope;
 pub use watch::serve;
 

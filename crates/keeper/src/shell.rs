@@ -17,7 +17,7 @@ use bashful_sys::pipe;
 use bashful_sys::poke::LastArgument;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
 
-use crate::wire::{FailedStep, Script, Setup};
+use crate::wire::{FailedStep, Input, Script, Setup};
 
 /// The longest script that Linux takes as one argument.
 pub const LONGEST_ARGUMENT: usize = 131_071;
@@ -167,7 +167,11 @@ fn spawn(setup: &Setup, script: Vec<u8>, more_env: &[Vec<u8>], tether: Tether) -
     let directory = text(setup.directory.clone())?;
     let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;
     let output = setup.output.as_ref().ok_or_else(|| not_prepared(&io::ErrorKind::NotFound.into()))?;
-    let stdio: [BorrowedFd<'_>; 3] = [nothing.as_fd(), output[0].as_fd(), output[1].as_fd()];
+    let input = match &setup.input {
+        Input::From(Some(input)) => input.as_fd(),
+        Input::Nothing | Input::From(None) => nothing.as_fd(),
+    };
+    let stdio: [BorrowedFd<'_>; 3] = [input, output[0].as_fd(), output[1].as_fd()];
     Ok(Spawn {
         program: &text(setup.shell.clone())?,
         argv: &argv,

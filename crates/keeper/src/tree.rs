@@ -114,6 +114,20 @@ impl Tree {
         }
     }
 
+    /// Sends this signal to everything.
+    pub(crate) fn signal(&mut self, number: u8) {
+        match Signal::from_named_raw(number.into()) {
+            Some(Signal::KILL) => self.kill(),
+            Some(named) => {
+                for process in self.members() {
+                    signal(&process, &[named]);
+                }
+            }
+            // Those who ask have looked it up.
+            None => {}
+        }
+    }
+
     /// What is left, as it is told to people.
     pub(crate) fn left(&mut self) -> Vec<Leftover> {
         self.members()

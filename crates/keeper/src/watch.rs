@@ -3,20 +3,22 @@
 //! One loop, over the engine's orders, the children and the clock, from the start of the shell until *no* descendant is
 //! left: also after the shell's own end, because what it leaves behind has to be stopped when the engine is gone.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, SignalReader};
-use bashful_sys::spawn::{Child, Tether};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::link::Link;
+use crate::output::Growing;
 use crate::pump::{Pump, Pumped};
-use crate::shell::{self, NotStarted, Waiting};
+use crate::record::{Began, Record, State};
+use crate::start::{self, Started};
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
-use crate::wire::{Begin, FailedStep, Order, Report, Script, Setup, When};
-use crate::{Effect, End, Event, Phase, StopReason};
+use crate::wire::{Order, Report};
+use crate::{Effect, End, Event, Exit, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
 /// the end of `tee >(wc -l)` outlives the shell by a moment; a server lives on.
@@ -27,6 +29,9 @@ const STUCK_AFTER: Duration = Duration::from_secs(5);
 
 /// How long a keeper stays after its last word, at most, if the engine does not hang up.
 const LINGER: Duration = Duration::from_millis(100);
+
+/// So many may speak to the keeper of a job at once. More would use up its descriptors.
+const MOST_OTHERS: usize = 256;
 
 /// Killing is repeated after this long, then after twice as long, up to [`KILL_AGAIN_AT_MOST`].
 const KILL_AGAIN: Duration = Duration::from_millis(2);
@@ -52,146 +57,61 @@ pub fn serve(socket: OwnedFd, scope: Scope) {
 
 fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
     let mut link = Link::new(socket);
-    let tether = match scope {
-        Scope::EverythingBelow => Tether::DiesWithParent,
-        // The thread may end before the command does.
-        Scope::BelowShell => Tether::Loose,
-    };
-    let Some(Order::Setup(setup)) = link.wait() else { return };
-    let grace = setup.grace;
-    let started = match setup.when {
-        When::Asked => start_when_asked(&mut link, setup, tether),
-        When::Ahead => start_ahead(&mut link, setup, tether, signals.as_ref(), scope),
-    };
-    let Some(started) = started else { return };
-    let Started { child, until, _held: held } = started;
-    link.tell(&Report::Started { pid: child.pid.as_raw_nonzero().get() });
+    let Some(started) = start::start(&mut link, scope, signals.as_ref()) else { return };
+    let Started { child, until, began, grace, record, held } = started;
+    let pid = child.pid.as_raw_nonzero().get();
     let mut watch = Watch {
         tree: Tree::new(scope, child.pid),
         shell: child.pidfd,
+        pid,
         link,
+        others: Vec::new(),
         signals,
         pumps: Vec::new(),
+        output: None,
+        job: None,
+        growing: None,
         phase: Phase::Running { until },
+        began,
         grace,
         killing: None,
         released: false,
-        shell_reported: false,
+        shell_end: None,
     };
+    if let Some(record) = record {
+        watch.become_job(record);
+    }
+    watch.link.tell(&Report::Started { pid });
     watch.run();
     drop(held);
-}
-
-/// A shell under way.
-struct Started {
-    child: Child,
-    until: Option<Instant>,
-    /// Something that the shell still has to read from.
-    _held: Option<OwnedFd>,
-}
-
-fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Started> {
-    let Some(Order::Begin(Begin { script, lifetime })) = link.wait() else { return None };
-    let started = shell::start(&setup, script, tether);
-    // Only the tree itself is to hold the writing end of its output.
-    drop(setup);
-    match started {
-        Ok((child, held)) => Some(Started { child, until: after(lifetime), _held: held }),
-        Err(error) => refuse(link, &error),
-    }
-}
-
-fn start_ahead(
-    link: &mut Link,
-    setup: Setup,
-    tether: Tether,
-    signals: Option<&SignalReader>,
-    scope: Scope,
-) -> Option<Started> {
-    let waiting = match Waiting::start(&setup, tether) {
-        Ok(waiting) => waiting,
-        Err(error) => return refuse(link, &error),
-    };
-    drop(setup);
-    let begin = await_begin(link, &waiting, signals);
-    let Some(Begin { script: Script::Text(text), lifetime }) = begin else {
-        end_unused(&waiting.child, scope);
-        // In case the engine is about to hand over a script: nothing of it was done.
-        return refuse(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
-    };
-    match waiting.begin(&text) {
-        Ok((child, gate)) => Some(Started { child, until: after(lifetime), _held: Some(gate) }),
-        Err((child, error)) => {
-            end_unused(&child, scope);
-            refuse(link, &error)
-        }
-    }
-}
-
-/// Waits until it is known what the waiting shell is to do; none if the engine or the shell is gone.
-fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader>) -> Option<Begin> {
-    loop {
-        match link.take() {
-            Some(Order::Begin(begin)) => return Some(begin),
-            Some(_) => return None,
-            None if link.is_gone() => return None,
-            None => {}
-        }
-        // The shell's own handle, not the signal of its end: that one says nothing about *which* child it was.
-        let mut fds = vec![PollFd::new(link, PollFlags::IN), PollFd::new(&waiting.child.pidfd, PollFlags::IN)];
-        fds.extend(signals.map(|signals| PollFd::new(signals, PollFlags::IN)));
-        if poll(&mut fds, None).is_err() {
-            continue;
-        }
-        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
-        let (order, shell_ended, signaled) = (ready(0), ready(1), ready(2));
-        let asked_to_end = signaled
-            && signals.is_some_and(|signals| {
-                signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
-            });
-        if shell_ended || asked_to_end {
-            return None;
-        }
-        if order {
-            link.fill();
-        }
-    }
-}
-
-/// Ends a shell that was never told what to do. It has no children yet.
-fn end_unused(child: &Child, scope: Scope) {
-    let _ = bashful_sys::pidfd::send(child.pidfd.as_fd(), Signal::KILL);
-    let mut tree = Tree::new(scope, child.pid);
-    while tree.look(child.pidfd.as_fd()) == Rest::Shell {
-        let _ = poll(&mut [PollFd::new(&child.pidfd, PollFlags::IN)], None);
-    }
-}
-
-fn refuse(link: &mut Link, error: &NotStarted) -> Option<Started> {
-    link.tell(&Report::NotStarted { step: error.step, errno: error.errno });
-    None
-}
-
-fn after(lifetime: Option<Duration>) -> Option<Instant> {
-    // A lifetime beyond what the clock can say has no end.
-    lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime))
 }
 
 /// A command under watch.
 struct Watch {
     tree: Tree,
     shell: OwnedFd,
+    pid: i32,
+    /// The way to the engine.
     link: Link,
+    /// Others who have come to a job's socket.
+    others: Vec<Link>,
     signals: Option<SignalReader>,
     /// One for each pipe that was handed over.
     pumps: Vec<Pump>,
+    /// The file that the first of them fills.
+    output: Option<File>,
+    /// Where it is written down, if it is a job.
+    job: Option<Record>,
+    /// The file that its processes write to themselves, if they do.
+    growing: Option<Growing>,
     phase: Phase,
+    began: Began,
     grace: Duration,
     killing: Option<Killing>,
     /// The engine has let go: its end is no longer a reason to stop.
     released: bool,
-    /// The shell's own end has been reported; what is watched now is what it left behind.
-    shell_reported: bool,
+    /// How the shell ended, once that has been dealt with; what is watched since is what it left behind.
+    shell_end: Option<End>,
 }
 
 /// When killing began, and when to do it again.
@@ -209,12 +129,11 @@ impl Watch {
                 self.handle(event);
             }
             match self.tree.look(self.shell.as_fd()) {
-                Rest::Others(exit) if !self.shell_reported && matches!(self.phase, Phase::Running { .. }) => {
+                Rest::Others(exit) if self.shell_end.is_none() && matches!(self.phase, Phase::Running { .. }) => {
                     if self.settle() {
                         return self.end(Event::TreeGone(exit));
                     }
-                    self.handle(Event::ShellEnded(exit));
-                    self.report_leftovers();
+                    self.shell_has_left_others(exit);
                 }
                 Rest::Shell | Rest::Others(_) => {}
                 Rest::Nothing(exit) => return self.end(Event::TreeGone(exit)),
@@ -250,25 +169,82 @@ impl Watch {
         }
     }
 
-    /// Tells what the shell left behind. From now on that is what is watched, with no end to its lifetime.
-    fn report_leftovers(&mut self) {
+    /// Tells what the shell left behind, or stops it. From now on that is what is watched.
+    fn shell_has_left_others(&mut self, exit: Exit) {
+        let until = self.phase.alarm();
+        self.handle(Event::ShellEnded(exit));
+        // A request to stop may have come first.
         let Phase::Ended(end) = self.phase else { return };
-        self.shell_reported = true;
-        self.link.tell(&Report::Ended { end, left: self.tree.left() });
-        self.phase = Phase::Running { until: None };
+        self.shell_end = Some(end);
+        if self.job.as_ref().is_some_and(|job| job.wants_rest_stopped(exit)) {
+            self.phase = Phase::Running { until: None };
+            self.handle(Event::StopAsked(StopReason::LeftBehind));
+            if exit == Exit::Signal(KILLED) {
+                // Who kills the group wants the rest gone as fast.
+                self.handle(Event::StopAsked(StopReason::LeftBehind));
+            }
+            return;
+        }
+        self.phase =
+            Phase::Running { until: until.filter(|_| self.job.as_ref().is_some_and(Record::bounds_leftovers)) };
+        let left = self.tree.left();
+        for pump in &mut self.pumps {
+            pump.run();
+        }
+        self.note(&State::Left(end, &left));
+        self.tell(&Report::Ended { end, left });
     }
 
     fn end(&mut self, event: Event) {
         self.handle(event);
         let Phase::Ended(end) = self.phase else { return };
-        self.link.tell(&Report::Ended { end, left: Vec::new() });
+        if self.job.is_none() {
+            self.link.tell(&Report::Ended { end, left: Vec::new() });
+        }
         // Everybody who could write is gone: what is in the pipe now is all there will ever be.
         for pump in &mut self.pumps {
             while pump.run() == Pumped::Some {}
         }
+        if self.job.is_some() {
+            // A job ends as its shell did, whatever became of the rest.
+            let end = self.shell_end.unwrap_or(end);
+            self.note(&State::Ended(end));
+            self.tell(&Report::Ended { end, left: Vec::new() });
+            self.job.iter_mut().for_each(Record::close);
+            self.others.clear();
+        }
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
         if !self.link.is_gone() {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
+        }
+    }
+
+    /// Makes it a job: it no longer depends on the engine, and is written down.
+    fn become_job(&mut self, mut record: Record) {
+        self.released = true;
+        record.started(self.pid);
+        self.growing = record.output().map(|output| Growing::new(output, Instant::now()));
+        self.job = Some(record);
+        match self.shell_end {
+            None => self.note(&State::Running),
+            Some(end) => {
+                let left = self.tree.left();
+                self.note(&State::Left(end, &left));
+            }
+        }
+    }
+
+    /// Writes down how far the job has come. Where that cannot be done, whoever looks will find that it is lost.
+    fn note(&mut self, state: &State<'_>) {
+        if let Some(job) = &mut self.job {
+            let _ = job.note(state, self.output.as_ref());
+        }
+    }
+
+    /// Tells everybody who is connected.
+    fn tell(&mut self, report: &Report) {
+        for link in std::iter::once(&mut self.link).chain(&mut self.others) {
+            link.tell(report);
         }
     }
 
@@ -303,7 +279,9 @@ impl Watch {
         killing.given_up = true;
         let (Phase::Ended(end), _) = self.phase.step(Event::Stuck, now, self.grace) else { return };
         debug_assert_eq!(end, End::Lost, "nothing else comes of being stuck");
-        self.link.tell(&Report::Ended { end, left: self.tree.left() });
+        let left = self.tree.left();
+        self.note(&State::Left(end, &left));
+        self.tell(&Report::Ended { end, left });
         // Not `Ended`: killing goes on.
         self.released = true;
     }
@@ -313,16 +291,22 @@ impl Watch {
         let now = Instant::now();
         let alarm = [self.phase.alarm(), self.killing.as_ref().map(|killing| killing.again_at), self.look_again(now)];
         let alarm = alarm.into_iter().flatten().min();
-        // The handle of a shell that has ended would always have news.
-        let watch_shell = self.signals.is_none() && !self.tree.shell_has_ended();
+        let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(Growing::alarm)).min();
+        // The handle of a shell that has ended would always have news. With signals it is watched all the same: in a host
+        // that has started threads before it became a keeper, a signal may go to one of those.
+        let watch_shell = !self.tree.shell_has_ended();
 
         let link = (!self.link.is_gone()).then_some(self.link.as_fd());
         let signals = self.signals.as_ref().map(AsFd::as_fd);
         let shell = watch_shell.then_some(self.shell.as_fd());
+        let control = self.job.as_ref().and_then(Record::control);
+        let growing = self.growing.as_ref().and_then(Growing::word);
+        let others = self.others.iter().map(AsFd::as_fd);
         let pumps = self.pumps.iter().map(AsFd::as_fd);
-        let watched: Vec<BorrowedFd<'_>> = [link, signals, shell].into_iter().flatten().chain(pumps).collect();
+        let watched: Vec<BorrowedFd<'_>> =
+            [link, signals, shell, control, growing].into_iter().flatten().chain(others).chain(pumps).collect();
         let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        let timeout = alarm.map(|alarm| timespec(alarm.saturating_duration_since(now)));
+        let timeout = wake_up.map(|wake_up| timespec(wake_up.saturating_duration_since(now)));
         // An interrupted wait is one in which nothing happened.
         let _ = poll(&mut fds, timeout.as_ref());
         let link_ready = link.is_some() && !fds[0].revents().is_empty();
@@ -331,9 +315,12 @@ impl Watch {
         if link_ready {
             events.extend(self.orders());
         }
+        events.extend(self.orders_of_others());
         // Cheap where there is nothing to carry: then reading says so.
         self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
-        if alarm.is_some_and(|alarm| alarm <= Instant::now()) {
+        let now = Instant::now();
+        self.growing.iter_mut().for_each(|growing| growing.look(now));
+        if alarm.is_some_and(|alarm| alarm <= now) {
             events.push(Event::Tick);
         }
         events
@@ -343,7 +330,7 @@ impl Watch {
     fn look_again(&self, now: Instant) -> Option<Instant> {
         let pause = match self.phase {
             Phase::Stopping { .. } | Phase::Killed { .. } => LOOK_AGAIN,
-            Phase::Running { .. } if self.shell_reported => LOOK_AT_LEFTOVERS,
+            Phase::Running { .. } if self.shell_end.is_some() => LOOK_AT_LEFTOVERS,
             Phase::Running { .. } | Phase::Ended(_) => return None,
         };
         self.signals.is_none().then(|| now + pause)
@@ -356,6 +343,31 @@ impl Watch {
         asked.then_some(Event::StopAsked(StopReason::KeeperSignaled)).into_iter().collect()
     }
 
+    /// What those want who have come to the job's socket. They may ask for its end, and come and go as they like.
+    fn orders_of_others(&mut self) -> Vec<Event> {
+        while let Some(socket) = self.job.as_ref().and_then(Record::accept) {
+            if self.others.len() < MOST_OTHERS {
+                self.others.push(Link::new(socket));
+            }
+        }
+        let mut orders = Vec::new();
+        for other in &mut self.others {
+            other.fill();
+            orders.extend(std::iter::from_fn(|| other.take()));
+        }
+        self.others.retain(|other| !other.is_gone());
+        let mut events = Vec::new();
+        for order in orders {
+            match order {
+                Order::Stop(why) => events.push(Event::StopAsked(why)),
+                Order::Signal(number) => self.tree.signal(number),
+                Order::CloseInput => self.job.iter_mut().for_each(Record::close_input),
+                Order::Setup(_) | Order::Begin(_) | Order::Record(_) | Order::Release(_) => {}
+            }
+        }
+        events
+    }
+
     fn orders(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         self.link.fill();
@@ -364,9 +376,22 @@ impl Watch {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Release(release) => {
                     self.released = true;
-                    self.pumps.extend(Pump::new(release));
+                    let pump = Pump::new(release);
+                    self.output = self.output.take().or_else(|| pump.as_ref()?.file()?.try_clone().ok());
+                    self.pumps.extend(pump);
                 }
-                Order::Setup(_) | Order::Begin(_) => {}
+                Order::Record(order) => {
+                    let errno = match Record::open(order, self.began) {
+                        Ok(record) => {
+                            self.become_job(record);
+                            0
+                        }
+                        Err(error) => error.raw_os_error().unwrap_or(-1),
+                    };
+                    self.link.tell(&Report::Recorded { errno });
+                }
+                Order::Signal(number) => self.tree.signal(number),
+                Order::Setup(_) | Order::Begin(_) | Order::CloseInput => {}
             }
         }
         if self.link.is_gone() && !self.released {
@@ -375,6 +400,9 @@ impl Watch {
         events
     }
 }
+
+/// `SIGKILL`.
+const KILLED: u8 = 9;
 
 fn timespec(duration: Duration) -> Timespec {
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })

@@ -4,6 +4,7 @@
 //! the message that needs them. Nothing but a stream of bytes is asked of the connection (descriptors aside), and nothing
 //! that comes over it is trusted: a message that makes no sense is an error, never a panic.
 
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -11,6 +12,17 @@ use bashful_sys::limits::Limit;
 use bashful_sys::spawn::Step;
 
 use crate::{End, Exit, StopReason};
+
+/// The names of what is in a job's directory, and of the directory beside it that tells which jobs live.
+pub const OUTPUT: &str = "output";
+/// What became of the job, by its keeper.
+pub const STATUS: &str = "status.json";
+/// The socket by which the keeper is reached.
+pub const CONTROL: &str = "control";
+/// The pipe that is the job's standard input, if it has one.
+pub const INPUT: &str = "input";
+/// One locked file for each job that somebody watches over.
+pub const LIVE: &str = "live";
 
 /// No message is longer. An environment and an argument together cannot exceed some 2 MiB on Linux.
 const LONGEST: usize = 8 * 1024 * 1024;
@@ -24,8 +36,14 @@ pub enum Order {
     Begin(Begin),
     /// The tree is to be stopped.
     Stop(StopReason),
-    /// The engine goes its way; the keeper takes over the pipe and lets the tree live.
+    /// This signal is to be sent to every process of the tree, and nothing else is to be done about it.
+    Signal(u8),
+    /// From now on the command is a job with a record of its own, which outlives the engine.
+    Record(Record),
+    /// The keeper takes over a pipe, and the engine need not stay.
     Release(Release),
+    /// Nobody will write to the command's standard input any more.
+    CloseInput,
 }
 
 /// How a shell is to be started.
@@ -45,6 +63,52 @@ pub struct Setup {
     pub when: When,
     /// Standard output and error. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
+    /// Where standard input comes from.
+    pub input: Input,
+}
+
+/// Where standard input comes from.
+#[derive(Debug)]
+pub enum Input {
+    /// There is none.
+    Nothing,
+    /// From here. It travels as a descriptor.
+    From(Option<OwnedFd>),
+}
+
+/// Where a job is written down, and how it ends.
+#[derive(Debug)]
+pub struct Record {
+    /// Its number.
+    pub id: u64,
+    /// Its directory, by its absolute path.
+    pub directory: Vec<u8>,
+    /// What makes it a job.
+    pub kind: Kind,
+    /// At most so many bytes of its output are kept.
+    pub at_most: u64,
+    /// Whether what the shell leaves behind is stopped.
+    pub stop_leftovers: bool,
+    /// Locked as long as somebody watches over the job. It travels as a descriptor.
+    pub alive: Option<OwnedFd>,
+}
+
+/// What makes a command a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// It was started as one, and its processes write to its output file themselves.
+    Background = 1,
+    /// It took longer than somebody wanted to wait.
+    Outlasted = 2,
+    /// Its shell has ended; these are the processes that it left running.
+    Leftover = 3,
+}
+
+impl Kind {
+    fn from_number(number: u8) -> Option<Self> {
+        [Self::Background, Self::Outlasted, Self::Leftover].into_iter().find(|kind| *kind as u8 == number)
+    }
 }
 
 /// When a shell is started.
@@ -74,11 +138,15 @@ pub enum Script {
     File(Option<OwnedFd>),
 }
 
-/// What becomes of the output of processes that were left behind.
+/// A pipe that the keeper takes over, and where its contents go.
 #[derive(Debug)]
 pub struct Release {
+    /// The absolute path of the file; empty if what is written is not kept.
+    pub path: Vec<u8>,
     /// At most so many bytes are kept.
     pub at_most: u64,
+    /// What is already missing in its middle.
+    pub gap: Range<u64>,
     /// The reading end of the pipe, and the file to fill. They travel as descriptors.
     pub from_to: Option<[OwnedFd; 2]>,
 }
@@ -105,6 +173,11 @@ pub enum Report {
         /// What still runs of its tree.
         left: Vec<Leftover>,
     },
+    /// The command is a job now, or not: then this is what the system said.
+    Recorded {
+        /// Zero if all went well.
+        errno: i32,
+    },
 }
 
 /// The step at which a shell could not be started.
@@ -112,6 +185,8 @@ pub enum Report {
 pub enum FailedStep {
     /// Starting the program.
     Spawn(Step),
+    /// Writing down that it runs.
+    Record,
     /// Handing the script to a shell that was waiting for it.
     Handover,
 }
@@ -145,6 +220,7 @@ impl Order {
                 });
                 put_number(out, nanoseconds(setup.grace));
                 out.push(u8::from(setup.when == When::Ahead));
+                out.push(u8::from(matches!(setup.input, Input::From(_))));
             }
             Self::Begin(begin) => {
                 out.push(2);
@@ -160,8 +236,21 @@ impl Order {
             Self::Stop(why) => out.extend([3, *why as u8]),
             Self::Release(release) => {
                 out.push(4);
+                put_bytes(out, &release.path);
                 put_number(out, release.at_most);
+                put_number(out, release.gap.start);
+                put_number(out, release.gap.end);
             }
+            Self::Record(record) => {
+                out.push(5);
+                put_number(out, record.id);
+                put_bytes(out, &record.directory);
+                out.push(record.kind as u8);
+                put_number(out, record.at_most);
+                out.push(u8::from(record.stop_leftovers));
+            }
+            Self::Signal(number) => out.extend([6, *number]),
+            Self::CloseInput => out.push(7),
         });
     }
 
@@ -178,17 +267,36 @@ impl Order {
                 grace: Duration::from_nanos(from.number()?),
                 when: if from.byte()? == 1 { When::Ahead } else { When::Asked },
                 output: Some(take_two(descriptors)?),
+                input: match from.byte()? {
+                    0 => Input::Nothing,
+                    _ => Input::From(Some(take_one(descriptors)?)),
+                },
             }),
             2 => Self::Begin(Begin {
                 lifetime: from.optional()?.map(Duration::from_nanos),
                 script: match from.byte()? {
                     0 => Script::Text(from.bytes()?.to_vec()),
-                    1 if !descriptors.is_empty() => Script::File(Some(descriptors.remove(0))),
+                    1 => Script::File(Some(take_one(descriptors)?)),
                     _ => return Err(Garbled),
                 },
             }),
             3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
-            4 => Self::Release(Release { at_most: from.number()?, from_to: Some(take_two(descriptors)?) }),
+            4 => Self::Release(Release {
+                path: from.bytes()?.to_vec(),
+                at_most: from.number()?,
+                gap: from.number()?..from.number()?,
+                from_to: Some(take_two(descriptors)?),
+            }),
+            5 => Self::Record(Record {
+                id: from.number()?,
+                directory: from.bytes()?.to_vec(),
+                kind: Kind::from_number(from.byte()?).ok_or(Garbled)?,
+                at_most: from.number()?,
+                stop_leftovers: from.byte()? == 1,
+                alive: Some(take_one(descriptors)?),
+            }),
+            6 => Self::Signal(from.byte()?),
+            7 => Self::CloseInput,
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -208,8 +316,13 @@ impl Report {
                 out.push(2);
                 out.push(match step {
                     FailedStep::Handover => 0,
+                    FailedStep::Record => u8::MAX,
                     FailedStep::Spawn(step) => *step as u8,
                 });
+                put_i32(out, *errno);
+            }
+            Self::Recorded { errno } => {
+                out.push(4);
                 put_i32(out, *errno);
             }
             Self::Ended { end, left } => {
@@ -241,6 +354,7 @@ impl Report {
             2 => Self::NotStarted {
                 step: match from.byte()? {
                     0 => FailedStep::Handover,
+                    u8::MAX => FailedStep::Record,
                     step => FailedStep::Spawn(Step::from_number(step).ok_or(Garbled)?),
                 },
                 errno: from.i32()?,
@@ -255,6 +369,7 @@ impl Report {
                     Ok(Leftover { pid: from.i32()?, command: String::from_utf8_lossy(from.bytes()?).into_owned() })
                 })?,
             },
+            4 => Self::Recorded { errno: from.i32()? },
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -336,12 +451,12 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
+fn take_one(descriptors: &mut Vec<OwnedFd>) -> Result<OwnedFd, Garbled> {
+    if descriptors.is_empty() { Err(Garbled) } else { Ok(descriptors.remove(0)) }
+}
+
 fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], Garbled> {
-    if descriptors.len() < 2 {
-        return Err(Garbled);
-    }
-    let second = descriptors.remove(1);
-    Ok([descriptors.remove(0), second])
+    Ok([take_one(descriptors)?, take_one(descriptors)?])
 }
 
 /// What is left to read of a message.
@@ -422,6 +537,7 @@ mod tests {
                 errno
             }),
             (end, proptest::collection::vec(leftover, 0..5)).prop_map(|(end, left)| Report::Ended { end, left }),
+            any::<i32>().prop_map(|errno| Report::Recorded { errno }),
         ]
     }
 
@@ -461,6 +577,7 @@ mod tests {
             grace: Duration::from_millis(1500),
             when: When::Ahead,
             output: None,
+            input: Input::Nothing,
         };
         let mut bytes = Vec::new();
         Order::Setup(setup).encode(&mut bytes);

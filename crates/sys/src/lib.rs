@@ -6,6 +6,7 @@
 #[cfg(feature = "tokio")]
 pub mod event;
 pub mod limits;
+pub mod notify;
 pub mod pidfd;
 pub mod pipe;
 pub mod poke;

@@ -10,7 +10,7 @@ use rustix::net::{
 };
 
 /// The most descriptors that one message carries.
-const MOST_DESCRIPTORS: usize = 4;
+const MOST_DESCRIPTORS: usize = 8;
 
 /// Makes a connected pair.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -21,7 +21,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 ///
 /// # Panics
 ///
-/// With more than four descriptors.
+/// With more than eight descriptors.
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -4,6 +4,7 @@
 //! Every command of a test carries a mark in its environment. What still has that mark when the test is over has
 //! survived, whatever it calls itself.
 
+mod home;
 pub mod oracle;
 
 use std::ffi::OsString;
@@ -13,8 +14,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, Clip, Engine, KeeperProgram, Options, Outcome, Reply, Request, Script, find_bash,
+    ArtifactLimits, ArtifactStore, Clip, Engine, JobLimits, JobStore, KeeperProgram, Options, Outcome, Reply, Request,
+    Script, find_bash,
 };
+pub use home::Home;
 use tempfile::TempDir;
 
 /// So long that only a hang exceeds it.
@@ -55,6 +58,7 @@ impl Place {
         options.lifetime = bashful_engine::Lifetime(WIDE);
         let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
         options.artifacts = Some(Arc::new(store));
+        options.jobs = Some(Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default())));
         Self { directory, mark, options }
     }
 
@@ -108,11 +112,16 @@ impl Place {
 /// Nothing that a test started outlives it, whatever the test has found.
 impl Drop for Place {
     fn drop(&mut self) {
-        for line in self.survivors() {
-            let pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
-            if let Some(pid) = pid {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
+        end(&self.survivors());
+    }
+}
+
+/// Kills these, given as `PID COMMAND`.
+fn end(survivors: &[String]) {
+    for line in survivors {
+        let pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 }

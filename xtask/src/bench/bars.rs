@@ -50,7 +50,21 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     let wrong = many["commands"].as_f64().zip(many["right"].as_f64()).map(|(all, right)| all - right);
     bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });
     bars.extend(output(&figures["output"]));
+    bars.extend(jobs(&figures["jobs"]));
     bars
+}
+
+fn jobs(figures: &Value) -> [Bar; 5] {
+    let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
+    let list = figures["list"]["time"]["p50_us"].as_f64().map(|micros| micros / 1000.0);
+    let write = figures["write"]["faster"].as_f64().map(|faster| 1.0 / faster);
+    [
+        bar("starting a job", "× floor", 1.5, figures["start"]["ratio"].as_f64()),
+        bar("keeper of an idle job", "KB private", 1536.0, figures["idle"]["private_dirty_kb"].as_f64()),
+        bar("its wake-ups", "times", 0.0, figures["idle"]["wake_ups"].as_f64()),
+        bar("listing 1,000 jobs", "ms", 50.0, list),
+        bar("a job's writes", "× `>file`", 1.0 / 0.95, write),
+    ]
 }
 
 /// Output must not be slower than beside a pipe to `cat`: how many times as long it may take.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bashful_engine::{
-    ArtifactStore, Checked, Clip, End, Engine, Exit, KeeperProgram, Options, Outcome, Reply, Request, Script,
+    ArtifactStore, Checked, Clip, End, Engine, Exit, JobStore, KeeperProgram, Options, Outcome, Reply, Request, Script,
 };
 
 /// Variables of commands. A fixed few, because every one of them makes bash start slower.
@@ -59,6 +59,15 @@ impl Host {
         options.keeper = KeeperProgram::At(self.program.clone());
         options.ready = ready;
         options.artifacts = artifacts;
+        Ok(Engine::new(options)?)
+    }
+
+    /// The same, with a place for jobs.
+    pub(crate) fn engine_with_jobs(&self, jobs: Arc<JobStore>) -> Result<Engine, Box<dyn Error>> {
+        let mut options = Options::new(self.bash.clone(), self.directory.clone());
+        options.host_environment.clone_from(&self.variables);
+        options.keeper = KeeperProgram::At(self.program.clone());
+        options.jobs = Some(jobs);
         Ok(Engine::new(options)?)
     }
 }

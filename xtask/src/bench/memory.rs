@@ -58,7 +58,7 @@ fn children(pid: u32) -> Result<Vec<u32>, Box<dyn Error>> {
 }
 
 /// Private: what would be free if the process ended. Pss: with its share of what it has in common with others.
-fn row(name: &str, pid: u32) -> Result<Value, Box<dyn Error>> {
+pub(crate) fn row(name: &str, pid: u32) -> Result<Value, Box<dyn Error>> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let field = |name: &str| -> Option<u64> {
         let line = rollup.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -7,6 +7,7 @@ mod bars;
 mod figures;
 mod floor;
 mod host;
+mod jobs;
 mod latency;
 mod many;
 mod memory;
@@ -25,7 +26,7 @@ use crate::{Done, cargo, say};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 5] = ["latency", "latency-2gb", "memory", "many", "output"];
+const PARTS: [&str; 6] = ["latency", "latency-2gb", "memory", "many", "output", "jobs"];
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +107,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "memory" => memory::all(&host, effort.commands())?,
         "many" => many::all(&host, effort.commands())?,
         "output" => output::all(&host, effort.floods())?,
+        "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         other => return Err(format!("there is no part {other}").into()),
     };
     say::data(&figures.to_string());

@@ -51,10 +51,10 @@ async fn one(host: &Host, place: &Path, name: &str, script: &str, rounds: usize)
         times[0].add(pipeline(host, &format!("{{ {script}; }} | cat >/dev/null"))?);
         times[1].add(through(&shown, script).await?);
         times[2].add(pipeline(host, &format!("{{ {script}; }} | cat >{}", place.join("copy").display()))?);
-        times[3].add(through(&saved, script).await?);
-        // What lies on the disk from the last round must not slow down the next.
-        store.sweep()?;
+        // What waits to be written to the disk from one run must not slow down the next.
         std::fs::remove_file(place.join("copy"))?;
+        times[3].add(through(&saved, script).await?);
+        store.sweep()?;
     }
     let [null, shown, file, saved] = times.map(|times| times.median());
     let row = |way: &str, time: Duration, floor: Duration| {

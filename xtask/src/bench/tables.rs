@@ -36,7 +36,20 @@ pub(crate) fn all(figures: &Value) -> String {
         line(&mut out, format_args!("\nThe first that was wrong: {error}"));
     }
     output(&mut out, &figures["output"]);
+    jobs(&mut out, &figures["jobs"]);
     out
+}
+
+fn jobs(out: &mut String, figures: &Value) {
+    let (start, idle, list, write) = (&figures["start"], &figures["idle"], &figures["list"], &figures["write"]);
+    out.push_str("\n## Jobs\n\n| what | measured |\n|---|--:|\n");
+    line(out, format_args!("| starting one, p50 | {} µs |", start["job"]["p50_us"]));
+    line(out, format_args!("| all of a bare `bash -c true`, p50 | {} µs |", start["floor"]["p50_us"]));
+    line(out, format_args!("| keeper of an idle one, private | {} KB |", idle["private_dirty_kb"]));
+    line(out, format_args!("| its wake-ups in {} s | {} |", idle["seconds"], idle["wake_ups"]));
+    line(out, format_args!("| listing {}, p50 | {} µs |", list["jobs"], list["time"]["p50_us"]));
+    line(out, format_args!("| writing 256 MiB in 64 KiB writes | {} ms |", write["ms"]));
+    line(out, format_args!("| the same by `bash -c '… >file'` | {} ms |", write["floor_ms"]));
 }
 
 fn output(out: &mut String, figures: &Value) {

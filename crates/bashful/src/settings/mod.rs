@@ -10,7 +10,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
-pub(crate) use value::{Bytes, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
+pub(crate) use value::{Bytes, Columns, Count, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
 
 /// The defaults, and the documentation of every key.
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
@@ -66,6 +66,7 @@ settings! {
     lifetime: Lifetime, LifetimeLayer {
         default_seconds: Seconds,
         slow_seconds: Seconds,
+        background_seconds: Seconds,
     }
     /// How commands are stopped.
     stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
@@ -78,10 +79,13 @@ settings! {
         tail_bytes: Bytes,
         tail_lines: Lines,
         sizes: Sizes,
+        line_columns: Columns,
         clean: bool,
     }
     /// How much output is kept on disk, and how long.
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
+    /// Commands in the background.
+    jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
 }

@@ -18,7 +18,7 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, bool, Seconds, Days, Bytes, LargeBytes, Lines, Names, Leftovers, Sizes);
+replaced!(String, bool, Count, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -78,6 +78,32 @@ impl From<Days> for f64 {
     }
 }
 
+/// A number of things: at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Count(u32);
+
+impl Count {
+    pub(crate) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl TryFrom<i64> for Count {
+    type Error = String;
+
+    fn try_from(count: i64) -> Result<Self, String> {
+        let fits = u32::try_from(count).ok().filter(|count| *count > 0);
+        fits.map(Self).ok_or_else(|| format!("{count} is not a number from 1 to {}", u32::MAX))
+    }
+}
+
+impl From<Count> for i64 {
+    fn from(count: Count) -> Self {
+        count.0.into()
+    }
+}
+
 /// A number of lines; 0 stands for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
@@ -100,6 +126,31 @@ impl TryFrom<i64> for Lines {
 impl From<Lines> for i64 {
     fn from(lines: Lines) -> Self {
         i64::try_from(lines.0).unwrap_or(i64::MAX)
+    }
+}
+
+/// A number of columns; 0 stands for any number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Columns(u32);
+
+impl Columns {
+    pub(crate) fn limit(self) -> Option<usize> {
+        usize::try_from(self.0).ok().filter(|columns| *columns > 0)
+    }
+}
+
+impl TryFrom<i64> for Columns {
+    type Error = String;
+
+    fn try_from(columns: i64) -> Result<Self, String> {
+        u32::try_from(columns).map(Self).map_err(|_| format!("{columns} is not a number of columns"))
+    }
+}
+
+impl From<Columns> for i64 {
+    fn from(columns: Columns) -> Self {
+        columns.0.into()
     }
 }
 

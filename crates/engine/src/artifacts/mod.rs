@@ -7,7 +7,6 @@
 //! Invariants: an id is never given out twice; what is being written is never removed; a missing byte is never read as a
 //! NUL.
 
-mod missing;
 mod page;
 mod read;
 mod store;
@@ -18,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-pub use missing::Missing;
+pub use bashful_keeper::missing::Missing;
 pub use read::{Artifact, ReadError};
 pub use store::{ArtifactStore, CreateError, GetError, ListError, RemoveError, SweepReport};
 pub use writer::{ArtifactFacts, ArtifactWriter, WriteError};
@@ -80,7 +79,7 @@ pub struct NotAnArtifact {
 /// The id in `7` or `artifact://7`.
 pub fn artifact_id(text: &str) -> Result<u64, NotAnArtifact> {
     let number = text.strip_prefix("artifact://").unwrap_or(text);
-    store::id(number).ok_or_else(|| NotAnArtifact { given: text.to_owned() })
+    crate::numbers::number(number).ok_or_else(|| NotAnArtifact { given: text.to_owned() })
 }
 
 fn uri(id: u64) -> String {

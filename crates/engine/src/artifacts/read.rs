@@ -11,14 +11,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memchr::{memchr_iter, memrchr_iter};
 use thiserror::Error;
 
-use super::missing::{self, Missing};
 use super::page::{Page, Search};
 use super::{ArtifactEntry, store};
+use bashful_keeper::missing::{self, Missing};
 
 /// What is read at once. Larger ones leave the processor's cache and gain nothing.
 const BUFFER: usize = 256 * 1024;
@@ -59,11 +59,21 @@ enum Piece<'a> {
 impl Artifact {
     /// Opens it as it is now.
     pub fn open(entry: &ArtifactEntry) -> Result<Self, ReadError> {
-        let opened = store::open(&entry.path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) = opened.map_err(|source| ReadError::Read { path: entry.path.clone(), source })?;
+        Self::at(&entry.path, entry.in_use)
+    }
+
+    /// Opens a file of output, wherever it is.
+    pub(crate) fn at(path: &Path, in_use: bool) -> Result<Self, ReadError> {
+        let opened = store::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = opened.map_err(|source| ReadError::Read { path: path.to_path_buf(), source })?;
         // Asked again and after the length: what was written down since then is older than what will be read.
-        let missing = missing::load(&entry.path);
-        Ok(Self { file, path: entry.path.clone(), bytes, missing, in_use: entry.in_use })
+        let missing = missing::load(path);
+        Ok(Self { file, path: path.to_path_buf(), bytes, missing, in_use })
+    }
+
+    /// Its length when it was opened. What is missing in the middle is counted, for offsets stay true.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes
     }
 
     /// Everything.
@@ -157,7 +167,7 @@ impl Artifact {
     }
 
     /// Where the last lines begin.
-    fn tail_begin(&self, lines: u64) -> Result<u64, ReadError> {
+    pub(crate) fn tail_begin(&self, lines: u64) -> Result<u64, ReadError> {
         let mut buffer = vec![0; BUFFER.min(usize::try_from(self.bytes).unwrap_or(BUFFER))];
         let mut end = self.bytes;
         // The newline at the very end ends the last line, and begins none.

@@ -5,30 +5,21 @@
 //! is held for the instant in which an artifact is made, looked at or removed, so that a look at a lock is never mistaken
 //! for a writer.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
+use bashful_keeper::missing;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::writer::{self, ArtifactWriter};
-use super::{ArtifactEntry, ArtifactLimits, missing};
+use super::writer::ArtifactWriter;
+use super::{ArtifactEntry, ArtifactLimits};
+use crate::numbers::{COUNTER, Numbers, lock_soon, number};
 use crate::units::ByteSize;
-
-/// The file that holds the id to come.
-const COUNTER: &str = "next";
-
-/// The largest id: longer numbers are not ours, and a garbled counter cannot use up all there are.
-const LARGEST_ID: u64 = 999_999_999_999;
-
-/// How long the store's lock is waited for. It is held for milliseconds, or for as long as whoever holds it is suspended;
-/// and a command must not wait for that.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why no artifact can be made.
 #[derive(Debug, Error)]
@@ -151,56 +142,49 @@ pub struct SweepReport {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ArtifactStore {
-    directory: PathBuf,
+    numbers: Numbers,
     limits: ArtifactLimits,
 }
 
 impl ArtifactStore {
     /// A store in this directory. Nothing is touched before it is used.
     pub fn new(directory: PathBuf, limits: ArtifactLimits) -> Self {
-        Self { directory, limits }
+        Self { numbers: Numbers::new(directory), limits }
     }
 
     /// Its directory, which need not be there yet.
     pub fn directory(&self) -> &Path {
-        &self.directory
+        self.numbers.directory()
     }
 
     /// Begins a new artifact, in a directory that is made if need be.
     pub fn create(&self) -> Result<ArtifactWriter, CreateError> {
-        let in_directory = |source| CreateError::Directory { path: self.directory.clone(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(in_directory)?;
-        let at_counter = |source| CreateError::Counter { path: self.directory.join(COUNTER), source };
-        if writer::longest_file() < writer::BLOCK {
-            // Not even the counter could be written: `ulimit -f 0` would have us killed for trying.
-            return Err(at_counter(io::ErrorKind::FileTooLarge.into()));
-        }
-        let counter = self.lock().map_err(at_counter)?;
-        let id = self.next_id().map_err(at_counter)?;
-        // Written before the file is made: an id that is lost does no harm. Always of the same length and in one go, so
-        // that not even a crash leaves half a number.
-        counter.write_all_at(format!("{:>15}\n", id + 1).as_bytes(), 0).map_err(at_counter)?;
+        let in_directory = |source| CreateError::Directory { path: self.directory().to_path_buf(), source };
+        self.numbers.make().map_err(in_directory)?;
+        let at_counter = |source| CreateError::Counter { path: self.directory().join(COUNTER), source };
+        let lock = self.numbers.lock().map_err(at_counter)?;
+        let id = self.numbers.give_out(&lock).map_err(at_counter)?;
         let path = self.path(id);
         self.begin(&path, id).map_err(|source| CreateError::File { path, source })
     }
 
     /// Every artifact, by id. A directory that is not there holds none.
     pub fn list(&self) -> Result<Vec<ArtifactEntry>, ListError> {
-        let ids = self.ids().map_err(|source| ListError { path: self.directory.clone(), source })?;
-        let _lock = self.lock_if_there();
+        let ids = self.numbers.taken().map_err(|source| ListError { path: self.directory().to_path_buf(), source })?;
+        let _lock = self.numbers.lock_if_there();
         // One that was removed meanwhile, or is not ours, is simply not on the list.
         Ok(ids.into_iter().filter_map(|id| self.look(id).ok()).collect())
     }
 
     /// One artifact.
     pub fn get(&self, id: u64) -> Result<ArtifactEntry, GetError> {
-        let _lock = self.lock_if_there();
+        let _lock = self.numbers.lock_if_there();
         self.look_or_say_why(id)
     }
 
     /// Removes one, unless somebody still writes to it.
     pub fn remove(&self, id: u64) -> Result<(), RemoveError> {
-        let _lock = self.lock_if_there();
+        let _lock = self.numbers.lock_if_there();
         let entry = self.look_or_say_why(id)?;
         if entry.in_use {
             return Err(RemoveError::InUse { id });
@@ -233,7 +217,7 @@ impl ArtifactStore {
     }
 
     fn path(&self, id: u64) -> PathBuf {
-        self.directory.join(id.to_string())
+        self.directory().join(id.to_string())
     }
 
     fn begin(&self, path: &Path, id: u64) -> io::Result<ArtifactWriter> {
@@ -243,48 +227,11 @@ impl ArtifactStore {
         Ok(ArtifactWriter::new(id, path.to_path_buf(), file, self.limits.one))
     }
 
-    /// The counter's file, locked until it is closed.
-    fn lock(&self) -> io::Result<File> {
-        let path = self.directory.join(COUNTER);
-        let counter = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        lock_soon(&counter)?;
-        Ok(counter)
-    }
-
-    /// The lock without making anything. A store that cannot be locked can still be looked at.
-    fn lock_if_there(&self) -> Option<File> {
-        let counter = File::open(self.directory.join(COUNTER)).ok()?;
-        lock_soon(&counter).ok()?;
-        Some(counter)
-    }
-
-    /// The id to come: what the counter says, unless it is garbled or behind what is there.
-    fn next_id(&self) -> io::Result<u64> {
-        let text = match fs::read(self.directory.join(COUNTER)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            text => text?,
-        };
-        let counted = str::from_utf8(&text).ok().and_then(|text| id(text.trim())).unwrap_or(1);
-        let behind_all = self.ids()?.last().map_or(1, |id| id + 1);
-        Ok(counted.max(behind_all))
-    }
-
-    /// The numbers that are taken, in order.
-    fn ids(&self) -> io::Result<Vec<u64>> {
-        let files = match fs::read_dir(&self.directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files?,
-        };
-        let mut ids: Vec<u64> = files.filter_map(|file| id(file.ok()?.file_name().to_str()?)).collect();
-        ids.sort_unstable();
-        Ok(ids)
-    }
-
     fn look_or_say_why(&self, id: u64) -> Result<ArtifactEntry, GetError> {
         let unreadable = |source| GetError::Unreadable { id, path: self.path(id), source };
         match self.look(id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if id < self.next_id().map_err(unreadable)? {
+                if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetError::Removed { id })
                 } else {
                     Err(GetError::Never { id })
@@ -316,27 +263,14 @@ impl ArtifactStore {
 
     /// Removes what says something about artifacts that are gone: somebody may have ended between two removals.
     fn remove_strays(&self) {
-        let Some(_lock) = self.lock_if_there() else { return };
-        for file in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+        let Some(_lock) = self.numbers.lock_if_there() else { return };
+        for file in fs::read_dir(self.directory()).into_iter().flatten().flatten() {
             let name = file.file_name();
             let owner =
-                name.to_str().and_then(|name| id(name.strip_suffix(".new").unwrap_or(name).strip_suffix(".gap")?));
+                name.to_str().and_then(|name| number(name.strip_suffix(".new").unwrap_or(name).strip_suffix(".gap")?));
             if owner.is_some_and(|id| !self.path(id).exists()) {
                 let _ = fs::remove_file(file.path());
             }
-        }
-    }
-}
-
-/// Takes a lock that nobody holds for long.
-fn lock_soon(file: &File) -> io::Result<()> {
-    let give_up = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(Duration::from_millis(1)),
-            Err(Errno::WOULDBLOCK) => return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody keeps it locked")),
-            Err(Errno::INTR) => {}
-            locked => return Ok(locked?),
         }
     }
 }
@@ -346,11 +280,4 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let file = File::options().read(true).custom_flags(flags.cast_signed()).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a plain file")) }
-}
-
-/// The id of this name; none if no artifact is called so.
-pub(super) fn id(name: &str) -> Option<u64> {
-    let id = name.parse().ok().filter(|id| (1..=LARGEST_ID).contains(id))?;
-    // `07` and `+7` are numbers too, but not names that we give.
-    (name == id.to_string()).then_some(id)
 }

@@ -13,14 +13,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 
-use super::missing::{self, Missing};
+use crate::numbers::longest_file;
 use crate::units::ByteSize;
+use bashful_keeper::missing::{self, Missing};
 
 /// What a file system can free: its blocks. One with larger blocks keeps up to two of them more.
-pub(super) const BLOCK: u64 = 4096;
+const BLOCK: u64 = 4096;
 
 /// Less than this is not worth a file, and leaves no room between the parts that are kept.
 const SMALLEST_LIMIT: u64 = 16 * BLOCK;
@@ -111,6 +111,16 @@ impl ArtifactWriter {
     /// use as long as there is one.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// How much of it is kept.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// What was given back of its middle.
+    pub(crate) fn gap(&self) -> Range<u64> {
+        self.gap.clone()
     }
 
     /// Writes what comes next.
@@ -205,11 +215,6 @@ impl ArtifactWriter {
         let rest = Some(rest).filter(|_| self.error.is_some());
         [Some(gap), rest].into_iter().flatten().filter(|missing| !missing.range.is_empty()).collect()
     }
-}
-
-/// How long this process may make a file.
-pub(super) fn longest_file() -> u64 {
-    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 /// Only now is it known how much is missing at the end. Everything else has been written down before.

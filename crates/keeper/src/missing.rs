@@ -1,4 +1,4 @@
-//! What is missing of an artifact, and the small file beside it that says so.
+//! What is missing of a file of output, and the small file beside it that says so.
 //!
 //! One line for each range: its beginning, its end (`-` while it is not known yet) and why. The file is replaced by
 //! renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
@@ -30,25 +30,25 @@ impl fmt::Display for Missing {
 }
 
 /// Where it is written down.
-pub(super) fn sidecar(artifact: &Path) -> PathBuf {
-    artifact.with_added_extension("gap")
+pub fn sidecar(file: &Path) -> PathBuf {
+    file.with_added_extension("gap")
 }
 
 /// What is written down. Nothing is if there is no such file; a line that cannot be understood is passed over.
-pub(super) fn load(artifact: &Path) -> Vec<Missing> {
-    let text = fs::read_to_string(sidecar(artifact)).unwrap_or_default();
+pub fn load(file: &Path) -> Vec<Missing> {
+    let text = fs::read_to_string(sidecar(file)).unwrap_or_default();
     let mut missing: Vec<_> = text.lines().filter_map(parse).collect();
     missing.sort_by_key(|missing| missing.range.start);
     missing
 }
 
 /// Writes it down anew.
-pub(super) fn save(artifact: &Path, missing: &[Missing]) -> io::Result<()> {
-    let place = sidecar(artifact);
+pub fn save(file: &Path, missing: &[Missing]) -> io::Result<()> {
+    let place = sidecar(file);
     let draft = place.with_added_extension("new");
     let text: String = missing.iter().map(line).collect();
-    let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    let saved = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, place));
+    let mut note = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    let saved = note.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, place));
     if saved.is_err() {
         // Half a file says nothing, and on a full disk it is in the way.
         let _ = fs::remove_file(draft);

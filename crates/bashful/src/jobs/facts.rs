@@ -1,0 +1,125 @@
+//! A job in words and as JSON.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+use bashful_engine::{End, Exit, JobKind, JobRecord, JobState, Lifetime, StopReason};
+use bashful_sys::signal;
+use serde_json::{Value, json};
+
+use crate::facts::{exit_facts, status};
+
+/// How much of a command is shown in a table.
+const COMMAND_SHOWN: usize = 60;
+
+/// The facts about a job.
+pub(crate) fn of_job(job: &JobRecord) -> Value {
+    let (left, word) = match &job.state {
+        JobState::Running => (None, json!("running")),
+        JobState::Left { processes, .. } if job.kind == JobKind::Leftover => (Some(processes), json!("running")),
+        JobState::Left { end, processes } => (Some(processes), json!(status(*end))),
+        JobState::Ended(end) => (None, json!(status(*end))),
+        JobState::Lost => (None, json!("lost")),
+    };
+    let mut facts = json!({
+        "id": job.id,
+        "uri": job.uri(),
+        "kind": job.kind,
+        "status": word,
+        "live": job.is_live(),
+        "exit_code": null,
+        "signal": null,
+        "pid": job.pid,
+        "command": job.script,
+        "cwd": job.directory.to_string_lossy(),
+        "output_file": job.output_file.to_string_lossy(),
+        "output_bytes": job.output_file.metadata().map_or(0, |metadata| metadata.len()),
+        "stderr_file": job.stderr_file.as_ref().map(|path| path.to_string_lossy()),
+        "takes_input": job.takes_input,
+        "lifetime_ms": milliseconds(job.lifetime),
+        "duration_ms": milliseconds(job.elapsed),
+        "began_unix_ms": unix(job.began),
+        "ended_unix_ms": job.ended.map(unix),
+        "leftover": left.map(|left| left.iter()
+            .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>()),
+        "missing": job.missing().iter()
+            .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
+            .collect::<Vec<_>>(),
+    });
+    if let Some(end) = job.end() {
+        exit_facts(&mut facts, end);
+    }
+    facts
+}
+
+/// How far a job has come.
+pub(crate) fn state_text(job: &JobRecord) -> String {
+    let end = match &job.state {
+        JobState::Running => return "running".to_owned(),
+        JobState::Lost => return "lost: its keeper is gone, and nobody knows how it ended".to_owned(),
+        JobState::Left { end, .. } | JobState::Ended(end) => *end,
+    };
+    let ended = match end {
+        End::Own(Exit::Code(0)) => "completed".to_owned(),
+        End::Own(Exit::Code(code)) => format!("exit code {code}"),
+        End::Own(Exit::Signal(number)) => match signal::name(i32::from(number)) {
+            Some(name) => format!("killed by signal {number} ({name})"),
+            None => format!("killed by signal {number}"),
+        },
+        End::Stopped { why: StopReason::TimeUp, .. } => format!("timed out after {}", Lifetime(job.lifetime)),
+        End::Stopped { why: StopReason::Cancelled, .. } => "cancelled".to_owned(),
+        End::Stopped { why, .. } => format!("stopped: {why}"),
+        End::Lost => "part of it cannot be killed".to_owned(),
+    };
+    match &job.state {
+        JobState::Left { processes, .. } => {
+            let many = if processes.len() == 1 { "process" } else { "processes" };
+            format!("{ended}, {} {many} left running", processes.len())
+        }
+        _ if job.kind == JobKind::Leftover => "left running, ended since".to_owned(),
+        _ => ended,
+    }
+}
+
+/// All of them, a line each.
+pub(super) fn table(jobs: &[JobRecord]) -> String {
+    let rows: Vec<[String; 5]> = jobs
+        .iter()
+        .map(|job| {
+            let pid = job.pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
+            [job.id.to_string(), state_text(job), pid, time(job.elapsed), one_line(&job.script)]
+        })
+        .collect();
+    let heads = ["JOB", "STATE", "PID", "TIME", "COMMAND"].map(str::to_owned);
+    let width =
+        |column: usize| rows.iter().chain([&heads]).map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: [usize; 4] = std::array::from_fn(width);
+    let mut text = String::new();
+    for [id, state, pid, time, command] in std::iter::once(&heads).chain(&rows) {
+        let [a, b, c, d] = widths;
+        let _ = writeln!(text, "{id:<a$}  {state:<b$}  {pid:>c$}  {time:>d$}  {command}");
+    }
+    text
+}
+
+/// To the second: nobody reads more in a table.
+fn time(elapsed: Duration) -> String {
+    Lifetime(Duration::from_secs(elapsed.as_secs())).to_string()
+}
+
+/// The beginning of a command, on one line.
+pub(super) fn one_line(script: &str) -> String {
+    let flat: String = script.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    if flat.chars().count() <= COMMAND_SHOWN {
+        return flat;
+    }
+    flat.chars().take(COMMAND_SHOWN - 1).chain(['…']).collect()
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn unix(time: SystemTime) -> u64 {
+    milliseconds(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}

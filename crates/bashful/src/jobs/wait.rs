@@ -1,0 +1,187 @@
+//! `bashful jobs wait`
+
+use std::error::Error;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore};
+use regex::bytes::Regex;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::args::WaitArgs;
+use super::facts::{of_job, state_text};
+use crate::exit::Exit;
+use crate::print;
+
+/// A line that is not finished is looked at up to this length.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// Between two knocks at a port.
+const KNOCK_AGAIN: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Error)]
+#[error("--timeout takes a number of seconds above 0, not {0}")]
+struct NotATime(f64);
+
+/// What came of waiting.
+enum Waited {
+    /// These have ended.
+    Ended(Vec<JobRecord>),
+    /// This has come before they did.
+    Came(String),
+}
+
+/// Waits, and tells what came.
+pub(super) async fn main(
+    store: &Arc<JobStore>,
+    args: &WaitArgs,
+    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+) -> Result<Exit, Box<dyn Error>> {
+    // An id that is wrong is said at once, and not when the others have ended.
+    for id in &args.ids {
+        store.get(*id)?;
+    }
+    let patience = match args.timeout {
+        None => Duration::MAX,
+        Some(seconds) => {
+            Duration::try_from_secs_f64(seconds).ok().filter(|patience| !patience.is_zero()).ok_or(NotATime(seconds))?
+        }
+    };
+    let waiting = async {
+        if let Some(pattern) = &args.until {
+            let eyes = args.ids.iter().map(|_| eyes()).collect::<Result<Vec<_>, _>>()?;
+            return Ok::<_, Box<dyn Error>>(until_line(store, &args.ids, pattern, eyes).await?);
+        }
+        match args.until_port {
+            Some(port) => Ok(until_port(store, &args.ids, port).await?),
+            None => Ok(Waited::Ended(until_end(store, &args.ids, args.any).await?)),
+        }
+    };
+    match timeout(patience, waiting).await {
+        Err(_) => report(store, args, None),
+        Ok(waited) => report(store, args, Some(&waited?)),
+    }
+}
+
+async fn until_end(store: &Arc<JobStore>, ids: &[u64], any: bool) -> Result<Vec<JobRecord>, ControlError> {
+    let mut waits = JoinSet::new();
+    for id in ids {
+        let (store, id) = (Arc::clone(store), *id);
+        waits.spawn(async move { store.wait(id).await });
+    }
+    let mut ended = Vec::new();
+    while let Some(job) = waits.join_next().await {
+        ended.push(job.expect("waiting neither panics nor is cancelled")?);
+        if any {
+            break;
+        }
+    }
+    ended.sort_by_key(|job| job.id);
+    Ok(ended)
+}
+
+/// Waits until one of them has written a line like this.
+async fn until_line(
+    store: &Arc<JobStore>,
+    ids: &[u64],
+    pattern: &Regex,
+    eyes: Vec<Eyes>,
+) -> Result<Waited, ControlError> {
+    let mut looks = JoinSet::new();
+    for (id, eyes) in ids.iter().zip(eyes) {
+        looks.spawn(look_for(Arc::clone(store), *id, pattern.clone(), eyes));
+    }
+    let mut ended = Vec::new();
+    while let Some(found) = looks.join_next().await {
+        match found.expect("looking neither panics nor is cancelled")? {
+            Waited::Ended(jobs) => ended.extend(jobs),
+            came @ Waited::Came(_) => return Ok(came),
+        }
+    }
+    Ok(Waited::Ended(ended))
+}
+
+async fn look_for(store: Arc<JobStore>, id: u64, pattern: Regex, mut eyes: Eyes) -> Result<Waited, ControlError> {
+    let mut follow = store.follow(id, 0)?;
+    let mut begun = Vec::new();
+    loop {
+        match follow.next().await? {
+            Followed::Output { bytes, .. } => begun.extend(eyes.push(&bytes)),
+            Followed::Missing(_) => begun.clear(),
+            Followed::Over(job) => return Ok(Waited::Ended(vec![job])),
+        }
+        // A prompt has no newline, and is waited for all the same.
+        let text = [begun.as_slice(), &eyes.pending()].concat();
+        if let Some(line) = text.split(|byte| *byte == b'\n').find(|line| pattern.is_match(line)) {
+            return Ok(Waited::Came(format!("job {id} wrote: {}", String::from_utf8_lossy(line))));
+        }
+        let whole = begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        begun.drain(..whole);
+        begun.truncate(LONGEST_LINE);
+    }
+}
+
+/// Waits until somebody listens; or until none of the jobs is left who could.
+async fn until_port(store: &Arc<JobStore>, ids: &[u64], port: u16) -> Result<Waited, ControlError> {
+    let listening = async {
+        let places = [SocketAddr::from((Ipv4Addr::LOCALHOST, port)), SocketAddr::from((Ipv6Addr::LOCALHOST, port))];
+        loop {
+            for place in places {
+                if TcpStream::connect(place).await.is_ok() {
+                    return Waited::Came(format!("port {port} is open"));
+                }
+            }
+            sleep(KNOCK_AGAIN).await;
+        }
+    };
+    let gone = async {
+        let mut jobs = Vec::new();
+        for id in ids {
+            // What a shell has left behind may be the server.
+            jobs.push(store.wait_until_gone(*id).await?);
+        }
+        Ok(Waited::Ended(jobs))
+    };
+    tokio::select! {
+        came = listening => Ok(came),
+        ended = gone => ended,
+    }
+}
+
+fn report(store: &JobStore, args: &WaitArgs, waited: Option<&Waited>) -> Result<Exit, Box<dyn Error>> {
+    let jobs = args.ids.iter().map(|id| store.get(*id)).collect::<Result<Vec<_>, _>>()?;
+    let wanted_more = args.until.is_some() || args.until_port.is_some();
+    let (exit, word) = match waited {
+        None => (Exit::TimeUp, "timed_out"),
+        Some(Waited::Came(_)) => (Exit::Code(0), "came"),
+        Some(Waited::Ended(_)) if wanted_more => (Exit::Code(1), "ended"),
+        Some(Waited::Ended(ended)) => {
+            let failed = ended.iter().any(|job| job.end() != Some(End::Own(Ended::Code(0))));
+            (Exit::Code(u8::from(failed)), "ended")
+        }
+    };
+    if args.json {
+        let came = match waited {
+            Some(Waited::Came(what)) => Some(what),
+            Some(Waited::Ended(_)) | None => None,
+        };
+        let jobs: Value = jobs.iter().map(of_job).collect();
+        print::data(format!("{:#}\n", json!({ "waited": word, "came": came, "jobs": jobs })).as_bytes())?;
+        return Ok(exit);
+    }
+    match waited {
+        None => print::talk("[the time is up; nothing was stopped]"),
+        Some(Waited::Came(what)) => print::talk(&format!("[{what}]")),
+        Some(Waited::Ended(_)) if wanted_more => print::talk("[every job has ended before that]"),
+        Some(Waited::Ended(_)) => {}
+    }
+    for job in &jobs {
+        print::data(format!("job {}: {}\n", job.id, state_text(job)).as_bytes())?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,176 @@
+//! Where text may be cut without tearing what a reader sees as one character.
+//!
+//! Bytes that are not UTF-8 are no reason to fail: there, a cut falls between the bytes that would be characters.
+//!
+//! Invariant: a cut is never inside the bytes of a character, and never inside a cluster of up to [`LOOK_AROUND`] bytes.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// So many bytes before and behind a cut are looked at. A family of emoji has 25; what is longer is a joke on programs.
+const LOOK_AROUND: usize = 256;
+
+/// The border of a cluster at or before `at`.
+pub(crate) fn before(bytes: &[u8], at: usize) -> usize {
+    around(bytes, at).map_or_else(|| char_begin_before(bytes, at), |cluster| cluster.start)
+}
+
+/// The border of a cluster at or behind `at`.
+pub(crate) fn after(bytes: &[u8], at: usize) -> usize {
+    around(bytes, at).map_or_else(|| char_begin_after(bytes, at), |cluster| cluster.end)
+}
+
+/// Shortens lines of more than so many columns, marks them, and tells how many there were.
+pub(crate) fn shorten(text: &[u8], columns: usize) -> Option<(Vec<u8>, u64)> {
+    let mut out = Vec::new();
+    let mut shortened = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        let end = fitting(content, columns);
+        if end == content.len() {
+            out.extend_from_slice(line);
+            continue;
+        }
+        shortened += 1;
+        out.extend_from_slice(&content[..end]);
+        out.extend(format!("…[+{} bytes]", content.len() - end).into_bytes());
+        out.extend_from_slice(&line[content.len()..]);
+    }
+    (shortened > 0).then_some((out, shortened))
+}
+
+/// How many bytes of a line fit into so many columns.
+fn fitting(line: &[u8], columns: usize) -> usize {
+    // No character is wider than it has bytes.
+    if line.len() <= columns {
+        return line.len();
+    }
+    let (mut end, mut width) = (0, 0);
+    for chunk in line.utf8_chunks() {
+        for cluster in chunk.valid().graphemes(true) {
+            width += cluster.width();
+            if width > columns {
+                return end;
+            }
+            end += cluster.len();
+        }
+        if !chunk.invalid().is_empty() {
+            // Shown as one U+FFFD.
+            width += 1;
+            if width > columns {
+                return end;
+            }
+            end += chunk.invalid().len();
+        }
+    }
+    end
+}
+
+/// The cluster that `at` is inside of, or nothing between two if it is at a border. None if nobody can say.
+fn around(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    if at == 0 || at >= bytes.len() {
+        return Some(at..at);
+    }
+    let oldest = char_begin_after(bytes, at.saturating_sub(LOOK_AROUND));
+    // A cluster begins at every ASCII character; elsewhere its beginning depends on what comes before.
+    let from = bytes[oldest..at].iter().rposition(u8::is_ascii).map_or(oldest, |behind| oldest + behind);
+    let known = &bytes[from..(at + LOOK_AROUND).min(bytes.len())];
+    let text = known.utf8_chunks().next()?.valid();
+    let mut clusters = text.grapheme_indices(true).map(|(begin, cluster)| from + begin..from + begin + cluster.len());
+    let cluster = clusters.find(|cluster| at < cluster.end)?;
+    if cluster.start == at {
+        return Some(at..at);
+    }
+    // One that fills all that was looked at may be of any length.
+    (cluster.start > oldest || oldest == 0).then_some(cluster)
+}
+
+/// The border of a character at or before `at`.
+fn char_begin_before(bytes: &[u8], at: usize) -> usize {
+    // A character has at most three bytes behind its first.
+    (at.saturating_sub(3)..=at).rev().find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
+}
+
+/// The border of a character at or behind `at`.
+fn char_begin_after(bytes: &[u8], at: usize) -> usize {
+    (at..at + 4).find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Characters of one and of several parts: letters with marks, families, flags, wide ones.
+    fn any_text() -> impl Strategy<Value = String> {
+        let piece =
+            prop::sample::select(vec!["a", " ", "\n", "é", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "🇩🇪", "漢", "각"]);
+        prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+    }
+
+    fn borders(text: &str) -> Vec<usize> {
+        text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_is_at_the_nearest_border(text in any_text(), at in any::<prop::sample::Index>()) {
+            let at = at.index(text.len() + 1);
+            // Flags in a row have no border that could be told from their middle.
+            prop_assume!(!text.contains("🇩🇪🇩🇪"));
+            let borders = borders(&text);
+            prop_assert_eq!(Some(&before(text.as_bytes(), at)), borders.iter().rfind(|border| **border <= at));
+            prop_assert_eq!(Some(&after(text.as_bytes(), at)), borders.iter().find(|border| **border >= at));
+        }
+
+        #[test]
+        fn any_bytes_can_be_cut(bytes in prop::collection::vec(any::<u8>(), 0..600), at in any::<prop::sample::Index>()) {
+            let at = at.index(bytes.len() + 1);
+            prop_assert!(before(&bytes, at) <= at);
+            prop_assert!((at..=bytes.len()).contains(&after(&bytes, at)));
+        }
+
+        #[test]
+        fn short_lines_stay_and_long_ones_say_how_much_is_gone(text in any_text(), columns in 0_usize..40) {
+            let (short, count) = shorten(text.as_bytes(), columns).unwrap_or_else(|| (text.clone().into_bytes(), 0));
+            let short = String::from_utf8(short).expect("it is still text");
+            prop_assert_eq!(short.matches('\n').count(), text.matches('\n').count());
+            let mut marked = 0;
+            for (shown, line) in short.split('\n').zip(text.split('\n')) {
+                if line.width() <= columns {
+                    prop_assert_eq!(shown, line);
+                    continue;
+                }
+                marked += 1;
+                let (kept, gone) = shown.split_once("…[+").expect("it is marked");
+                let gone: usize = gone.trim_end_matches(" bytes]").parse().expect("a number");
+                prop_assert!(line.starts_with(kept) && kept.len() + gone == line.len());
+                prop_assert!(kept.width() <= columns && borders(line).contains(&kept.len()));
+            }
+            prop_assert_eq!(marked, count);
+        }
+
+        #[test]
+        fn any_bytes_can_be_shortened(bytes in prop::collection::vec(any::<u8>(), 0..300), columns in 0_usize..40) {
+            let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count();
+            if let Some((short, _)) = shorten(&bytes, columns) {
+                prop_assert_eq!(newlines(&short), newlines(&bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn a_minified_line_is_shortened_and_the_others_are_not() {
+        let text = format!("one\n{}\nthree", "x".repeat(100));
+        let (short, count) = shorten(text.as_bytes(), 10).expect("one is too long");
+        assert_eq!((String::from_utf8_lossy(&short).as_ref(), count), ("one\nxxxxxxxxxx…[+90 bytes]\nthree", 1));
+        assert_eq!(shorten(text.as_bytes(), 100), None);
+    }
+}

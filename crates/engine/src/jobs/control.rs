@@ -1,0 +1,215 @@
+//! Reaching the keeper of a job: stopping it, waiting for it, giving it something to read.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use bashful_keeper::StopReason;
+use bashful_keeper::wire::{self, Order, Report};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use thiserror::Error;
+use tokio::time::{Instant, sleep};
+
+use super::store::{GetJobError, JobStore};
+use super::{JobRecord, JobState};
+use crate::link::Link;
+
+/// Between two tries to reach a keeper that is about to begin or to end.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+
+/// So long a job may take to read what it is sent.
+const INPUT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a job is to be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It is asked, and killed when its grace is over; asked twice, it is killed at once.
+    Ask,
+    /// Every process of it gets this signal, and nothing else happens.
+    Signal(u8),
+}
+
+/// Why a job could not be told something.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// There is no such job.
+    #[error(transparent)]
+    Get(#[from] GetJobError),
+    /// Nothing of it runs any more.
+    #[error("job {id} has ended")]
+    Ended {
+        /// The number.
+        id: u64,
+    },
+    /// Nobody watches over it: its keeper was killed.
+    #[error("job {id} is lost: its keeper is gone, and nobody knows what became of it")]
+    Lost {
+        /// The number.
+        id: u64,
+    },
+    /// Its keeper does not answer.
+    #[error("cannot reach the keeper of job {id}")]
+    Unreachable {
+        /// The number.
+        id: u64,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Why something could not be sent to a job's standard input.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It cannot be told anything.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// It has no standard input.
+    #[error("job {id} was started without an open standard input")]
+    NoInput {
+        /// The number.
+        id: u64,
+    },
+    /// It does not read.
+    #[error("job {id} does not read its standard input: {taken} of {bytes} bytes were taken")]
+    NotRead {
+        /// The number.
+        id: u64,
+        /// So much was sent.
+        bytes: usize,
+        /// So much of it fits.
+        taken: usize,
+    },
+    /// The system did not let us.
+    #[error("cannot write to the standard input of job {id}")]
+    Io {
+        /// The number.
+        id: u64,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl JobStore {
+    /// Asks for a job's end, or sends it a signal. Returns when its keeper has been told, which is not yet the end.
+    pub async fn stop(&self, id: u64, how: Stop) -> Result<(), ControlError> {
+        let order = match how {
+            Stop::Ask => Order::Stop(StopReason::Cancelled),
+            Stop::Signal(number) => Order::Signal(number),
+        };
+        self.tell(id, &order).await
+    }
+
+    /// Waits for a job to be over: the end of its shell. A dropped future changes nothing.
+    pub async fn wait(&self, id: u64) -> Result<JobRecord, ControlError> {
+        self.until(id, JobRecord::is_over).await
+    }
+
+    /// Waits until nothing of a job runs any more, what its shell has left behind included. A dropped future changes
+    /// nothing.
+    pub async fn wait_until_gone(&self, id: u64) -> Result<JobRecord, ControlError> {
+        self.until(id, |job| !job.is_live()).await
+    }
+
+    async fn until(&self, id: u64, enough: impl Fn(&JobRecord) -> bool) -> Result<JobRecord, ControlError> {
+        loop {
+            let job = self.get(id)?;
+            if enough(&job) {
+                return Ok(job);
+            }
+            let Ok(mut link) = self.connect(id) else {
+                // It is about to begin or to end, and the next look will tell.
+                sleep(TRY_AGAIN).await;
+                continue;
+            };
+            // Asked again, because it may have got there before we were heard.
+            let job = self.get(id)?;
+            if enough(&job) {
+                return Ok(job);
+            }
+            // Whatever it says, and its silence too, is a reason to look at the record.
+            while let Ok(report) = link.next().await {
+                if matches!(report, Report::Ended { .. }) && enough(&self.get(id)?) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Writes to a job's standard input. Dropped halfway, some of it has been written.
+    pub async fn send(&self, id: u64, bytes: &[u8]) -> Result<(), SendError> {
+        let job = self.get_live(id)?;
+        if !job.takes_input {
+            return Err(SendError::NoInput { id });
+        }
+        let failed = |source: io::Error| match source.raw_os_error().map(Errno::from_raw_os_error) {
+            // Nobody is left who could read.
+            Some(Errno::NXIO | Errno::PIPE) => ControlError::Ended { id }.into(),
+            _ => SendError::Io { id, source },
+        };
+        let path = self.path(id).join(wire::INPUT);
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+        let mut input = File::options().write(true).custom_flags(flags).open(path).map_err(failed)?;
+        let give_up = Instant::now() + INPUT_PATIENCE;
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match input.write(&bytes[taken..]) {
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < give_up => {
+                    sleep(TRY_AGAIN).await;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(SendError::NotRead { id, bytes: bytes.len(), taken });
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a job find the end of its standard input, once it has read what was sent.
+    pub async fn close_input(&self, id: u64) -> Result<(), SendError> {
+        if !self.get_live(id)?.takes_input {
+            return Err(SendError::NoInput { id });
+        }
+        Ok(self.tell(id, &Order::CloseInput).await?)
+    }
+
+    async fn tell(&self, id: u64, order: &Order) -> Result<(), ControlError> {
+        let unreachable = |source| ControlError::Unreachable { id, source };
+        self.get_live(id)?;
+        let give_up = Instant::now() + Duration::from_secs(2);
+        loop {
+            match self.connect(id) {
+                Ok(link) => return link.send(&[order], &[]).await.map_err(unreachable),
+                Err(error) if Instant::now() > give_up => return Err(unreachable(error)),
+                // It may just have ended, and then the record says so.
+                Err(_) => drop(self.get_live(id)?),
+            }
+            sleep(TRY_AGAIN).await;
+        }
+    }
+
+    fn get_live(&self, id: u64) -> Result<JobRecord, ControlError> {
+        let job = self.get(id)?;
+        match job.state {
+            JobState::Running | JobState::Left { .. } => Ok(job),
+            JobState::Ended(_) => Err(ControlError::Ended { id }),
+            JobState::Lost => Err(ControlError::Lost { id }),
+        }
+    }
+
+    /// A connection to the keeper of a job.
+    pub(super) fn connect(&self, id: u64) -> io::Result<Link> {
+        // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
+        let directory = File::open(self.path(id))?;
+        let socket = UnixStream::connect(format!("/proc/self/fd/{}/{}", directory.as_raw_fd(), wire::CONTROL))?;
+        Link::new(socket.into())
+    }
+}

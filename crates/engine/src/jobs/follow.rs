@@ -1,0 +1,223 @@
+//! The output of a job as it grows, and word of its end.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_keeper::missing::{self, Missing};
+use bashful_keeper::wire::Report;
+use bashful_sys::notify::{self, Growth};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::broadcast;
+use tokio::time::sleep;
+
+use super::control::ControlError;
+use super::{JobRecord, JobStore};
+use crate::link::Link;
+
+/// What is read at once.
+const PIECE: usize = 64 * 1024;
+
+/// How often one looks where nobody tells that a file grows.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Listeners hear of new output at most this often: faster than that nobody reads.
+const LIVE_EVERY: Duration = Duration::from_millis(50);
+
+/// What comes next of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// It has written this.
+    Output {
+        /// Where in its output this stands, in bytes from its beginning.
+        offset: u64,
+        /// Raw bytes.
+        bytes: Vec<u8>,
+    },
+    /// This part of its output is not there any more.
+    Missing(Missing),
+    /// It is over, and all that it wrote has been told.
+    Over(JobRecord),
+}
+
+/// Follows a job. Reading never takes anything away: any number may follow the same one.
+#[derive(Debug)]
+pub struct Follow {
+    store: Arc<JobStore>,
+    id: u64,
+    file: File,
+    path: std::path::PathBuf,
+    offset: u64,
+    growth: Option<AsyncFd<OwnedFd>>,
+    link: Option<Link>,
+    over: Option<JobRecord>,
+}
+
+impl JobStore {
+    /// Follows a job's output from this offset on.
+    pub fn follow(self: &Arc<Self>, id: u64, offset: u64) -> Result<Follow, ControlError> {
+        let job = self.get(id)?;
+        let unreadable = |source| {
+            let path = job.output_file.clone();
+            ControlError::Get(super::GetJobError::Unreadable { id, path, source })
+        };
+        let file = File::open(&job.output_file).map_err(unreadable)?;
+        let growth = Growth::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
+        Ok(Follow {
+            store: Arc::clone(self),
+            id,
+            file,
+            path: job.output_file.clone(),
+            offset,
+            growth: growth.ok(),
+            link: None,
+            over: None,
+        })
+    }
+}
+
+impl Follow {
+    /// How far it has been read.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Passes over all but the newest part.
+    fn skip_to_newest(&mut self, bytes: u64) {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        self.offset = self.offset.max(length.saturating_sub(bytes));
+    }
+
+    /// What comes next. May be dropped and called again without losing anything; after the end it is told again.
+    pub async fn next(&mut self) -> Result<Followed, ControlError> {
+        loop {
+            if let Some(followed) = self.read().map_err(|source| self.unreadable(source))? {
+                return Ok(followed);
+            }
+            if let Some(job) = &self.over {
+                return Ok(Followed::Over(job.clone()));
+            }
+            let job = self.store.get(self.id)?;
+            if job.is_over() {
+                // What was written between the last read and the end is still to come.
+                self.over = Some(job);
+                continue;
+            }
+            self.wait().await;
+        }
+    }
+
+    /// Waits until there may be news.
+    async fn wait(&mut self) {
+        if self.link.is_none() {
+            self.link = self.store.connect(self.id).ok();
+            if self.link.is_some() {
+                // It may have ended before it could hear of us.
+                return;
+            }
+        }
+        let gone = tokio::select! {
+            () = grown(self.growth.as_ref()) => false,
+            gone = ended(self.link.as_mut()) => gone,
+        };
+        if gone {
+            self.link = None;
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Option<Followed>> {
+        let mut bytes = vec![0; PIECE];
+        let count = self.file.read_at(&mut bytes, self.offset)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let offset = self.offset;
+        let end = offset + count as u64;
+        // Asked after reading: what was taken away meanwhile has been written down before.
+        let gap = missing::load(&self.path)
+            .into_iter()
+            .find(|missing| missing.range.start < end && missing.range.end > offset);
+        let count = match gap {
+            Some(missing) if missing.range.start <= offset => {
+                self.offset = missing.range.end;
+                return Ok(Some(Followed::Missing(missing)));
+            }
+            Some(missing) => usize::try_from(missing.range.start - offset).unwrap_or(count).min(count),
+            None => count,
+        };
+        bytes.truncate(count);
+        self.offset += count as u64;
+        Ok(Some(Followed::Output { offset, bytes }))
+    }
+
+    fn unreadable(&self, source: io::Error) -> ControlError {
+        ControlError::Get(super::GetJobError::Unreadable { id: self.id, path: self.path.clone(), source })
+    }
+}
+
+async fn grown(growth: Option<&AsyncFd<OwnedFd>>) {
+    let Some(queue) = growth else { return sleep(LOOK_AGAIN).await };
+    if let Ok(mut ready) = queue.readable().await {
+        notify::take(queue.get_ref().as_fd());
+        ready.clear_ready();
+    }
+}
+
+/// Waits for word of the end; whether the keeper is gone.
+async fn ended(link: Option<&mut Link>) -> bool {
+    if let Some(link) = link {
+        return !matches!(link.next().await, Ok(Report::Ended { .. }));
+    }
+    sleep(LOOK_AGAIN).await;
+    true
+}
+
+/// What happens to the jobs of an engine.
+#[derive(Debug, Clone)]
+pub enum JobEvent {
+    /// A command has become a job.
+    Started(JobRecord),
+    /// It has written more.
+    Output {
+        /// The job's number.
+        id: u64,
+        /// The newest part of its output, raw.
+        newest: Arc<[u8]>,
+        /// How much it has written.
+        bytes: u64,
+    },
+    /// It is over.
+    Ended(JobRecord),
+}
+
+/// What listeners are shown: a screenful or two.
+const NEWEST: usize = 8 * 1024;
+
+/// Tells listeners of a job until it is over. Costs nothing while the job does nothing.
+pub(crate) fn tell_events(store: Arc<JobStore>, job: JobRecord, events: broadcast::Sender<JobEvent>) {
+    let id = job.id;
+    // Nobody may be listening.
+    let _ = events.send(JobEvent::Started(job));
+    tokio::spawn(async move {
+        let mut newest = Vec::new();
+        let Ok(mut follow) = store.follow(id, 0) else { return };
+        loop {
+            follow.skip_to_newest(NEWEST as u64);
+            match follow.next().await {
+                Ok(Followed::Output { offset, bytes }) => {
+                    let total = offset + bytes.len() as u64;
+                    newest.extend(bytes);
+                    newest.drain(..newest.len().saturating_sub(NEWEST));
+                    let _ = events.send(JobEvent::Output { id, newest: Arc::from(newest.as_slice()), bytes: total });
+                    sleep(LIVE_EVERY).await;
+                }
+                Ok(Followed::Missing(_)) => {}
+                Ok(Followed::Over(job)) => return drop(events.send(JobEvent::Ended(job))),
+                Err(error) => return tracing::warn!(%error, id, "cannot follow the job"),
+            }
+        }
+    });
+}

@@ -1,0 +1,33 @@
+//! Jobs: commands that outlive the call that started them, and the program too.
+//!
+//! A directory for each, named by its number, that any number of programs may look at:
+//!
+//! ```text
+//! 7/job.json      what was asked for; written once, by the engine
+//! 7/output        everything that was written, raw
+//! 7/status.json   what became of it; written by its keeper alone, by renaming
+//! 7/control       the keeper's socket
+//! 7/input         the pipe that is its standard input, if it was started with one
+//! live/7          locked as long as somebody watches over it
+//! next            the number to come
+//! ```
+//!
+//! Nothing here goes by process ids: whether a job lives is a question of a lock, and who wants it stopped tells its
+//! keeper. So an id that was used again can never hit a stranger.
+
+mod control;
+mod follow;
+mod record;
+mod store;
+mod text;
+
+pub use control::{ControlError, SendError, Stop};
+pub use follow::{Follow, Followed, JobEvent};
+pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
+pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
+pub use text::{JobText, Part};
+
+pub(crate) use follow::tell_events;
+pub(crate) use record::{STDERR, StderrFile};
+pub use store::NewJob;
+pub(crate) use store::{Asked, Room};

@@ -1,0 +1,254 @@
+//! What is known of a job.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use bashful_keeper::wire::{Kind, Leftover, OUTPUT};
+use bashful_keeper::{End, Exit, StopReason};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A job, as it was a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its number, never used for another.
+    pub id: u64,
+    /// What made it a job.
+    pub kind: JobKind,
+    /// What bash was to do; bytes that are not text are replaced.
+    pub script: String,
+    /// Where.
+    pub directory: PathBuf,
+    /// How far it has come.
+    pub state: JobState,
+    /// The shell's process id, which is that of its group too. None if nobody has written it down.
+    pub pid: Option<i32>,
+    /// Everything that it wrote, raw.
+    pub output_file: PathBuf,
+    /// What it wrote to standard error, if the streams are taken apart.
+    pub stderr_file: Option<PathBuf>,
+    /// Whether something can be sent to it.
+    pub takes_input: bool,
+    /// How long it may run.
+    pub lifetime: Duration,
+    /// When it began.
+    pub began: SystemTime,
+    /// How long it has been running, or did run. Nobody who sets the clock changes this.
+    pub elapsed: Duration,
+    /// When it ended, if it has.
+    pub ended: Option<SystemTime>,
+}
+
+/// What made a command a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobKind {
+    /// It was started as one.
+    Background,
+    /// It took longer than its caller wanted to wait.
+    Outlasted,
+    /// Its shell has ended and left processes running.
+    Leftover,
+}
+
+impl From<JobKind> for Kind {
+    fn from(kind: JobKind) -> Self {
+        match kind {
+            JobKind::Background => Self::Background,
+            JobKind::Outlasted => Self::Outlasted,
+            JobKind::Leftover => Self::Leftover,
+        }
+    }
+}
+
+/// How far a job has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobState {
+    /// Its shell runs.
+    Running,
+    /// Its shell has ended like this, and some of its processes still run.
+    Left {
+        /// How the shell ended.
+        end: End,
+        /// What still ran then.
+        processes: Vec<Leftover>,
+    },
+    /// Nothing of it runs any more.
+    Ended(End),
+    /// Nobody watches over it any more, and nobody has written down how it ended.
+    Lost,
+}
+
+impl JobRecord {
+    /// How it ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        match self.state {
+            JobState::Running => None,
+            JobState::Left { end, .. } | JobState::Ended(end) => Some(end),
+            JobState::Lost => Some(End::Lost),
+        }
+    }
+
+    /// Whether something of it still runs.
+    pub fn is_live(&self) -> bool {
+        matches!(self.state, JobState::Running | JobState::Left { .. })
+    }
+
+    /// Whether that has come for which one waits: the end of its shell, or of what a shell that had ended has left.
+    pub fn is_over(&self) -> bool {
+        match self.state {
+            JobState::Running => false,
+            JobState::Left { .. } => self.kind != JobKind::Leftover,
+            JobState::Ended(_) | JobState::Lost => true,
+        }
+    }
+
+    /// `job://7`.
+    pub fn uri(&self) -> String {
+        format!("job://{}", self.id)
+    }
+}
+
+/// The text is not the name of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{given:?} is not a job: give a number as in `7` or `job://7`")]
+pub struct NotAJob {
+    given: String,
+}
+
+/// The id in `7` or `job://7`.
+pub fn job_id(text: &str) -> Result<u64, NotAJob> {
+    let number = text.strip_prefix("job://").unwrap_or(text);
+    crate::numbers::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
+}
+
+/// `job.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct JobFile {
+    pub(super) kind: JobKind,
+    pub(super) script: String,
+    pub(super) cwd: String,
+    /// Where its output is, if not in its own directory.
+    pub(super) output: Option<PathBuf>,
+    pub(super) stderr: Option<StderrFile>,
+    pub(super) input: bool,
+    pub(super) lifetime_ms: u64,
+    pub(super) created_unix_ms: u64,
+}
+
+/// Where standard error is that is taken apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StderrFile {
+    /// In the job's own directory.
+    Own,
+    /// Here.
+    At(PathBuf),
+}
+
+/// What standard error is called in the job's own directory.
+pub(crate) const STDERR: &str = "stderr";
+
+/// `status.json`, as a keeper writes it.
+#[derive(Debug, Deserialize)]
+pub(super) struct StatusFile {
+    state: Word,
+    pid: Option<i32>,
+    began_unix_ms: u64,
+    began_boot_ms: u64,
+    ended_unix_ms: Option<u64>,
+    elapsed_ms: Option<u64>,
+    exit_code: Option<u8>,
+    signal: Option<u8>,
+    stopped: Option<u8>,
+    #[serde(default)]
+    left: Vec<LeftFile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Running,
+    Left,
+    Ended,
+}
+
+#[derive(Debug, Deserialize)]
+struct LeftFile {
+    pid: i32,
+    command: String,
+}
+
+impl StatusFile {
+    pub(super) fn says_ended(&self) -> bool {
+        self.state == Word::Ended
+    }
+
+    fn end(&self) -> End {
+        let exit = match (self.exit_code, self.signal) {
+            (Some(code), _) => Exit::Code(code),
+            (None, Some(number)) => Exit::Signal(number),
+            (None, None) => return End::Lost,
+        };
+        match self.stopped.and_then(StopReason::from_number) {
+            Some(why) => End::Stopped { why, exit },
+            None => End::Own(exit),
+        }
+    }
+}
+
+/// Puts together what is written down.
+pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&StatusFile>, lives: bool) -> JobRecord {
+    let created = at(job.created_unix_ms);
+    let state = match status {
+        Some(status) if status.says_ended() => JobState::Ended(status.end()),
+        Some(status) if lives && status.state == Word::Left => {
+            let leftover = |left: &LeftFile| Leftover { pid: left.pid, command: left.command.clone() };
+            JobState::Left { end: status.end(), processes: status.left.iter().map(leftover).collect() }
+        }
+        Some(_) | None if lives => JobState::Running,
+        Some(_) | None => JobState::Lost,
+    };
+    let elapsed = match status {
+        None => Duration::ZERO,
+        Some(status) => match status.elapsed_ms {
+            Some(elapsed) if state != JobState::Running => Duration::from_millis(elapsed),
+            _ if lives => boot_time().saturating_sub(Duration::from_millis(status.began_boot_ms)),
+            // When it was lost, nobody looked at the clock.
+            _ => Duration::ZERO,
+        },
+    };
+    JobRecord {
+        id,
+        kind: job.kind,
+        script: job.script,
+        directory: job.cwd.into(),
+        state,
+        pid: status.and_then(|status| status.pid),
+        output_file: job.output.unwrap_or_else(|| path.join(OUTPUT)),
+        stderr_file: job.stderr.map(|stderr| match stderr {
+            StderrFile::Own => path.join(STDERR),
+            StderrFile::At(path) => path,
+        }),
+        takes_input: job.input,
+        lifetime: Duration::from_millis(job.lifetime_ms),
+        began: status.map_or(created, |status| at(status.began_unix_ms)),
+        elapsed,
+        ended: status.and_then(|status| status.ended_unix_ms).map(at),
+    }
+}
+
+/// Reads a file of a job as what it should be; none if it is not there, or not whole.
+pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn at(unix_ms: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(unix_ms)).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Since the machine was started. Nobody sets this clock.
+fn boot_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}

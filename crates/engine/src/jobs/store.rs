@@ -1,0 +1,430 @@
+//! The directory of jobs: making, listing, removing, sweeping.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use bashful_keeper::missing;
+use bashful_keeper::wire;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::record::{self, JobFile, JobRecord, StatusFile, StderrFile};
+use super::{JobKind, JobState};
+use crate::LeftoverPolicy;
+use crate::numbers::{Numbers, lock_soon, numbers_in};
+use crate::units::{ByteSize, Lifetime};
+
+/// `job.json`.
+const JOB: &str = "job.json";
+
+/// How many jobs there may be, and how long they are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobLimits {
+    /// So many live at once. Processes that were left behind are counted, but never refused: they are there already.
+    pub live: usize,
+    /// So many are remembered after their end.
+    pub kept: usize,
+    /// They are remembered for so long after their end.
+    pub age: Duration,
+    /// Of the output of one, so much is kept. Beyond it, its first half and its newest part; at least 64 KiB.
+    pub output: ByteSize,
+}
+
+impl Default for JobLimits {
+    /// A hundred servers are more than anybody meant to start; nobody comes back to a job of last week.
+    fn default() -> Self {
+        Self { live: 100, kept: 500, age: Duration::from_hours(7 * 24), output: ByteSize::mib(1024) }
+    }
+}
+
+/// Why a command did not become a job.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateJobError {
+    /// There are enough of them.
+    #[error(transparent)]
+    TooMany(#[from] TooManyJobs),
+    /// It cannot be written down.
+    #[error("cannot make the record of a job in {}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// There are as many jobs as there may be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "Background job limit reached ({limit}). Wait for running jobs to finish or cancel one. Running: {}",
+    describe(jobs)
+)]
+pub struct TooManyJobs {
+    /// How many there may be.
+    pub limit: usize,
+    /// Those that live.
+    pub jobs: Vec<JobRecord>,
+}
+
+fn describe(jobs: &[JobRecord]) -> String {
+    let line = |job: &JobRecord| {
+        let script: String =
+            job.script.chars().take(60).map(|char| if char.is_control() { ' ' } else { char }).collect();
+        format!("{} ({script})", job.id)
+    };
+    jobs.iter().map(line).collect::<Vec<_>>().join(", ")
+}
+
+/// Why nobody can say which jobs there are.
+#[derive(Debug, Error)]
+#[error("cannot list the jobs in {}", path.display())]
+pub struct ListJobsError {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// Why there is no such job.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GetJobError {
+    /// Its number has not been given out yet.
+    #[error("there has never been a job {id}")]
+    Never {
+        /// The number.
+        id: u64,
+    },
+    /// It was swept after its end, or removed by hand.
+    #[error("job {id} has ended, and its record was removed")]
+    Removed {
+        /// The number.
+        id: u64,
+    },
+    /// It is there, but cannot be looked at.
+    #[error("cannot look at job {id} ({})", path.display())]
+    Unreadable {
+        /// The number.
+        id: u64,
+        /// Its directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Why a job was not removed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RemoveJobError {
+    /// Something of it still runs.
+    #[error("job {id} is still running; stop it first")]
+    Live {
+        /// The number.
+        id: u64,
+    },
+    /// There is none.
+    #[error(transparent)]
+    Get(#[from] GetJobError),
+    /// The system did not let us.
+    #[error("cannot remove {}", path.display())]
+    Io {
+        /// Its directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// A directory of jobs.
+#[derive(Debug, Clone)]
+pub struct JobStore {
+    numbers: Numbers,
+    limits: JobLimits,
+}
+
+/// What is written down when a command becomes a job.
+pub(crate) struct Asked<'a> {
+    pub(crate) kind: JobKind,
+    pub(crate) script: &'a [u8],
+    pub(crate) directory: &'a Path,
+    pub(crate) lifetime: Lifetime,
+    /// Where its output is, if it is somewhere already.
+    pub(crate) output: Option<PathBuf>,
+    /// Where its standard error is, if that is taken apart.
+    pub(crate) stderr: Option<StderrFile>,
+    pub(crate) input: bool,
+}
+
+/// Whether a job is refused where there are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// It is.
+    Limited,
+    /// It is there already.
+    Taken,
+}
+
+/// A job that has been written down and not begun. Dropping it leaves a record that nobody watches over: lost.
+#[derive(Debug)]
+pub struct NewJob {
+    pub(crate) id: u64,
+    pub(crate) directory: PathBuf,
+    /// Locked; as long as this or a copy of it is open, the job lives.
+    pub(crate) alive: File,
+    pub(crate) at_most: u64,
+}
+
+impl NewJob {
+    /// What its keeper has to know.
+    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> wire::Record {
+        wire::Record {
+            id: self.id,
+            directory: self.directory.as_os_str().as_bytes().to_vec(),
+            kind: kind.into(),
+            at_most: self.at_most,
+            stop_leftovers: leftovers == LeftoverPolicy::Stop,
+            alive: None,
+        }
+    }
+
+    /// A file in its directory, open for appending.
+    pub(crate) fn file(&self, name: &str) -> io::Result<File> {
+        File::options().read(true).append(true).create(true).mode(0o600).open(self.directory.join(name))
+    }
+
+    /// The reading end of its standard input.
+    pub(crate) fn input(&self) -> io::Result<File> {
+        // Otherwise this would wait for somebody who writes.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let input = File::options().read(true).custom_flags(flags).open(self.directory.join(wire::INPUT))?;
+        // But those who read are to wait.
+        rustix::fs::fcntl_setfl(&input, rustix::fs::fcntl_getfl(&input)? - OFlags::NONBLOCK)?;
+        Ok(input)
+    }
+}
+
+impl JobStore {
+    /// A store in this directory. Nothing is touched before it is used.
+    pub fn new(directory: PathBuf, limits: JobLimits) -> Self {
+        Self { numbers: Numbers::new(directory), limits }
+    }
+
+    /// Its directory, which need not be there yet.
+    pub fn directory(&self) -> &Path {
+        self.numbers.directory()
+    }
+
+    /// How many jobs there may be, and for how long.
+    pub fn limits(&self) -> JobLimits {
+        self.limits
+    }
+
+    /// Writes down a new job, in a directory that is made if need be.
+    pub(crate) fn create(&self, asked: Asked<'_>, room: Room) -> Result<NewJob, CreateJobError> {
+        let failed = |source| CreateJobError::Io { path: self.directory().to_path_buf(), source };
+        self.numbers.make().map_err(failed)?;
+        match DirBuilder::new().mode(0o700).create(self.live()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => {}
+        }
+        let lock = self.numbers.lock().map_err(failed)?;
+        if room == Room::Limited {
+            self.make_sure_of_room()?;
+        }
+        let id = self.numbers.give_out(&lock).map_err(failed)?;
+        self.write_down(id, asked).map_err(failed)
+    }
+
+    fn make_sure_of_room(&self) -> Result<(), CreateJobError> {
+        let marks = numbers_in(&self.live()).map_err(|source| CreateJobError::Io { path: self.live(), source })?;
+        if marks.len() < self.limits.live {
+            return Ok(());
+        }
+        // Some of them may be of keepers that were killed.
+        let jobs: Vec<JobRecord> =
+            marks.into_iter().filter_map(|id| self.look(id)).filter(JobRecord::is_live).collect();
+        if jobs.len() < self.limits.live {
+            return Ok(());
+        }
+        Err(TooManyJobs { limit: self.limits.live, jobs }.into())
+    }
+
+    /// Under a name that nobody looks for, until it is whole.
+    fn write_down(&self, id: u64, asked: Asked<'_>) -> io::Result<NewJob> {
+        let directory = self.path(id);
+        let draft = self.directory().join(format!(".new-{id}"));
+        DirBuilder::new().mode(0o700).create(&draft)?;
+        let job = JobFile {
+            kind: asked.kind,
+            script: String::from_utf8_lossy(asked.script).into_owned(),
+            cwd: asked.directory.to_string_lossy().into_owned(),
+            output: asked.output,
+            stderr: asked.stderr,
+            input: asked.input,
+            lifetime_ms: u64::try_from(asked.lifetime.0.as_millis()).unwrap_or(u64::MAX),
+            created_unix_ms: unix_ms(),
+        };
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(draft.join(JOB))?;
+        // A path that is not text cannot be written as JSON.
+        file.write_all(&serde_json::to_vec_pretty(&job).map_err(io::Error::other)?)?;
+        if asked.input {
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                draft.join(wire::INPUT),
+                rustix::fs::FileType::Fifo,
+                Mode::RUSR | Mode::WUSR,
+                0,
+            )?;
+        }
+        let alive = File::options().write(true).create(true).truncate(false).mode(0o600).open(self.mark(id))?;
+        lock_soon(&alive)?;
+        fs::rename(draft, &directory)?;
+        Ok(NewJob { id, directory, alive, at_most: self.limits.output.0 })
+    }
+
+    /// Takes back a job that came to nothing.
+    pub(crate) fn discard(&self, job: NewJob) {
+        let _ = fs::remove_dir_all(&job.directory);
+        let _ = fs::remove_file(self.mark(job.id));
+        drop(job);
+    }
+
+    /// Every job, by id. A directory that is not there holds none.
+    pub fn list(&self) -> Result<Vec<JobRecord>, ListJobsError> {
+        let ids =
+            self.numbers.taken().map_err(|source| ListJobsError { path: self.directory().to_path_buf(), source })?;
+        // One that was removed meanwhile, or is not ours, is simply not on the list.
+        Ok(ids.into_iter().filter_map(|id| self.look(id)).collect())
+    }
+
+    /// One job.
+    pub fn get(&self, id: u64) -> Result<JobRecord, GetJobError> {
+        if let Some(job) = self.look(id) {
+            return Ok(job);
+        }
+        let unreadable = |source| GetJobError::Unreadable { id, path: self.path(id), source };
+        match fs::read(self.path(id).join(JOB)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if self.numbers.was_given_out(id).map_err(unreadable)? {
+                    Err(GetJobError::Removed { id })
+                } else {
+                    Err(GetJobError::Never { id })
+                }
+            }
+            Err(error) => Err(unreadable(error)),
+            Ok(_) => Err(unreadable(io::Error::other("its record makes no sense"))),
+        }
+    }
+
+    /// Removes the record and the output of one, unless something of it still runs.
+    pub fn remove(&self, id: u64) -> Result<(), RemoveJobError> {
+        let job = self.get(id)?;
+        if job.is_live() {
+            return Err(RemoveJobError::Live { id });
+        }
+        let path = self.path(id);
+        let gone = self.directory().join(format!(".gone-{id}"));
+        // Renamed first, so that nobody sees half of it.
+        let removed = fs::rename(&path, &gone).and_then(|()| fs::remove_dir_all(gone));
+        let _ = fs::remove_file(self.mark(id));
+        removed.map_err(|source| RemoveJobError::Io { path, source })
+    }
+
+    /// Removes what is too old and too much. What still runs stays, and what cannot be removed is passed over.
+    pub fn sweep(&self) -> Result<Vec<u64>, ListJobsError> {
+        let mut jobs = self.list()?;
+        jobs.retain(|job| !job.is_live());
+        // Newest first.
+        jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
+        let now = SystemTime::now();
+        let mut removed = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            // A job from the future, after the clock was set back, is young.
+            let age = now.duration_since(job.ended.unwrap_or(job.began)).unwrap_or_default();
+            if (index >= self.limits.kept || age > self.limits.age) && self.remove(job.id).is_ok() {
+                removed.push(job.id);
+            }
+        }
+        self.remove_remains();
+        removed.reverse();
+        Ok(removed)
+    }
+
+    /// Removes what is left of removals and beginnings in which somebody was killed.
+    fn remove_remains(&self) {
+        let Some(_lock) = self.numbers.lock_if_there() else { return };
+        for entry in fs::read_dir(self.directory()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| name.starts_with(".gone-") || name.starts_with(".new-")) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        for id in numbers_in(&self.live()).unwrap_or_default() {
+            if !self.path(id).exists() && !self.lives(id) {
+                let _ = fs::remove_file(self.mark(id));
+            }
+        }
+    }
+
+    pub(super) fn path(&self, id: u64) -> PathBuf {
+        self.directory().join(id.to_string())
+    }
+
+    fn live(&self) -> PathBuf {
+        self.directory().join(wire::LIVE)
+    }
+
+    fn mark(&self, id: u64) -> PathBuf {
+        self.live().join(id.to_string())
+    }
+
+    /// Whether somebody watches over it.
+    fn lives(&self, id: u64) -> bool {
+        let Ok(mark) = File::open(self.mark(id)) else { return false };
+        // Shared, so that two who look at once do not take each other for its keeper.
+        flock(&mark, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+    }
+
+    fn look(&self, id: u64) -> Option<JobRecord> {
+        let path = self.path(id);
+        let job: JobFile = record::read(&path.join(JOB))?;
+        let status = || record::read::<StatusFile>(&path.join(wire::STATUS));
+        let mut now = status();
+        let over = now.as_ref().is_some_and(StatusFile::says_ended);
+        let lives = !over && self.lives(id);
+        if !over && !lives {
+            // It may have ended between the two looks: a keeper writes first and then lets go.
+            now = status();
+            if !now.as_ref().is_some_and(StatusFile::says_ended) && !path.join(JOB).exists() {
+                // Or it was removed, as a whole.
+                return None;
+            }
+        }
+        Some(record::assemble(id, &path, job, now.as_ref(), lives))
+    }
+}
+
+/// What is missing of a job's output.
+impl JobRecord {
+    /// What is not in its output file any more, in order.
+    pub fn missing(&self) -> Vec<missing::Missing> {
+        missing::load(&self.output_file)
+    }
+
+    /// Whether it was lost: nobody knows how it ended.
+    pub fn is_lost(&self) -> bool {
+        self.state == JobState::Lost
+    }
+}
+
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,102 @@
+//! Parts of a job's output. Reading never takes anything away.
+
+use std::ops::Range;
+
+use super::JobRecord;
+use crate::artifacts::{Artifact, ReadError};
+use crate::units::ByteSize;
+
+/// Which part of a job's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What comes behind this offset, in bytes from the beginning.
+    Since(u64),
+    /// The last lines.
+    LastLines(u64),
+}
+
+/// A part of a job's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobText {
+    /// Raw bytes, with a line of its own where something is missing.
+    pub raw: Vec<u8>,
+    /// Which bytes they are. What comes behind them begins at the end of this range.
+    pub range: Range<u64>,
+    /// How many bytes there were in all.
+    pub total: u64,
+}
+
+impl JobRecord {
+    /// Its output, opened for reading as it is now.
+    pub fn output(&self) -> Result<Artifact, ReadError> {
+        Artifact::at(&self.output_file, self.is_live())
+    }
+
+    /// What it wrote to standard error, if that was taken apart.
+    pub fn stderr(&self) -> Option<Result<Artifact, ReadError>> {
+        Some(Artifact::at(self.stderr_file.as_ref()?, self.is_live()))
+    }
+
+    /// A part of its output: of what is behind an offset the first `at_most` bytes, of the last lines the newest.
+    pub fn text(&self, part: Part, at_most: ByteSize) -> Result<JobText, ReadError> {
+        let output = self.output()?;
+        let total = output.len();
+        let start = match part {
+            Part::Since(offset) => offset.min(total),
+            Part::LastLines(lines) => output.tail_begin(lines)?.min(total).max(total.saturating_sub(at_most.0)),
+        };
+        let mut end = start.saturating_add(at_most.0).min(total);
+        // What is missing takes no room.
+        for gap in self.missing() {
+            if gap.range.start < end && gap.range.end > start {
+                let covered = end.min(gap.range.end) - gap.range.start.max(start);
+                end = end.max(gap.range.end).saturating_add(covered).min(total);
+            }
+        }
+        let mut raw = Vec::new();
+        output.bytes(start..end, &mut raw)?;
+        if end < total {
+            let cut = begun_character(&raw);
+            raw.truncate(raw.len() - cut);
+            end -= cut as u64;
+        }
+        Ok(JobText { raw, range: start..end, total })
+    }
+}
+
+/// How many bytes at the end begin a character that is not finished.
+fn begun_character(bytes: &[u8]) -> usize {
+    let tail = &bytes[bytes.len().saturating_sub(3)..];
+    match std::str::from_utf8(tail).map_err(|error| (error.error_len(), error.valid_up_to())) {
+        Err((None, valid)) => tail.len() - valid,
+        // The window of three bytes may begin within a character; what counts is its last beginning.
+        Err((Some(_), _)) => tail
+            .iter()
+            .rposition(|byte| *byte >= 0xC0)
+            .filter(|at| std::str::from_utf8(&tail[*at..]).is_err_and(|error| error.error_len().is_none()))
+            .map_or(0, |at| tail.len() - at),
+        Ok(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_is_cut_is_left_for_the_next_read() {
+        for (text, begun) in [
+            (&b""[..], 0),
+            (b"abc", 0),
+            ("aé".as_bytes(), 0),
+            (&"aé".as_bytes()[..2], 1),
+            (&"€".as_bytes()[..2], 2),
+            (&"ab😀".as_bytes()[..5], 3),
+            (&"é😀".as_bytes()[..4], 2),
+            (b"ab\xff", 0),
+            (b"\xa9\xa9\xa9", 0),
+        ] {
+            assert_eq!(begun_character(text), begun, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! How a keeper comes to its shell: by orders, one after the other, and what if they end too early.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use bashful_sys::signal::{Signal, SignalReader};
+use bashful_sys::spawn::{Child, Tether};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::link::Link;
+use crate::record::{Began, Record};
+use crate::shell::{self, NotStarted, Waiting};
+use crate::tree::{Rest, Scope, Tree};
+use crate::wire::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
+
+/// A shell under way.
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    pub(crate) until: Option<Instant>,
+    pub(crate) began: Began,
+    pub(crate) grace: Duration,
+    /// Where it is written down, if it was a job from its beginning.
+    pub(crate) record: Option<Record>,
+    /// Something that the shell still has to read from.
+    pub(crate) held: Option<OwnedFd>,
+}
+
+/// Does as it is told until a shell runs; none if there is nothing to watch over.
+pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader>) -> Option<Started> {
+    let tether = match scope {
+        Scope::EverythingBelow => Tether::DiesWithParent,
+        // The thread may end before the command does.
+        Scope::BelowShell => Tether::Loose,
+    };
+    let Some(Order::Setup(setup)) = link.wait() else { return None };
+    match setup.when {
+        When::Asked => start_when_asked(link, setup, tether),
+        When::Ahead => start_ahead(link, setup, tether, signals, scope),
+    }
+}
+
+fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Started> {
+    let mut job = None;
+    let Begin { script, lifetime } = loop {
+        match link.wait()? {
+            Order::Record(order) => job = Some(order),
+            Order::Begin(begin) => break begin,
+            _ => return None,
+        }
+    };
+    let grace = setup.grace;
+    let began = Began::now(lifetime);
+    let started = record(job, began).and_then(|record| Ok((record, shell::start(&setup, script, tether)?)));
+    // Only the tree itself is to hold the writing end of its output.
+    drop(setup);
+    match started {
+        Ok((record, (child, held))) => Some(Started { child, until: after(lifetime), began, grace, record, held }),
+        Err(error) => refuse(link, &error),
+    }
+}
+
+/// Opens the record of a job before anything of it runs.
+fn record(job: Option<wire::Record>, began: Began) -> Result<Option<Record>, NotStarted> {
+    let opened = job.map(|job| Record::open(job, began)).transpose();
+    opened.map_err(|error| NotStarted { step: FailedStep::Record, errno: error.raw_os_error().unwrap_or(0) })
+}
+
+fn start_ahead(
+    link: &mut Link,
+    setup: Setup,
+    tether: Tether,
+    signals: Option<&SignalReader>,
+    scope: Scope,
+) -> Option<Started> {
+    let waiting = match Waiting::start(&setup, tether) {
+        Ok(waiting) => waiting,
+        Err(error) => return refuse(link, &error),
+    };
+    let grace = setup.grace;
+    drop(setup);
+    let told = await_begin(link, &waiting, signals);
+    let Some(Begin { script: Script::Text(text), lifetime }) = told else {
+        end_unused(&waiting.child, scope);
+        // In case the engine is about to hand over a script: nothing of it was done.
+        return refuse(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
+    };
+    match waiting.begin(&text) {
+        Ok((child, gate)) => {
+            let began = Began::now(lifetime);
+            Some(Started { child, until: after(lifetime), began, grace, record: None, held: Some(gate) })
+        }
+        Err((child, error)) => {
+            end_unused(&child, scope);
+            refuse(link, &error)
+        }
+    }
+}
+
+/// Waits until it is known what the waiting shell is to do; none if the engine or the shell is gone.
+fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader>) -> Option<Begin> {
+    loop {
+        match link.take() {
+            Some(Order::Begin(begin)) => return Some(begin),
+            Some(_) => return None,
+            None if link.is_gone() => return None,
+            None => {}
+        }
+        // The shell's own handle, not the signal of its end: that one says nothing about *which* child it was.
+        let mut fds = vec![PollFd::new(link, PollFlags::IN), PollFd::new(&waiting.child.pidfd, PollFlags::IN)];
+        fds.extend(signals.map(|signals| PollFd::new(signals, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
+        let (order, shell_ended, signaled) = (ready(0), ready(1), ready(2));
+        let asked_to_end = signaled
+            && signals.is_some_and(|signals| {
+                signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
+            });
+        if shell_ended || asked_to_end {
+            return None;
+        }
+        if order {
+            link.fill();
+        }
+    }
+}
+
+/// Ends a shell that was never told what to do. It has no children yet.
+fn end_unused(child: &Child, scope: Scope) {
+    let _ = bashful_sys::pidfd::send(child.pidfd.as_fd(), Signal::KILL);
+    let mut tree = Tree::new(scope, child.pid);
+    while tree.look(child.pidfd.as_fd()) == Rest::Shell {
+        let _ = poll(&mut [PollFd::new(&child.pidfd, PollFlags::IN)], None);
+    }
+}
+
+fn refuse(link: &mut Link, error: &NotStarted) -> Option<Started> {
+    link.tell(&Report::NotStarted { step: error.step, errno: error.errno });
+    None
+}
+
+fn after(lifetime: Option<Duration>) -> Option<Instant> {
+    // A lifetime beyond what the clock can say has no end.
+    lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime))
+}

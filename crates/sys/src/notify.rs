@@ -1,0 +1,52 @@
+//! Word of a file that grows, without looking again and again.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+/// Has something to read when a file was written to.
+///
+/// There are only so many for each user (128, usually), so callers need another way when none can be had.
+#[derive(Debug)]
+pub struct Growth {
+    queue: OwnedFd,
+}
+
+impl Growth {
+    /// Watches this file from now on.
+    pub fn of(file: &Path) -> io::Result<Self> {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        inotify::add_watch(&queue, file, WatchFlags::MODIFY)?;
+        Ok(Self { queue })
+    }
+
+    /// Forgets what was told so far, and says whether there was anything.
+    pub fn take(&self) -> bool {
+        take(self.queue.as_fd())
+    }
+
+    /// The queue itself, for an event loop.
+    pub fn into_queue(self) -> OwnedFd {
+        self.queue
+    }
+}
+
+/// Forgets what a queue holds, and says whether there was anything.
+pub fn take(queue: BorrowedFd<'_>) -> bool {
+    let mut buffer = [MaybeUninit::uninit(); 1024];
+    let mut events = inotify::Reader::new(queue, &mut buffer);
+    let mut any = false;
+    while events.next().is_ok() {
+        any = true;
+    }
+    any
+}
+
+impl AsFd for Growth {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+}
