@@ -163,6 +163,20 @@ pub(crate) const DELETE_REMOTE: Rule = Rule {
     allows: &["git push origin x:y", "git branch -d x", "git fetch --prune"],
 };
 
+/// A command that would let another one pass: that is for the user alone.
+pub(crate) const SELF_ALLOW: Rule = Rule {
+    name: "guard/allow",
+    level: Level::Deny,
+    message: "permission denied: only the user can allow what the guard refuses",
+    alternative: "bashful check 'make test'",
+    refuses: &[
+        "bashful allow 'make'",
+        "script -qc \"bashful --config x allow 'make'\" /dev/null",
+        "sudo bashful allow x",
+    ],
+    allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
+};
+
 /// What is too much to be followed.
 pub(crate) const TOO_COMPLEX: Rule = Rule {
     name: "guard/too-complex",
@@ -175,8 +189,8 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 7] =
-    [BLIND_ADD, FORCE_PUSH, CRITICAL_RM, BELOW_HOME, UNKNOWN_DIRECTORY, DELETE_REMOTE, TOO_COMPLEX];
+pub const BUILT_IN: [Rule; 8] =
+    [BLIND_ADD, FORCE_PUSH, CRITICAL_RM, BELOW_HOME, UNKNOWN_DIRECTORY, DELETE_REMOTE, SELF_ALLOW, TOO_COMPLEX];
 
 /// Looks at a command of this name. `git` is looked at when its own options are out of the way: [`judge_git`].
 pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
@@ -185,6 +199,9 @@ pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
         return;
     }
     rm::judge(run, name, arguments);
+    if name == "bashful" && subcommand_is(arguments, "allow") {
+        run.find_rule(&SELF_ALLOW);
+    }
     own::judge(run, name, arguments);
 }
 
@@ -193,6 +210,19 @@ pub(crate) fn judge_git(run: &mut Run<'_>, name: &str, arguments: &[String], set
     git::judge(run, name, arguments, settings);
     let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
     own::judge(run, "git", &words);
+}
+
+/// Whether the first word of our own program that is no option is this one.
+fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--config" {
+            words.next();
+        } else if !word.starts_with('-') {
+            return word == wanted;
+        }
+    }
+    false
 }
 
 impl Run<'_> {
