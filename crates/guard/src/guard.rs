@@ -7,8 +7,9 @@ use crate::marks;
 use crate::rules::{self, OwnRule, RuleError};
 use crate::run::Run;
 
-/// The longest script that is judged, in bytes. Longer ones are for a person to look at.
-pub const LONGEST_SCRIPT: usize = 64 << 10;
+/// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
+/// their length. Longer ones are for a person to look at.
+pub const LONGEST_SCRIPT: usize = 1 << 20;
 
 /// What a rule is set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Guard {
     /// ```
     pub fn judge(&self, script: &str, place: &Place) -> Verdict {
         if script.len() > LONGEST_SCRIPT {
-            return self.too_complex(script, "it is longer than 64 KiB", false);
+            return self.too_complex(script, "it is longer than 1 MiB", false);
         }
         let script = marks::without_marks(script);
         let mut run = Run::new(self, &script, place, false);

@@ -189,6 +189,19 @@ fn growing_text_stays_bounded() {
     judge(&format!("{}{}", numbered(3_000, |n| format!("v{n}=1;")), "(a=1);".repeat(4_000)));
     judge(&format!("echo {} | sed 's/\\(a*\\)*b/x/'", "a".repeat(20_000)));
     judge(&"a=(1 2 3 \"${a[@]}\")\n".repeat(3_000));
+    for line in [
+        "set -- \"$@\" a\n",
+        "cd a\n",
+        "x=${x}a;",
+        "a[$n]=b;",
+        "git config a.b c; git x\n",
+        "x=$(echo $x a)\n",
+        "cp /bin/ls x$n; ls\n",
+        "cat f >> g; cat g >> f; echo x >> f\n",
+        "if x; then a+=(b); fi\n",
+    ] {
+        judge(&line.repeat(5_000));
+    }
     judge(":(){ :|:& };:");
 }
 

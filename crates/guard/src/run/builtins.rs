@@ -7,6 +7,9 @@ use crate::run::files::normalized;
 use crate::run::{Flow, Run};
 use crate::state::Value;
 
+/// The longest path that a directory may have, in bytes.
+const LONGEST_PATH: usize = 1024;
+
 impl Run<'_> {
     /// Runs a builtin, if this is one.
     pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
@@ -27,6 +30,7 @@ impl Run<'_> {
             "set" => self.set(arguments),
             "shift" => {
                 let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
+                self.spend(self.state.arguments.len() / 4);
                 let rest = self.state.arguments.iter().skip(by).cloned().collect();
                 self.state.arguments = Rc::new(rest);
             }
@@ -118,7 +122,10 @@ impl Run<'_> {
             self.state.directories.push(before.clone());
         }
         self.assign("OLDPWD", Value::Scalar(before), None);
-        self.state.set_directory(normalized(&next));
+        self.spend(next.len() / 64);
+        // Paths that are longer do not happen.
+        let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
+        self.state.set_directory(next);
     }
 
     fn source_file(&mut self, arguments: &[String]) {
@@ -186,6 +193,7 @@ impl Run<'_> {
         while let Some((word, after)) = rest.split_first() {
             match word.as_str() {
                 "--" => {
+                    self.spend(after.len() / 4);
                     self.state.arguments = Rc::new(after.to_vec());
                     return;
                 }
@@ -209,6 +217,7 @@ impl Run<'_> {
             }
         }
         if !rest.is_empty() {
+            self.spend(rest.len() / 4);
             self.state.arguments = Rc::new(rest.to_vec());
         }
     }

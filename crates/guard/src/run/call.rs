@@ -51,6 +51,7 @@ impl Run<'_> {
             return Flow::Next;
         }
         let words = self.fields(&simple.words);
+        self.spend(words.len() / 32);
         let channels = self.channels(&simple.redirects);
         if words.is_empty() {
             for assign in &simple.assigns {
@@ -226,7 +227,6 @@ impl Run<'_> {
                 next = next.saturating_add(1);
             }
         }
-        self.spend(items.len() / 4);
         self.assign(name, Value::Array(items), origin);
     }
 
@@ -285,6 +285,7 @@ impl Run<'_> {
 
     /// The program that a command's first word means: without its path, through links that the script has made.
     pub(crate) fn program(&mut self, word: &str) -> String {
+        self.spend(self.programs.len() / 16);
         if let Some(path) = self.state.hashed.get(word) {
             let path = path.clone();
             return base_name(&path).to_owned();

@@ -24,6 +24,7 @@ impl Run<'_> {
 
     /// What is in a file, as far as the script itself has put it there.
     pub(crate) fn read_file(&mut self, path: &str) -> Rc<str> {
+        self.spend(1);
         self.known_file(path).unwrap_or_else(|| UNKNOWN.to_string().into())
     }
 

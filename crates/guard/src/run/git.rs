@@ -35,6 +35,7 @@ const MOST_ALIASES: usize = 8;
 
 impl Run<'_> {
     pub(crate) fn git(&mut self, arguments: &[String]) {
+        self.spend(self.git_config.len() / 4);
         let before = self.state.clone();
         let mut config = Vec::new();
         let mut rest = arguments;
@@ -191,7 +192,9 @@ impl Run<'_> {
         if let Some(at) = position
             && let (Some(key), Some(value)) = (words.get(at), words.get(at + 1))
         {
-            self.git_config.push((key.to_lowercase(), (*value).clone()));
+            let setting = (key.to_lowercase(), (*value).clone());
+            self.git_config.retain(|known| *known != setting);
+            self.git_config.push(setting);
         }
     }
 

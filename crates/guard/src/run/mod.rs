@@ -319,6 +319,8 @@ impl<'g> Run<'g> {
 
     /// Adds to what the commands write.
     pub(crate) fn write(&mut self, text: &str) {
+        // Long texts that go round and round are work, too.
+        self.spend(text.len() / 512);
         if self.out.len() + text.len() > LONGEST_TEXT {
             if !self.out.ends_with(UNKNOWN) {
                 self.out.push(UNKNOWN);
@@ -366,6 +368,13 @@ impl<'g> Run<'g> {
         if self.state.is_shared() {
             self.spend(self.state.size() / 16);
         }
+        let work = match &value {
+            Value::Scalar(text) => text.len() / 512,
+            Value::Array(items) => items.len() / 4,
+            Value::Table(items) => items.len() / 4,
+            Value::Unset => 0,
+        };
+        self.spend(work);
         let target = self.state.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
         let value = match value {
