@@ -379,6 +379,10 @@ impl<'g> Run<'g> {
         let name = target.as_deref().unwrap_or(name);
         let value = match value {
             Value::Scalar(text) if text.len() > LONGEST_TEXT => Value::Scalar(UNKNOWN.to_string()),
+            // Nothing known twice is nothing known.
+            Value::Scalar(text) if !text.is_empty() && text.chars().all(|letter| letter == UNKNOWN) => {
+                Value::Scalar(UNKNOWN.to_string())
+            }
             other => other,
         };
         self.state.set(name, value, origin);
