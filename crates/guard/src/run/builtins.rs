@@ -15,7 +15,10 @@ impl Run<'_> {
     pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
-            "eval" => return Some(self.derived(&arguments.join(" "))),
+            "eval" => {
+                let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
+                return Some(self.derived(&words.join(" ")));
+            }
             "exit" | "return" | "break" | "continue" => return Some(Flow::Leaves),
             "cd" | "pushd" | "popd" => self.change_directory(name, arguments),
             "source" | "." => self.source_file(arguments),

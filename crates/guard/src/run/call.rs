@@ -101,19 +101,20 @@ impl Run<'_> {
     }
 
     /// The command with its alias replaced, if it has one that counts by now.
-    fn alias_text(&self, simple: &Simple) -> Option<(String, String)> {
+    fn alias_text(&mut self, simple: &Simple) -> Option<(String, String)> {
         if self.state.aliases.is_empty() || !self.state.expand_aliases {
             return None;
         }
         let name = simple.words.first()?.plain()?;
-        let (text, line) = self.state.aliases.get(name)?;
+        let (text, line) = self.state.aliases.get(name)?.clone();
         let key = format!("alias {name}");
         let levels = self.stack.iter().filter(|open| open.starts_with("alias ")).count();
-        if *line >= self.line || self.stack.contains(&key) || levels > MOST_RECURSION {
+        if line >= self.line || self.stack.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
-        let rest = self.source(simple).split_once(name).map_or("", |(_, rest)| rest);
-        Some((key, format!("{text} {rest}")))
+        let rest = self.fields(simple.words.get(1..).unwrap_or(&[]));
+        let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
+        Some((key, std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
     }
 
     /// An assignment to a variable of this shell.

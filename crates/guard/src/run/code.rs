@@ -156,25 +156,14 @@ impl Run<'_> {
         let Some(program) = program else { return true };
         let code = program.trim();
         let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim);
-        if let Some(column) = inside.and_then(|code| code.strip_prefix("print")).map(str::trim)
-            && let Some(number) = column.strip_prefix('$')
-        {
+        let printed =
+            inside.and_then(|code| code.strip_prefix("print")).filter(|code| !code.contains(['|', '>', ';', '(']));
+        if let Some(expression) = printed {
+            let parts = tokens("awk", expression);
             let input = self.state.input.to_string();
             for line in input.lines() {
-                let columns: Vec<&str> = match separator.as_deref() {
-                    Some(separator) => line.split(separator).collect(),
-                    None => line.split_whitespace().collect(),
-                };
-                let chosen = match number {
-                    "0" => line,
-                    "NF" => columns.last().copied().unwrap_or(""),
-                    _ => number
-                        .parse::<usize>()
-                        .ok()
-                        .and_then(|at| columns.get(at.checked_sub(1)?).copied())
-                        .unwrap_or(""),
-                };
-                self.write(&format!("{chosen}\n"));
+                let line = awk_line(line, &parts, separator.as_deref());
+                self.write(&format!("{line}\n"));
             }
             return true;
         }
@@ -278,6 +267,35 @@ impl Run<'_> {
         });
         self.nested -= 1;
     }
+}
+
+/// What `print` makes of one line: texts and columns, joined, with a blank for each comma.
+fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
+    let columns: Vec<&str> = match separator {
+        Some(separator) => line.split(separator).collect(),
+        None => line.split_whitespace().collect(),
+    };
+    if parts.is_empty() {
+        return line.to_owned();
+    }
+    let mut out = String::new();
+    for part in parts {
+        match part {
+            Token::Text(text) => out.push_str(text),
+            Token::Sign(',') => out.push(' '),
+            Token::Name(name) => match name.strip_prefix('$') {
+                Some("0") => out.push_str(line),
+                Some("NF") => out.push_str(columns.last().copied().unwrap_or("")),
+                Some(number) => {
+                    let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                    out.push_str(at.and_then(|at| columns.get(at)).copied().unwrap_or(""));
+                }
+                None => out.push(UNKNOWN),
+            },
+            Token::Sign(_) => out.push(UNKNOWN),
+        }
+    }
+    out
 }
 
 fn last(path: &str) -> &str {

@@ -96,7 +96,8 @@ impl Run<'_> {
                 ("-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename", Some(scope)) => {
                     expression = after.get(1..).unwrap_or(&[]);
                     if std::mem::take(&mut scope.negated) {
-                        scope.filtered = true;
+                        // Leaving out the starting point leaves everything else.
+                        scope.filtered |= !matches!(value, "." | ".." | "");
                     } else {
                         scope.names.push(alive(value));
                     }

@@ -4,7 +4,7 @@
 //! taken and joined afterwards, loops over known lists are run through, unknown conditions count as true and as false.
 //! What a command writes is known for the few that scripts use to put text together.
 //!
-//! Invariant: the number of steps is bounded by [`MOST_STEPS`], the depth by [`DEEPEST`], the length of each text by
+//! Invariant: the number of steps is bounded ([`Run::spend`]), the depth by [`DEEPEST`], the length of each text by
 //! [`LONGEST_TEXT`]. Running out of them is never silent: see [`Run::give_up`].
 
 mod builtins;
@@ -31,12 +31,14 @@ use crate::guard::{Guard, Place, Spelled};
 use crate::intercept::Seen;
 use crate::marks::{HOME, REPO, START, UNKNOWN};
 use crate::state::{State, Value, Variable};
-use crate::syntax::ast::{Extent, List, Simple};
+use crate::syntax::ast::{Extent, List};
 use crate::syntax::{Parser, Stop};
 
-/// Simple commands, iterations and the like. The longest script allowed has fewer commands than this; a loop over
-/// loops over loops has more.
+/// Simple commands, iterations and the like, for a short script. A loop over loops over loops has more.
 const MOST_STEPS: usize = 60_000;
+
+/// A long script gets one step more for every so many bytes: about a command a line.
+const BYTES_A_STEP: usize = 16;
 
 /// How deep commands may be nested while they run, over all scripts in scripts.
 const DEEPEST: usize = 48;
@@ -213,7 +215,7 @@ impl<'g> Run<'g> {
     /// Counts steps, and gives up after too many.
     pub(crate) fn spend(&mut self, steps: usize) {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > MOST_STEPS {
+        if self.steps > MOST_STEPS + self.script.len() / BYTES_A_STEP {
             self.give_up("it has too many steps to follow");
         }
     }
@@ -467,11 +469,6 @@ impl<'g> Run<'g> {
     /// A variable as it was, to be put back later.
     fn remember(&self, name: &str) -> (String, Option<Variable>) {
         (name.to_owned(), self.state.variable(name).cloned())
-    }
-
-    /// The part of the script that a command stands on.
-    fn source(&self, simple: &Simple) -> &'g str {
-        self.script.get(simple.extent.start..simple.extent.end).unwrap_or("")
     }
 
     /// Runs what was set to run at the end of this shell.

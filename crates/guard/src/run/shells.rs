@@ -22,7 +22,7 @@ impl Run<'_> {
     pub(crate) fn shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         if matches!(name, "at" | "batch") {
-            self.run_shell("sh", Source::Input, Vec::new());
+            self.run_shell("sh", Source::Input, Vec::new(), true);
             return true;
         }
         if !SHELLS.contains(&name) {
@@ -32,6 +32,7 @@ impl Run<'_> {
         let mut command = false;
         let mut from_input = false;
         let mut checks_only = false;
+        let mut aliases = false;
         let mut start_file = None;
         while let Some((word, after)) = rest.split_first() {
             match word.as_str() {
@@ -51,7 +52,9 @@ impl Run<'_> {
                     command |= turns_on && flags.contains('c');
                     from_input |= turns_on && flags.contains('s');
                     checks_only |= turns_on && flags.contains('n');
+                    aliases |= turns_on && flags.contains('i');
                     if flags.contains(['o', 'O']) {
+                        aliases |= turns_on && after.first().is_some_and(|option| option == "expand_aliases");
                         rest = after.get(1..).unwrap_or(&[]);
                         continue;
                     }
@@ -61,7 +64,7 @@ impl Run<'_> {
             rest = after;
         }
         if let Some(file) = start_file.and_then(|file| self.known_file(&file)) {
-            self.run_shell(name, Source::Text(file.to_string()), Vec::new());
+            self.run_shell(name, Source::Text(file.to_string()), Vec::new(), true);
         }
         if checks_only {
             return true;
@@ -76,11 +79,13 @@ impl Run<'_> {
             Some((file, after)) => (Source::File(file.clone()), Some(file.clone()), after),
             None => (Source::Input, None, &[][..]),
         };
-        self.run_shell(&zero.unwrap_or_else(|| name.to_owned()), source, arguments.to_vec());
+        // Only bash needs to be told to expand aliases.
+        aliases |= name != "bash";
+        self.run_shell(&zero.unwrap_or_else(|| name.to_owned()), source, arguments.to_vec(), aliases);
         true
     }
 
-    fn run_shell(&mut self, zero: &str, source: Source, arguments: Vec<String>) {
+    fn run_shell(&mut self, zero: &str, source: Source, arguments: Vec<String>, aliases: bool) {
         let text: Rc<str> = match source {
             Source::Text(text) => text.into(),
             Source::File(file) => {
@@ -93,7 +98,6 @@ impl Run<'_> {
         };
         // A shell that is not interactive reads the file that this variable names.
         let start = self.scalar("BASH_ENV").and_then(|file| self.known_file(&file));
-        let aliases = base_name(zero) == "sh" || base_name(zero) == "dash" || base_name(zero) == "zsh";
         self.nested += 1;
         self.new_shell(zero.to_owned(), arguments, |run| {
             run.state.expand_aliases = aliases;
@@ -122,6 +126,6 @@ impl Run<'_> {
                 return;
             }
         }
-        self.run_shell(&path, Source::Text(text.to_owned()), arguments);
+        self.run_shell(&path, Source::Text(text.to_owned()), arguments, false);
     }
 }
