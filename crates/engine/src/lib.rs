@@ -7,7 +7,7 @@
 //!  asked            decided         allowed            under way  facts
 //! ```
 //!
-//! ```
+//! ```standalone_crate
 //! use bashful_engine::{Clip, End, Engine, Exit, Options, Reply, Request, Script};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -316,6 +316,43 @@ async fn a_job_whose_keeper_was_killed_is_told_as_lost() {
     jobs.remove(job.id).expect("it can be removed");
 }
 
+/// Lets a host do something with a job, kills the host, and tells what became of the job.
+async fn after_the_host_was_killed(script: &str, then: &str) -> (Place, JobRecord) {
+    use std::io::BufRead;
+    let place = Place::new(PUPPET);
+    let mut command = std::process::Command::new(PUPPET);
+    command.arg("host").arg(place.path().join("jobs")).args([script, then]).current_dir(place.path());
+    command.env_clear().envs(place.options.host_environment.iter().cloned()).stdout(std::process::Stdio::piped());
+    let mut host = command.spawn().expect("a host");
+    let mut line = String::new();
+    std::io::BufReader::new(host.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    host.kill().expect("it is there");
+    host.wait().expect("it ends");
+    std::fs::write(place.path().join("go"), "").expect("it may go on");
+    let id = line.trim().parse().expect("a number");
+    let job = gone(&store(&place), id).await;
+    (place, job)
+}
+
+const WAITS: &str = "echo begun; until [ -e go ]; do sleep 0.01; done; echo end; exit 3";
+
+#[tokio::test]
+async fn a_job_outlives_its_host_in_every_state() {
+    for then in ["background", "outlast"] {
+        let (_place, job) = after_the_host_was_killed(WAITS, then).await;
+        assert_eq!(job.state, JobState::Ended(End::Own(Exit::Code(3))), "{then}");
+        assert_eq!(written(&job), "begun\nend\n\n[background process failed: exit status: 3]\n", "{then}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_goes_on_when_the_host_that_asked_for_it_is_killed() {
+    let deaf = "trap '' TERM; while :; do sleep 1000; done";
+    let (place, job) = after_the_host_was_killed(deaf, "stop").await;
+    let Some(End::Stopped { why: StopReason::Cancelled, .. }) = job.end() else { panic!("it was stopped: {job:?}") };
+    place.check_nothing_survives();
+}
+
 #[tokio::test]
 async fn what_never_was_and_what_was_removed_are_told_apart() {
     let place = Place::new(PUPPET);

@@ -46,7 +46,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Wait(args) => wait::main(&store, args, &eyes).await,
             JobsCommand::Send(args) => send(&store, args).await,
             JobsCommand::Kill(args) => Ok(kill(&store, args).await),
-            JobsCommand::Rm { ids } => Ok(remove(&store, ids)),
+            JobsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
             JobsCommand::Sweep { json } => sweep(&store, *json),
         }
     })
@@ -109,17 +109,6 @@ async fn kill(store: &JobStore, args: &KillArgs) -> Exit {
                 print::error(&error);
                 exit = Exit::Failed;
             }
-        }
-    }
-    exit
-}
-
-fn remove(store: &JobStore, ids: &[u64]) -> Exit {
-    let mut exit = Exit::Code(0);
-    for id in ids {
-        if let Err(error) = store.remove(*id) {
-            print::error(&error);
-            exit = Exit::Failed;
         }
     }
     exit
