@@ -39,3 +39,26 @@ fn every_rule_keeps_its_word() {
         assert!(!refuses(rule.alternative), "what {} says to try passes", rule.name);
     }
 }
+
+#[test]
+fn the_place_counts_however_it_is_spelled() {
+    let place = Place { directory: Some("/data/u/project".into()), home: Some("/data/u".into()) };
+    let refuses = |script: &str| Guard::default().judge(script, &place).refuses();
+    for script in [
+        "rm -rf /data/u",
+        "rm -rf /data",
+        "rm -rf /data/u/project/",
+        "cd ..; rm -rf project",
+        "rm -rf ../../u",
+        "rm -rf \"${PWD%/*}\"",
+        "git add /data/u/project",
+        "d=$(dirname \"$PWD\"); rm -rf \"$d\"",
+    ] {
+        assert!(refuses(script), "{script}");
+    }
+    for script in
+        ["rm -rf /data/u/project/build", "rm -rf /data/u/other", "cd ..; rm -rf other", "git add /data/u/project/x"]
+    {
+        assert!(!refuses(script), "{script}");
+    }
+}

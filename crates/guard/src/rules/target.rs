@@ -137,8 +137,8 @@ fn is_repository(parts: &[&str]) -> bool {
 /// Whether the path is the known home or working directory, or above one of them.
 fn is_place(run: &Run<'_>, path: &str) -> bool {
     let place = run.place;
-    let path = run.concrete(path);
-    if path.contains(crate::marks::is_mark) || path.contains("/..") {
+    let path = normalized(&run.concrete(path));
+    if path.contains(crate::marks::is_mark) {
         return false;
     }
     [&place.home, &place.directory].into_iter().flatten().any(|own| {

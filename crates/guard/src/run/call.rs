@@ -337,6 +337,7 @@ impl Run<'_> {
             "xargs" | "gxargs" => self.xargs(arguments),
             "parallel" => self.parallel(arguments),
             "find" | "gfind" => self.find(arguments),
+            "make" | "gmake" => self.make(arguments),
             "fd" | "fdfind" => self.fd(arguments),
             "git" | "hub" => self.git(arguments),
             "busybox" | "toybox" => {

@@ -108,9 +108,12 @@ impl Run<'_> {
         let mut found = false;
         while let Some(word) = words.next() {
             let attached = flags.iter().find_map(|flag| word.strip_prefix(flag)).filter(|rest| !rest.is_empty());
+            // Options without values may stand before it in one word; those with values are not among them.
+            let letter = if language == "python" { 'c' } else { 'e' };
+            let cluster =
+                word.strip_prefix('-').filter(|letters| !letters.starts_with(['-', 'M', 'I', 'm', 'r', 'W', 'X']));
             let is_flag = flags.contains(&word.as_str())
-                || language != "python" && word.starts_with('-') && !word.starts_with("--") && word.ends_with('e')
-                || language == "python" && word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+                || cluster.is_some_and(|letters| letters.len() < 6 && letters.ends_with(letter));
             if is_flag {
                 if let Some(code) = words.next() {
                     found = true;

@@ -20,6 +20,7 @@ mod git;
 mod print;
 mod redirect;
 mod shells;
+mod wrapper_table;
 mod wrappers;
 mod xargs;
 

@@ -128,4 +128,20 @@ impl Run<'_> {
         }
         self.run_shell(&path, Source::Text(text.to_owned()), arguments, false);
     }
+
+    /// `make`, with a file that the script has written: each line of a recipe is a script.
+    pub(crate) fn make(&mut self, arguments: &[String]) {
+        let named = arguments.iter().position(|word| matches!(word.as_str(), "-f" | "--file" | "--makefile"));
+        let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
+        let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
+        let text = files.into_iter().find_map(|file| match file {
+            "-" => Some(Rc::clone(&self.state.input)),
+            file => self.known_file(file),
+        });
+        let Some(text) = text else { return self.write(&UNKNOWN.to_string()) };
+        for line in text.lines().filter_map(|line| line.strip_prefix('\t')) {
+            let line = line.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");
+            self.run_shell("sh", Source::Text(line), Vec::new(), true);
+        }
+    }
 }
