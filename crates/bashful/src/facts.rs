@@ -8,6 +8,7 @@ use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::guard::Intercepted;
 use crate::print;
 use crate::run::Shown;
 use crate::text;
@@ -107,11 +108,15 @@ pub(crate) fn of_background(job: &JobRecord, notices: &[String]) -> Value {
 
 /// The facts about what did not even begin.
 pub(crate) fn of_error(error: &(dyn Error + 'static)) -> Value {
-    let status = match error.downcast_ref() {
-        Some(RunError::Refused(_)) => "refused",
-        _ => "failed",
-    };
-    json!({ "status": status, "error": print::chain(error) })
+    let mut facts = json!({ "status": "failed", "error": print::chain(error) });
+    if let Some(RunError::Refused(refusal)) = error.downcast_ref() {
+        facts["status"] = "refused".into();
+        facts["findings"] = json!(refusal.verdict.findings);
+    } else if let Some(Intercepted(found)) = error.downcast_ref() {
+        facts["status"] = "refused".into();
+        facts["suggested_tool"] = found.suggested_tool.as_str().into();
+    }
+    facts
 }
 
 /// Which parts of the text are shown: lines from 1, both ends included; bytes from 0, the end excluded.

@@ -1,12 +1,16 @@
 //! The `bashful` program.
 
+mod allow;
 mod artifacts;
+mod check;
 mod cli;
 mod config;
 mod doctor;
 mod exit;
 mod explain;
 mod facts;
+mod guard;
+mod hook;
 mod jobs;
 mod live;
 mod print;

@@ -18,7 +18,7 @@ use crate::jobs::state_text;
 use crate::live::LiveTail;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
-use crate::{facts, print, text};
+use crate::{facts, guard, print, text};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -37,6 +37,9 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        guard::intercept(&settings, request.script.as_bytes())?;
+        let plan = engine.plan(request.clone()).map_err(RunError::from)?;
+        notices.extend(guard::warnings(&engine.verdict(&plan)));
         if args.command.mode == Mode::Background {
             return background(args, &engine, request, &notices).await;
         }

@@ -15,6 +15,7 @@ use bashful_engine::{
 use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
+use crate::guard;
 use crate::settings::{self, Leftovers, Settings, Sources};
 
 /// What a caller may ask for with `--timeout`.
@@ -126,6 +127,7 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Pa
     options.jobs = jobs(settings, around).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
+    options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
     Ok(Engine::new(options)?)
 }
@@ -193,7 +195,8 @@ fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, S
     Ok(Duration::from_secs_f64(seconds))
 }
 
-fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
+/// The script of an argument; `-` is standard input.
+pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
     if argument != "-" {
         return Ok(argument.as_bytes().to_vec());
     }

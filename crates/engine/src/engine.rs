@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bashful_guard::{Guard, Verdict};
 use bashful_sys::limits::Limit;
 use thiserror::Error;
 use tokio::sync::{Semaphore, broadcast};
@@ -13,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::artifacts::ArtifactStore;
 use crate::backend::{Backend, StartError};
 use crate::capture::Cleaning;
-use crate::check::{self, Checked, Refusal};
+use crate::check::{self, Checked, Judge, Refusal};
 use crate::environment::EnvironmentPolicy;
 use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
@@ -38,6 +39,8 @@ pub struct Options {
     pub host_environment: Vec<(OsString, OsString)>,
     /// Which of them commands get.
     pub environment: EnvironmentPolicy,
+    /// Who judges scripts before they run; without it, everything runs.
+    pub judge: Option<Judge>,
     /// How long a command may run that does not say how long.
     pub lifetime: Lifetime,
     /// How long a command may take to stop.
@@ -111,6 +114,7 @@ impl Options {
             directory,
             host_environment: Vec::new(),
             environment: EnvironmentPolicy::default(),
+            judge: Some(Judge::new(Guard::default())),
             lifetime: Lifetime(std::time::Duration::from_secs(30)),
             grace: Grace(std::time::Duration::from_secs(15)),
             window: Window::middle(ByteSize::kib(128), ByteSize::kib(4)),
@@ -205,9 +209,14 @@ impl Engine {
         Plan::resolve(request, &self.options)
     }
 
+    /// What the guard says about a plan. Nobody is asked, and nothing is decided.
+    pub fn verdict(&self, plan: &Plan) -> Verdict {
+        self.options.judge.as_ref().map(|judge| judge.verdict(plan)).unwrap_or_default()
+    }
+
     /// Judges whether a plan may run.
     pub fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
-        check::check(plan)
+        check::check(plan, self.options.judge.as_ref())
     }
 
     /// Makes preparations for a command like this one, in the background.
