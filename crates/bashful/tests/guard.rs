@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use bashful_testkit::Home;
+use bashful_testkit::{Home, Terminal};
 use serde_json::Value;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
@@ -180,4 +180,38 @@ fn the_interceptor_points_to_a_tool_that_is_there() {
     assert_eq!(text(&with(&home, &["run", "echo x | cat"], "", &on).stdout), "x\n");
     let off = with(&home, &["run", "cat /dev/null"], "", &on[1..]);
     assert_eq!(off.status.code(), Some(0));
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
+    let home = Home::new(BASHFUL);
+    let settings = home.path().join("settings.toml");
+    std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
+    let run = format!("{BASHFUL} --config {} run 'echo ran; true || git push -f'; echo ended $?", settings.display());
+    let terminal = Terminal::run(&home, &format!("{run}; {run}; read"));
+    let screen = terminal.shows("run it? [y/N]");
+    assert!(screen.contains("git/force-push: has to be asked") && !screen.contains("ran\n"), "{screen}");
+    terminal.types(&["n", "Enter"]);
+    let screen = terminal.shows("ended 125");
+    assert!(!screen.contains("\nran\n"), "{screen}");
+    terminal.types(&["y", "Enter"]);
+    let screen = terminal.shows("ended 0");
+    assert!(screen.contains("\nran\n"), "{screen}");
+    let unasked = home.run(&["--config", settings.to_str().expect("text"), "run", "git push -f"]);
+    assert_eq!(unasked.status.code(), Some(125), "nobody is there to be asked");
+}
+
+#[test]
+fn a_person_at_a_terminal_allows_a_command_once() {
+    let home = Home::new(BASHFUL);
+    let script = "echo ran; true || git push -f";
+    let line =
+        format!("{BASHFUL} allow '{script}'; {BASHFUL} run '{script}'; {BASHFUL} run '{script}'; echo ended $?; read");
+    let terminal = Terminal::run(&home, &line);
+    terminal.shows("[y/N]");
+    terminal.types(&["y", "Enter"]);
+    let screen = terminal.shows("ended 125");
+    assert_eq!(screen.matches("\nran\n").count(), 1, "{screen}");
+    let hidden = home.run(&["allow", script]);
+    assert_eq!(text(&hidden.stderr), "bashful: only a person at a terminal can allow a command\n");
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use bashful_testkit::{Home, eventually};
+use bashful_testkit::{Home, Terminal, eventually};
 use serde_json::Value;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
@@ -628,29 +628,13 @@ fn running_out_of_processes_is_said() {
 #[test]
 fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() {
     let home = home();
-    let socket = home.path().join("tmux");
-    let tmux = |args: &[&str]| {
-        let mut command = home.wrapped("tmux", &["-S", socket.to_str().expect("text"), "-f", "/dev/null"]);
-        let output = command.args(args).env("LANG", "C.UTF-8").output().expect("tmux");
-        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
-        text(&output.stdout)
-    };
     let script = r"echo first; until [ -e go ]; do sleep 0.01; done; echo last";
-    let line = format!("{BASHFUL} run '{script}'; echo ended $?; read");
-    tmux(&["new-session", "-d", "-x", "100", "-y", "30", "-s", "test", "bash", "-c", &line]);
-    let mut screen = String::new();
-    let shows = |screen: &mut String, wanted: &str| {
-        eventually(|| {
-            *screen = tmux(&["capture-pane", "-p", "-t", "test"]);
-            screen.contains(wanted)
-        })
-    };
-    assert!(shows(&mut screen, "s, 1 lines, Ctrl-C stops it]"), "{screen}");
+    let terminal = Terminal::run(&home, &format!("{BASHFUL} run '{script}'; echo ended $?; read"));
+    let screen = terminal.shows("s, 1 lines, Ctrl-C stops it]");
     assert!(screen.starts_with("first\n[running "), "{screen}");
     std::fs::write(home.path().join("go"), "").expect("a file");
-    assert!(shows(&mut screen, "ended 0"), "{screen}");
-    assert_eq!(screen.trim_end(), "first\nlast\nended 0");
-    tmux(&["kill-server"]);
+    assert_eq!(terminal.shows("ended 0").trim_end(), "first\nlast\nended 0");
+    drop(terminal);
     home.check_nothing_survives();
 }
 

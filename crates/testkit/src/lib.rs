@@ -6,6 +6,7 @@
 
 mod home;
 pub mod oracle;
+mod terminal;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use bashful_engine::{
 };
 pub use home::Home;
 use tempfile::TempDir;
+pub use terminal::Terminal;
 
 /// So long that only a hang exceeds it.
 pub const WIDE: Duration = Duration::from_mins(1);

@@ -1,0 +1,69 @@
+//! A terminal that a test looks at and types into.
+
+use std::path::PathBuf;
+
+use crate::{Home, eventually};
+
+/// A command line in a terminal of 100 columns and 30 rows, until it is dropped.
+#[derive(Debug)]
+pub struct Terminal<'a> {
+    home: &'a Home,
+    socket: PathBuf,
+}
+
+impl<'a> Terminal<'a> {
+    /// Runs this line of shell.
+    ///
+    /// # Panics
+    ///
+    /// Without tmux.
+    #[track_caller]
+    pub fn run(home: &'a Home, line: &str) -> Self {
+        let terminal = Self { home, socket: home.path().join("tmux") };
+        terminal.tmux(&["new-session", "-d", "-x", "100", "-y", "30", "-s", "test", "bash", "-c", line]);
+        terminal
+    }
+
+    /// What is on the screen now.
+    pub fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", "test"])
+    }
+
+    /// Waits until this is on the screen, and gives all of it.
+    ///
+    /// # Panics
+    ///
+    /// If it never is.
+    #[track_caller]
+    pub fn shows(&self, wanted: &str) -> String {
+        let mut screen = String::new();
+        let shown = eventually(|| {
+            screen = self.screen();
+            screen.contains(wanted)
+        });
+        assert!(shown, "{wanted:?} never came: {screen}");
+        screen
+    }
+
+    /// Types these keys, by the names that tmux has for them.
+    pub fn types(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys", "-t", "test"], keys].concat());
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        let socket = self.socket.to_str().expect("a path of text");
+        let mut command = self.home.wrapped("tmux", &["-S", socket, "-f", "/dev/null"]);
+        let output = command.args(args).env("LANG", "C.UTF-8").output().expect("tmux");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// The server would otherwise stay as long as its command does.
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let socket = self.socket.to_str().expect("a path of text");
+        // It may have ended by itself.
+        let _ = self.home.wrapped("tmux", &["-S", socket, "kill-server"]).output();
+    }
+}
