@@ -321,10 +321,10 @@ impl Engine {
         let id = job.id;
         match self.backend.start_job(&checked, &job).await {
             Ok(attached) => {
+                let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 // From here on its keeper alone holds it.
                 drop((attached, job));
                 self.sweep_now_and_then();
-                let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 tracing::debug!(id, pid = record.pid, "started a job");
                 tell_events(Arc::clone(store), record.clone(), self.events.clone());
                 Ok(record)

@@ -359,7 +359,8 @@ impl JobStore {
                 let _ = self.remove(id);
             }
         }
-        jobs.retain(|job| !job.is_live());
+        // Who has just started one that is over already still wants to look at it, and holds its lock.
+        jobs.retain(|job| !job.is_live() && !self.lives(job.id));
         // Newest first.
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
         let now = SystemTime::now();
