@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bashful_dialect::{Dialect, Format, facts};
 use bashful_engine::artifact_id;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
@@ -13,7 +14,7 @@ use regex::bytes::Regex;
 use crate::exit::Exit;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
-use crate::{artifacts, config, doctor, explain, facts, jobs, print, run};
+use crate::{artifacts, config, doctor, explain, jobs, mcp, print, run, schema};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -40,6 +41,11 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
+    /// Serve a model's tools over the Model Context Protocol, on standard input and output.
+    Mcp(McpArgs),
+    /// Print the definitions of a model's tools, ready to paste.
+    #[command(after_help = "Example: bashful schema --for anthropic")]
+    Schema(SchemaArgs),
     /// Show what this machine can promise.
     Doctor(DoctorArgs),
 }
@@ -122,6 +128,30 @@ pub(crate) struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = mcp::SET_UP)]
+pub(crate) struct McpArgs {
+    /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t)]
+    pub(crate) dialect: Dialect,
+    /// Run commands in this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t)]
+    pub(crate) dialect: Dialect,
+    /// For whom: mcp, anthropic, openai or gemini.
+    #[arg(long = "for", value_name = "FORM", default_value = "mcp")]
+    pub(crate) form: Format,
+    /// The directory that the definitions name.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -210,6 +240,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
+        Command::Mcp(args) => mcp::main(args, file),
+        Command::Schema(args) => schema::main(args, file),
         Command::Doctor(args) => doctor::main(args, file),
     };
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()

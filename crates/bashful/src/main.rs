@@ -6,14 +6,15 @@ mod config;
 mod doctor;
 mod exit;
 mod explain;
-mod facts;
 mod jobs;
 mod live;
+mod mcp;
 mod print;
 mod run;
+mod schema;
 mod settings;
 mod setup;
-mod text;
+mod signals;
 
 use std::process::ExitCode;
 

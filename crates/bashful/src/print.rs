@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
+pub(crate) use bashful_dialect::text::chain;
+
 /// Data that could not be written, for another reason than that nobody wants it any more.
 #[derive(Debug, Error)]
 #[error("cannot write the output")]
@@ -37,15 +39,4 @@ pub(crate) fn talk(text: &str) {
 /// Says what went wrong, and why.
 pub(crate) fn error(error: &(dyn Error + 'static)) {
     talk(&format!("bashful: {}", chain(error)));
-}
-
-/// An error and its causes, in one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -231,7 +231,11 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
-        let checked = self.check(self.plan(request)?)?;
+        self.start_checked(self.check(self.plan(request)?)?).await
+    }
+
+    /// Starts a command that has been checked, as [`start`](Self::start) does.
+    pub async fn start_checked(&self, checked: Checked) -> Result<Job, RunError> {
         let (run, handles) = self.begin(checked).await?;
         Ok(run.into_job(handles))
     }

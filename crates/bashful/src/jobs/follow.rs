@@ -4,10 +4,10 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use bashful_dialect::job::state_text;
 use bashful_engine::{Eyes, Followed, JobStore};
 
 use super::args::LogsArgs;
-use super::facts::state_text;
 use crate::exit::Exit;
 use crate::print;
 

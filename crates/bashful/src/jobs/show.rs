@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
+use bashful_dialect::job::{self, one_line, state_text};
 use bashful_engine::{ByteSize, Eyes, JobPart, JobState, JobStore};
 use serde_json::json;
 
 use super::args::ShowArgs;
-use super::facts::{of_job, one_line, state_text};
 use crate::exit::Exit;
 use crate::print;
 
@@ -17,7 +17,7 @@ pub(super) fn main(store: &JobStore, args: &ShowArgs, at_most: ByteSize, eyes: E
     let text = job.text(part, at_most)?;
     let shown = eyes.show(&text.raw);
     if args.json {
-        let mut facts = of_job(&job);
+        let mut facts = job::facts(&job);
         facts["output_bytes"] = text.total.into();
         facts["output"] = String::from_utf8_lossy(&shown).into();
         facts["shown"] = json!({ "bytes": [text.range.start, text.range.end] });

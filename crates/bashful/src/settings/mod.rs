@@ -10,7 +10,9 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
-pub(crate) use value::{Bytes, Columns, Count, Days, LargeBytes, Leftovers, Lines, Names, Seconds, Sizes, Variables};
+pub(crate) use value::{
+    Bytes, Columns, Count, Days, LargeBytes, Leftovers, Lines, Names, Number, Seconds, SecondsByName, Sizes, Variables,
+};
 
 /// The defaults, and the documentation of every key.
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
@@ -86,6 +88,8 @@ settings! {
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Commands in the background.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
+    /// Serving the tools of a model.
+    mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
 }
