@@ -6,6 +6,7 @@
 
 mod convert;
 mod handler;
+mod lines;
 mod manners;
 mod stdio;
 
