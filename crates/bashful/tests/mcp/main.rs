@@ -29,8 +29,8 @@ fn ends_well(mut server: Server, home: &Home) {
 fn a_client_of_the_first_era_is_served() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
-    assert_eq!(server.ask("ping", json!({}))["result"], json!({}));
-    let tools = server.ask("tools/list", json!({}))["result"].clone();
+    assert_eq!(server.ask("ping", &json!({}))["result"], json!({}));
+    let tools = server.ask("tools/list", &json!({}))["result"].clone();
     assert!(tools.to_string().len() < 4096, "{tools}");
     let printed: Value = serde_json::from_slice(&home.run(&["schema"]).stdout).expect("JSON");
     assert_eq!(tools["tools"], printed["tools"], "what is printed is what is served");
@@ -46,16 +46,16 @@ fn a_client_of_the_second_era_is_served() {
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let found = server.ask("server/discover", json!({ "_meta": meta }))["result"].clone();
+    let found = server.ask("server/discover", &json!({ "_meta": meta }))["result"].clone();
     let versions = found["supportedVersions"].as_array().expect("versions");
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{found}");
     let call = json!({ "_meta": meta, "name": "bash", "arguments": { "command": "echo hi; exit 3" } });
-    let result = server.ask("tools/call", call)["result"].clone();
+    let result = server.ask("tools/call", &call)["result"].clone();
     assert_eq!(result["resultType"], "complete", "{result}");
     assert_eq!(text(&result), "[command failed: exit code 3]\nhi\n");
     assert_eq!(result["isError"], true);
     // No session: the next request has to say again who it is.
-    let refused = server.ask("tools/call", json!({ "name": "bash", "arguments": { "command": "echo hi" } }));
+    let refused = server.ask("tools/call", &json!({ "name": "bash", "arguments": { "command": "echo hi" } }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     server.close();
     assert!(server.end().success());
@@ -105,9 +105,18 @@ fn what_is_no_message_is_passed_over() {
     server.line(b"");
     let hello =
         json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    assert_eq!(server.ask("initialize", hello)["result"]["protocolVersion"], "2024-11-05");
-    for line in [&b"\xff\xfe\x00"[..], b"[]", b"[1, 2]", b"7", b"null", b"{}", b"{\"id\": 5}", b"\r", &[b'['; 100_000]]
-    {
+    assert_eq!(server.ask("initialize", &hello)["result"]["protocolVersion"], "2024-11-05");
+    for line in [
+        &b"\xff\xfe\x00"[..],
+        b"[]",
+        b"[1, 2]",
+        b"7",
+        b"null",
+        b"{}",
+        b"{\"id\": 5}",
+        b"\r",
+        "[".repeat(100_000).as_bytes(),
+    ] {
         server.line(line);
     }
     ends_well(server, &home);
@@ -117,10 +126,10 @@ fn what_is_no_message_is_passed_over() {
 fn what_is_not_there_is_refused_by_its_name() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
-    let answer = server.ask("tools/call", json!({ "name": "fly", "arguments": {} }));
+    let answer = server.ask("tools/call", &json!({ "name": "fly", "arguments": {} }));
     assert_eq!(answer["error"]["code"], -32602);
     assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("fly")), "{answer}");
-    assert_eq!(server.ask("no/such/method", json!({}))["error"]["code"], -32601);
+    assert_eq!(server.ask("no/such/method", &json!({}))["error"]["code"], -32601);
     for (arguments, part) in [
         (json!({ "command": "true", "timout": 3 }), "unknown field `timout`"),
         (json!({ "command": ["true"] }), "`command`: invalid type: sequence"),
@@ -132,7 +141,7 @@ fn what_is_not_there_is_refused_by_its_name() {
         assert!(text(&result).contains(part), "{result}");
     }
     for params in [json!({ "name": 7 }), json!({ "name": "bash", "arguments": "true" }), json!([])] {
-        let answer = server.ask("tools/call", params);
+        let answer = server.ask("tools/call", &params);
         assert!(answer["error"]["code"].is_i64(), "{answer}");
     }
     ends_well(server, &home);
@@ -314,7 +323,7 @@ fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
     let variables = [("MY_TOKEN", "tell-everybody")];
     let mut server = Server::greeted(&home, &["--dialect", "plain", "--cwd", "there"], &variables);
     let there = home.path().join("there");
-    let tools = server.ask("tools/list", json!({}));
+    let tools = server.ask("tools/list", &json!({}));
     let description = tools["result"]["tools"][0]["description"].as_str().expect("a description");
     assert!(description.ends_with(&format!("<pwd>{}</pwd>", there.display())), "{description}");
     let result = server.call("bash", &json!({ "command": "pwd; echo $MY_TOKEN; echo ${CI-unset} >&2; exit 4" }));

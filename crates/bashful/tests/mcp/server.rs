@@ -46,7 +46,7 @@ impl Server {
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
         });
-        let answer = server.ask("initialize", hello);
+        let answer = server.ask("initialize", &hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
         server.tell("notifications/initialized", &json!({}));
         server
@@ -73,16 +73,16 @@ impl Server {
     }
 
     #[track_caller]
-    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = format!("{method} {params}");
-        self.request(&id, method, &params);
+        self.request(&id, method, params);
         self.answer(&id)
     }
 
     /// Calls a tool; its result.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
         assert!(answer["result"].is_object(), "{answer}");
         answer["result"].clone()
     }
