@@ -9,10 +9,11 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Link};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
+use crate::resource::{self, ResourceError};
 use crate::text::chain;
 use crate::tool::Tool;
 
@@ -81,6 +82,19 @@ impl Toolbox {
     /// What runs the commands.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What can be read beside the answers, the newest first.
+    pub fn resources(&self) -> Vec<Link> {
+        resource::list(&self.engine)
+    }
+
+    /// Reads one of them, or a part of it; a text fit for a model.
+    pub async fn read(&self, uri: &str) -> Result<String, ResourceError> {
+        let (engine, asked) = (self.engine.clone(), uri.to_owned());
+        // It may have to look through a gigabyte.
+        let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
+        read.unwrap_or_else(|error| Err(ResourceError::Unreadable { uri: uri.to_owned(), why: error.to_string() }))
     }
 
     /// Calls a tool. What goes wrong with the call is part of the answer. A dropped future stops the command, unless it is a

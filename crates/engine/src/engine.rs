@@ -327,6 +327,11 @@ impl Engine {
         Eyes::new(self.options.cleaning, mask)
     }
 
+    /// What was kept on disk of long outputs, by this engine and by others that share its directory.
+    pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
+        self.options.artifacts.as_ref()
+    }
+
     /// The jobs, this engine's and those of others that share its directory.
     pub fn jobs(&self) -> Option<&Arc<JobStore>> {
         self.options.jobs.as_ref()

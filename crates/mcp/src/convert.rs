@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bashful_dialect::{Answer, Link, Progress, Tool};
-use rmcp::model::{self, CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken, Resource};
+use rmcp::model::{
+    self, CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken, Resource, ResourceTemplate,
+};
 
 /// A definition.
 pub(crate) fn tool(tool: &Tool) -> model::Tool {
@@ -26,7 +28,14 @@ pub(crate) fn answer(answer: Answer) -> CallToolResult {
     result
 }
 
-fn link(link: Link) -> Resource {
+/// The shape of what can be read.
+pub(crate) fn template((uri, what): (&str, &str)) -> ResourceTemplate {
+    let name = uri.split(':').next().unwrap_or_default();
+    ResourceTemplate::new(uri, name).with_description(what).with_mime_type("text/plain")
+}
+
+/// Something that can be read.
+pub(crate) fn link(link: Link) -> Resource {
     Resource::new(link.uri, link.name).with_mime_type("text/plain").with_size(link.size)
 }
 

@@ -82,6 +82,20 @@ async def cancel(client):
     await until(lambda: os.path.exists("cancel.asked"))
 
 
+async def resources(client):
+    listed = (await client.list_resources()).resources
+    check("artifact://1" in [resource.uri for resource in listed], listed)
+    check(len((await client.list_resource_templates()).resource_templates) == 2)
+    read = await client.read_resource("artifact://1?lines=99999-")
+    check(read.contents[0].text == "99999\n100000\n", read)
+    check((await client.list_prompts()).prompts == [])
+    try:
+        await client.read_resource("artifact://99")
+        raise AssertionError("there is no such resource")
+    except MCPError as error:
+        check("artifact://99" in str(error), error)
+
+
 async def jobs(client):
     result = await client.call_tool("bash", {"command": "echo begun; sleep 1000", "mode": "background"})
     job = result.structured_content["job"]["id"]
@@ -95,7 +109,7 @@ async def jobs(client):
 async def main(program, mode):
     server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
     async with Client(server, mode=mode) as client:
-        for part in (tools, calls, many, progress, cancel, jobs):
+        for part in (tools, calls, resources, many, progress, cancel, jobs):
             await part(client)
         leaving = time.monotonic()
     print(f"{mode}: well, and gone in {time.monotonic() - leaving:.2f} s")

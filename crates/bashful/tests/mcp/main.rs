@@ -340,3 +340,50 @@ fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
     }
     home.check_nothing_survives();
 }
+
+#[test]
+fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("MY_TOKEN", "do-not-tell-anybody")]);
+    assert_eq!(server.ask("resources/list", &json!({}))["result"]["resources"], json!([]));
+    server.call("bash", &json!({ "command": "seq 100000" }));
+    server.call(
+        "bash",
+        &json!({ "command": "echo 'do-not-tell-''anybody'; printf '\\e[1mbold\\e[0m\\n'", "mode": "background" }),
+    );
+    server.call("job", &json!({ "action": "wait", "ids": [1] }));
+    let listed = server.ask("resources/list", &json!({}))["result"]["resources"].clone();
+    let uris: Vec<&str> = listed.as_array().expect("a list").iter().filter_map(|entry| entry["uri"].as_str()).collect();
+    assert_eq!(uris, ["job://1", "artifact://1"]);
+    let templates = server.ask("resources/templates/list", &json!({}))["result"]["resourceTemplates"].clone();
+    assert_eq!(templates[0]["uriTemplate"], "artifact://{id}{?lines,bytes,tail}");
+    let mut read = |uri: &str| server.ask("resources/read", &json!({ "uri": uri }));
+    for (uri, expected) in [
+        ("artifact://1?lines=10-12", "10\n11\n12\n"),
+        ("artifact://1?bytes=0-4", "1\n2\n"),
+        ("artifact://1?tail=2", "99999\n100000\n"),
+        ("job://1", "[withheld: MY_TOKEN]\nbold\n\n[background process completed]\n"),
+        ("job://1?tail=1", "[background process completed]\n"),
+    ] {
+        let contents = read(uri)["result"]["contents"][0].clone();
+        assert_eq!((&contents["text"], &contents["uri"]), (&json!(expected), &json!(uri)));
+    }
+    let whole = read("artifact://1")["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
+    let (text, next) = whole.rsplit_once("[only 256KB are read at once; what comes next: ").expect("there is more");
+    let last: u64 = text.lines().next_back().and_then(|line| line.parse().ok()).expect("a whole line");
+    let next = next.trim_end().trim_end_matches(']');
+    assert_eq!(next, format!("artifact://1?bytes={}-", text.len()));
+    let rest = read(next)["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
+    assert!(rest.starts_with(&format!("{}\n", last + 1)), "{}", &rest[..20]);
+    for (uri, code) in [
+        ("artifact://99", -32002),
+        ("job://99", -32002),
+        ("file:///etc/passwd", -32002),
+        ("artifact://../1", -32002),
+        ("artifact://1?lines=0-1", -32602),
+    ] {
+        assert_eq!(read(uri)["error"]["code"], code, "{uri}");
+    }
+    assert_eq!(server.ask("prompts/list", &json!({}))["result"]["prompts"], json!([]));
+    ends_well(server, &home);
+}
