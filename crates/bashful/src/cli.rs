@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use bashful_dialect::{Dialect, Format, facts};
 use bashful_engine::artifact_id;
@@ -14,7 +15,7 @@ use regex::bytes::Regex;
 use crate::exit::Exit;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
-use crate::{artifacts, config, doctor, explain, jobs, mcp, print, run, schema};
+use crate::{artifacts, config, doctor, explain, jobs, log, mcp, print, run, schema};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -46,6 +47,9 @@ enum Command {
     /// Print the definitions of a model's tools, ready to paste.
     #[command(after_help = "Example: bashful schema --for anthropic")]
     Schema(SchemaArgs),
+    /// Show which commands were run.
+    #[command(after_help = "Example: bashful log --failed --since 2h")]
+    Log(LogArgs),
     /// Show what this machine can promise.
     Doctor(DoctorArgs),
 }
@@ -139,6 +143,22 @@ pub(crate) struct McpArgs {
     /// Run commands in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Go on, and print what is added.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Only the last so many seconds, minutes, hours or days, as in 90s, 10m, 2h or 7d.
+    #[arg(long, value_name = "SPAN", value_parser = log::span)]
+    pub(crate) since: Option<Duration>,
+    /// Only commands that were refused or did not end well.
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Print the lines as they are in the file: JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -242,6 +262,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Jobs(command) => jobs::main(command, file),
         Command::Mcp(args) => mcp::main(args, file),
         Command::Schema(args) => schema::main(args, file),
+        Command::Log(args) => log::main(args),
         Command::Doctor(args) => doctor::main(args, file),
     };
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()

@@ -8,6 +8,7 @@ mod exit;
 mod explain;
 mod jobs;
 mod live;
+mod log;
 mod mcp;
 mod print;
 mod run;

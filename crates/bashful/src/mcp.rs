@@ -2,13 +2,15 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 
-use bashful_dialect::Toolbox;
+use bashful_dialect::{Toolbox, Witness};
 use bashful_engine::{Engine, Patience, Request, Script};
 use bashful_mcp::{Manners, serve_stdio};
 
 use crate::cli::McpArgs;
 use crate::exit::Exit;
+use crate::log::Log;
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
@@ -53,7 +55,9 @@ fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result
     let engine = Engine::new(options)?;
     // While the client introduces itself.
     engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);
-    Ok(Toolbox::new(engine, args.dialect, setup::limits(settings), &directory))
+    let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
+    toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
+    Ok(toolbox)
 }
 
 fn manners(settings: &settings::Mcp) -> Manners {

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
 use crate::live::LiveTail;
+use crate::log::LogEntry;
 use crate::print;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
@@ -38,18 +39,22 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        let mut entry = LogEntry::new(&settings, &around, &engine, &request);
         if args.command.mode == Mode::Background {
-            return background(args, &engine, request, &notices).await;
+            return background(args, &engine, request, &notices, &mut entry).await;
         }
         let lifetime = request.lifetime;
         let lifetime = lifetime.expect("every request of this program has one");
         let patience = patience(args, &settings, lifetime);
-        match run(&engine, request, patience, &mut notices).await? {
+        let ran = run(&engine, request, patience, &mut notices).await;
+        match ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())))? {
             Ran::Ended { outcome, cwd, interrupted } => {
+                entry.note(|entry| entry.ended(&outcome));
                 report(args, &settings, &outcome, &cwd, notices, lifetime)?;
                 Ok(exit(&outcome, interrupted))
             }
             Ran::InBackground(sent) => {
+                entry.note(|entry| entry.outlasted(&sent));
                 report_background(args, &settings, &sent, &notices)?;
                 Ok(Exit::Code(0))
             }
@@ -63,8 +68,11 @@ async fn background(
     engine: &Engine,
     request: Request,
     notices: &[String],
+    entry: &mut LogEntry,
 ) -> Result<Exit, Box<dyn Error>> {
-    let job = engine.start_job(request).await?;
+    let started = engine.start_job(request).await;
+    let job = started.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
+    entry.note(|entry| entry.became(&job));
     if args.json {
         print::data(format!("{}\n", facts::of_background(&job, notices)).as_bytes())?;
     } else {
@@ -77,6 +85,13 @@ async fn background(
         print::talk(&format!("[{}]", print::chain(&error)));
     }
     Ok(Exit::Code(0))
+}
+
+/// What did not begin, or was interrupted before it had.
+fn note_error(entry: &mut bashful_dialect::Ran, error: &(dyn Error + 'static)) {
+    if let Some(error) = error.downcast_ref() {
+        entry.failed(error);
+    }
 }
 
 /// What became of a command.

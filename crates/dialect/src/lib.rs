@@ -35,6 +35,7 @@ mod resource;
 pub mod text;
 mod tool;
 mod toolbox;
+mod witness;
 
 pub use answer::{Answer, Link};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp};
@@ -42,3 +43,4 @@ pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};
 pub use toolbox::{Caller, Progress, Toolbox, UnknownTool};
+pub use witness::{Ran, Witness};

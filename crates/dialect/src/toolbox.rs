@@ -1,6 +1,7 @@
 //! A dialect with an engine behind it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
@@ -16,6 +17,7 @@ use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
 use crate::text::chain;
 use crate::tool::Tool;
+use crate::witness::{Ran, Telling, Witness};
 
 /// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
@@ -30,6 +32,8 @@ pub struct Toolbox {
     dialect: Dialect,
     limits: Limits,
     tools: Vec<Tool>,
+    /// Is told of every command.
+    pub witness: Option<Arc<dyn Witness>>,
 }
 
 /// There is no such tool.
@@ -71,7 +75,7 @@ impl Toolbox {
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let tools = dialect.tools(&limits, directory);
-        Self { engine, dialect, limits, tools }
+        Self { engine, dialect, limits, tools, witness: None }
     }
 
     /// Which there are.
@@ -121,6 +125,12 @@ impl Toolbox {
     async fn run(&self, call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
+        let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
+        let mut note = |note: &dyn Fn(&mut Ran)| {
+            if let Some(telling) = &mut telling {
+                note(&mut telling.ran);
+            }
+        };
         let manner = call.manner;
         if manner == Manner::InBackground {
             let started = self.engine.start_job(call.request.clone()).await;
@@ -128,25 +138,33 @@ impl Toolbox {
                 RunError::NoJobs => Failure { status: "failed", text: self.dialect.no_jobs() },
                 other => Failure::from(other),
             };
-            let job = started.map_err(no_jobs)?;
+            let job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
+            note(&|ran| ran.became(&job));
             self.sweep();
             return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)));
         }
-        let checked = self.engine.check(plan).map_err(RunError::from)?;
         let mut asked = Asked::new(call, lifetime);
-        let mut job = self.engine.start_checked(checked).await?;
+        let started = match self.engine.check(plan) {
+            Ok(checked) => self.engine.start_checked(checked).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         watch.listen(|| job.live());
         let mut give_up = if manner == Manner::WithPatience { watch.give_up() } else { None };
         loop {
             tokio::select! {
                 outcome = job.wait() => {
                     let outcome = outcome?;
+                    note(&|ran| ran.ended(&outcome));
                     let ended = Ended { outcome: &outcome, directory: &directory, whole, call: &asked };
                     return Ok(self.dialect.ended(&ended));
                 }
                 () = watch.due() => watch.tell(),
                 () = until(give_up) => match self.engine.send_to_background(job).await {
-                    Ok(sent) => return Ok(self.dialect.outlasted(&sent, whole, &asked)),
+                    Ok(sent) => {
+                        note(&|ran| ran.outlasted(&sent));
+                        return Ok(self.dialect.outlasted(&sent, whole, &asked));
+                    }
                     Err(still) => {
                         job = still.job;
                         give_up = None;

@@ -327,6 +327,11 @@ impl Engine {
         Eyes::new(self.options.cleaning, mask)
     }
 
+    /// The same for the text of a command that was planned.
+    pub fn eyes_for(&self, plan: &Plan) -> Eyes {
+        Eyes::new(self.options.cleaning, self.mask.for_these(&plan.environment.withheld))
+    }
+
     /// What was kept on disk of long outputs, by this engine and by others that share its directory.
     pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
         self.options.artifacts.as_ref()

@@ -90,6 +90,8 @@ settings! {
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
     /// Serving the tools of a model.
     mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
+    /// Which commands were run.
+    log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
 }

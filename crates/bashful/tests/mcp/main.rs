@@ -387,3 +387,27 @@ fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
     assert_eq!(server.ask("prompts/list", &json!({}))["result"]["prompts"], json!([]));
     ends_well(server, &home);
 }
+
+#[test]
+fn every_call_is_in_the_log_and_so_is_what_was_cancelled() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    server.call("bash", &json!({ "command": "exit 3" }));
+    server.begin("cancelled", &json!({ "command": WAITS, "timeout": 300 }));
+    home.wait_for("begun");
+    server.tell("notifications/cancelled", &json!({ "requestId": "cancelled" }));
+    let log = || {
+        let output = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
+        output.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect::<Vec<_>>()
+    };
+    assert!(eventually(|| log().len() == 2));
+    server.begin("abandoned", &json!({ "command": format!("touch abandoned; {WAITS}"), "timeout": 300 }));
+    home.wait_for("abandoned");
+    server.close();
+    assert!(server.end().success());
+    let lines = log();
+    let statuses: Vec<&Value> = lines.iter().map(|line| &line["status"]).collect();
+    assert_eq!(statuses, ["exited", "cancelled", "cancelled"]);
+    assert!(lines.iter().all(|line| line["surface"] == "mcp"));
+    home.check_nothing_survives();
+}
