@@ -97,7 +97,9 @@ async def resources(client):
 
 
 async def jobs(client):
-    result = await client.call_tool("bash", {"command": "echo begun; sleep 1000", "mode": "background"})
+    command = "echo begun; touch job.begun; sleep 1000"
+    result = await client.call_tool("bash", {"command": command, "mode": "background"})
+    await until(lambda: os.path.exists("job.begun"))
     job = result.structured_content["job"]["id"]
     check("<pid>" in text(result) and f"<job>{job}</job>" in text(result), result)
     result = await client.call_tool("job", {"action": "kill", "ids": [job]})
