@@ -3,6 +3,7 @@
 mod bench;
 mod cargo;
 mod ci;
+mod guard;
 mod licenses;
 mod say;
 
@@ -18,6 +19,8 @@ usage: cargo xtask TASK
 tasks:
   ci                             all that has to hold before a change goes in
   licenses                       whether every dependency has a license that we can live with
+  guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
+                                 how many labelled scripts the guard refuses, and how many it should not have
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
 ";
 
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let done = match words.split_first() {
         Some((&"ci", [])) => ci::main(),
         Some((&"licenses", [])) => licenses::main(),
+        Some((&"guard", options)) => guard::main(options),
         Some((&"bench", options)) => bench::main(options),
         Some((&bench::PART, rest)) => bench::part(rest),
         _ => Err(TASKS.into()),

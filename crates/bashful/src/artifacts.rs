@@ -51,7 +51,7 @@ pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Ex
             print::data(&[entry.path.as_os_str().as_bytes(), b"\n"].concat())?;
             Ok(Exit::Code(0))
         }
-        ArtifactsCommand::Rm { ids } => Ok(remove(&store, ids)),
+        ArtifactsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
         ArtifactsCommand::Sweep { json } => sweep(&store, *json),
     }
 }
@@ -178,18 +178,6 @@ fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exi
         artifact.whole(out)?;
     }
     Ok(Exit::Code(0))
-}
-
-/// Removes as many as can be; one that cannot does not spare the others.
-fn remove(store: &ArtifactStore, ids: &[u64]) -> Exit {
-    let mut exit = Exit::Code(0);
-    for id in ids {
-        if let Err(error) = store.remove(*id) {
-            print::error(&error);
-            exit = Exit::Failed;
-        }
-    }
-    exit
 }
 
 fn sweep(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bashful_dialect::{Dialect, Format, facts};
-use bashful_engine::artifact_id;
+use bashful_dialect::{Dialect, Format};
+use bashful_engine::{RunError, artifact_id};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
-use crate::{artifacts, config, doctor, explain, jobs, log, mcp, print, run, schema};
+use crate::{allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -34,6 +34,17 @@ enum Command {
     Run(RunArgs),
     /// Show what exactly would run, and run nothing.
     Explain(ExplainArgs),
+    /// Say what the guard makes of a script, and run nothing.
+    Check(CheckArgs),
+    /// Let a command that the guard refuses run once. Needs a terminal.
+    Allow(AllowArgs),
+    /// Judge a command of another agent: reads the call from standard input and answers in the agent's form.
+    #[command(after_help = "Example, for the agent's settings: bashful hook claude")]
+    Hook {
+        /// Whose form it is.
+        #[arg(value_enum)]
+        agent: Agent,
+    },
     /// Show the settings in force.
     Config(ConfigArgs),
     /// Look at output that was kept on disk because it was too long to be shown.
@@ -118,6 +129,47 @@ pub(crate) struct ExplainArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0 if it passes; 1 if it is refused; 2 if it is not understood to its end.
+
+Example: bashful check 'git push --force'")]
+pub(crate) struct CheckArgs {
+    /// The script; without it, or with `-`, it is read from standard input.
+    #[arg(value_name = "SCRIPT")]
+    pub(crate) script: Option<OsString>,
+    /// Judge it as if it ran in this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: bashful allow --minutes 2 'git push --force'")]
+pub(crate) struct AllowArgs {
+    /// The script, word for word as it will be run.
+    #[arg(value_name = "SCRIPT")]
+    pub(crate) script: OsString,
+    /// The directory in which it will run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// For how long it is allowed.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(crate) minutes: u8,
+}
+
+/// An agent that asks before it runs a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
 }
 
 #[derive(Debug, Args)]
@@ -257,6 +309,9 @@ pub(crate) fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Run(args) => run::main(args, file),
         Command::Explain(args) => explain::main(args, file),
+        Command::Check(args) => check::main(args, file),
+        Command::Allow(args) => allow::main(args, file),
+        Command::Hook { agent } => hook::main(*agent, file),
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
@@ -272,11 +327,26 @@ pub(crate) fn main() -> ExitCode {
 fn failed(error: &(dyn Error + 'static)) -> Exit {
     if std::env::args_os().any(|argument| argument == "--json") {
         // Where that cannot be written there is nobody to tell.
-        let _ = print::data(format!("{}\n", facts::of_error(error)).as_bytes());
-    } else if error.is::<clap::Error>() {
+        let _ = print::data(format!("{}\n", of_error(error)).as_bytes());
+    } else if error.is::<clap::Error>() || is_refusal(error) {
         print::talk(&error.to_string());
     } else {
         print::error(error);
     }
     Exit::Failed
+}
+
+/// The facts about an error.
+fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
+    let mut facts = bashful_dialect::facts::of_error(error);
+    if let Some(guard::Intercepted(found)) = error.downcast_ref() {
+        facts["status"] = "refused".into();
+        facts["suggested_tool"] = found.suggested_tool.as_str().into();
+    }
+    facts
+}
+
+/// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.
+fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(RunError::Refused(_))) || error.is::<guard::Intercepted>()
 }

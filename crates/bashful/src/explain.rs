@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::cli::ExplainArgs;
 use crate::exit::Exit;
-use crate::print;
 use crate::setup::{self, Surroundings};
+use crate::{check, guard, print};
 
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -19,7 +19,19 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let (request, notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     let plan = engine.plan(request)?;
-    let text = if args.json { format!("{}\n", as_json(&plan, &notices)) } else { as_text(&plan, &notices) };
+    let verdict = engine.verdict(&plan);
+    let text = if args.json {
+        let mut facts = as_json(&plan, &notices);
+        facts["guard"] = check::as_json(&verdict);
+        format!("{facts}\n")
+    } else {
+        let found = if verdict.findings.is_empty() {
+            "passes".to_owned()
+        } else {
+            guard::findings(&String::from_utf8_lossy(plan.script.as_bytes()), &verdict)
+        };
+        format!("guard:       {}\n{}", found.replace('\n', "\n             "), as_text(&plan, &notices))
+    };
     print::data(text.as_bytes())?;
     Ok(Exit::Code(0))
 }

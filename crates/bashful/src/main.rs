@@ -1,11 +1,15 @@
 //! The `bashful` program.
 
+mod allow;
 mod artifacts;
+mod check;
 mod cli;
 mod config;
 mod doctor;
 mod exit;
 mod explain;
+mod guard;
+mod hook;
 mod jobs;
 mod live;
 mod log;

@@ -7,6 +7,8 @@ use thiserror::Error;
 
 pub(crate) use bashful_dialect::text::chain;
 
+use crate::exit::Exit;
+
 /// Data that could not be written, for another reason than that nobody wants it any more.
 #[derive(Debug, Error)]
 #[error("cannot write the output")]
@@ -39,4 +41,14 @@ pub(crate) fn talk(text: &str) {
 /// Says what went wrong, and why.
 pub(crate) fn error(error: &(dyn Error + 'static)) {
     talk(&format!("bashful: {}", chain(error)));
+}
+
+/// Says what went wrong of several things; one that fails does not spare the others.
+pub(crate) fn failures<E: Error + 'static>(done: impl Iterator<Item = Result<(), E>>) -> Exit {
+    let mut exit = Exit::Code(0);
+    for failure in done.filter_map(Result::err) {
+        error(&failure);
+        exit = Exit::Failed;
+    }
+    exit
 }

@@ -17,10 +17,10 @@ use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
 use crate::live::LiveTail;
 use crate::log::LogEntry;
-use crate::print;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
+use crate::{guard, print};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -40,6 +40,9 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
         let mut entry = LogEntry::new(&settings, &around, &engine, &request);
+        guard::intercept(&settings, request.script.as_bytes())?;
+        let plan = engine.plan(request.clone()).map_err(RunError::from)?;
+        notices.extend(guard::warnings(&engine.verdict(&plan)));
         if args.command.mode == Mode::Background {
             return background(args, &engine, request, &notices, &mut entry).await;
         }

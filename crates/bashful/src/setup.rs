@@ -16,6 +16,7 @@ use bashful_engine::{
 use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
+use crate::guard;
 use crate::settings::{self, Leftovers, Settings, Sources};
 
 /// Why the program cannot even begin.
@@ -132,6 +133,7 @@ pub(crate) fn options(
     options.jobs = jobs(settings, around).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
+    options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
     Ok(options)
 }
@@ -217,7 +219,8 @@ fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, S
     Ok(clamped.lifetime.0)
 }
 
-fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
+/// The script of an argument; `-` is standard input.
+pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
     if argument != "-" {
         return Ok(argument.as_bytes().to_vec());
     }

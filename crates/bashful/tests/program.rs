@@ -657,3 +657,19 @@ fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() 
 fn rustix_pid(child: &Child) -> rustix::process::Pid {
     rustix::process::Pid::from_child(child)
 }
+
+#[test]
+fn a_state_directory_that_is_full_or_read_only_is_said_and_does_not_touch_the_command() {
+    let home = home();
+    for (options, said) in [("size=64k", "No space left on device"), ("ro", "Read-only file system")] {
+        let script = format!(
+            "mkdir -p state && mount -t tmpfs -o {options} none state && XDG_STATE_HOME=$PWD/state \"$0\" run 'seq 1 200000'"
+        );
+        let args = ["--user", "--map-root-user", "--mount", "sh", "-c", &script, BASHFUL];
+        let output = home.wrapped("unshare", &args).output().expect("unshare");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{options}: {err}");
+        assert!(out.contains("\n199999\n200000\n") && out.contains("[snip]"), "{options}: {out}");
+        assert!(err.contains("Full output was not saved completely") && err.contains(said), "{options}: {err}");
+    }
+}

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::arguments::JobsCall;
+use crate::job::mask;
 use crate::text::chain;
 use crate::toolbox::Watch;
 
@@ -91,7 +92,11 @@ pub(crate) async fn attend(
     match &call {
         JobsCall::List => {
             let jobs = store.list().map_err(|error| chain(&error))?;
-            desk.looks.extend(jobs.into_iter().map(|job| Look { job, output: None, cancelled: false }));
+            let eyes = engine.eyes();
+            desk.looks.extend(jobs.into_iter().map(|mut job| {
+                mask(&mut job, &eyes);
+                Look { job, output: None, cancelled: false }
+            }));
         }
         JobsCall::Show { ids, part } => desk.look_at(ids, Some(*part)),
         JobsCall::Wait { ids, at_most, part } => {
@@ -154,7 +159,8 @@ impl Desk<'_> {
     }
 
     fn look(&self, id: u64, part: Option<JobPart>) -> Result<Look, Problem> {
-        let job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+        let mut job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+        mask(&mut job, &self.engine.eyes());
         let Some(part) = part else { return Ok(Look { job, output: None, cancelled: false }) };
         let unreadable = |error| Problem { id, kind: ProblemKind::Other, text: chain(&error) };
         let text = job.text(part, SHOWN).map_err(unreadable)?;

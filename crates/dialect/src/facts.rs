@@ -91,12 +91,18 @@ pub fn exit_facts(facts: &mut Value, end: End) {
 
 /// The facts about a command that is now a job.
 pub fn of_background(job: &JobRecord, notices: &[String]) -> Value {
-    json!({
+    let mut facts = json!({
         "status": "running",
         "cwd": job.directory.to_string_lossy(),
         "job": { "id": job.id, "uri": job.uri(), "pid": job.pid, "output_file": job.output_file.to_string_lossy() },
         "notices": notices,
-    })
+    });
+    // Its shell may have ended just as it became a job.
+    if let Some(end) = job.end() {
+        facts["status"] = json!(status(end));
+        exit_facts(&mut facts, end);
+    }
+    facts
 }
 
 /// The facts about a command that took longer than it was waited for.
@@ -110,11 +116,12 @@ pub fn of_outlasted(sent: &InBackground, notices: &[String]) -> Value {
 
 /// The facts about what did not even begin.
 pub fn of_error(error: &(dyn Error + 'static)) -> Value {
-    let status = match error.downcast_ref() {
-        Some(RunError::Refused(_)) => "refused",
-        _ => "failed",
-    };
-    json!({ "status": status, "error": chain(error) })
+    let mut facts = json!({ "status": "failed", "error": chain(error) });
+    if let Some(RunError::Refused(refusal)) = error.downcast_ref() {
+        facts["status"] = "refused".into();
+        facts["findings"] = json!(refusal.verdict.findings);
+    }
+    facts
 }
 
 /// The same facts for the structured part of an answer. Nothing is null, because schemas that allow for it are refused by some

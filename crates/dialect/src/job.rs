@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
-use bashful_engine::{End, Exit, JobKind, JobRecord, JobState, Lifetime, StopReason};
+use bashful_engine::{End, Exit, Eyes, JobKind, JobRecord, JobState, Lifetime, StopReason};
 use bashful_sys::signal;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub fn facts(job: &JobRecord) -> Value {
     let (left, word) = match &job.state {
         JobState::Running => (None, json!("running")),
         JobState::Left { processes, .. } if job.kind == JobKind::Leftover => (Some(processes), json!("running")),
-        JobState::Left { end, processes } => (Some(processes), json!(status(*end))),
+        JobState::Left { end, processes, .. } => (Some(processes), json!(status(*end))),
         JobState::Ended(end) => (None, json!(status(*end))),
         JobState::Lost => (None, json!("lost")),
     };
@@ -46,10 +46,20 @@ pub fn facts(job: &JobRecord) -> Value {
             .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
             .collect::<Vec<_>>(),
     });
-    if let Some(end) = job.end() {
+    if let Some(end) = job.end().filter(|_| job.is_over()) {
         exit_facts(&mut facts, end);
     }
     facts
+}
+
+/// Takes withheld values out of all that is told of a job beside its output.
+pub fn mask(job: &mut JobRecord, eyes: &Eyes) {
+    job.script = eyes.mask(&job.script);
+    if let JobState::Left { processes, .. } = &mut job.state {
+        for process in processes {
+            process.command = eyes.mask(&process.command);
+        }
+    }
 }
 
 /// How far a job has come.
@@ -72,9 +82,9 @@ pub fn state_text(job: &JobRecord) -> String {
         End::Lost => "part of it cannot be killed".to_owned(),
     };
     match &job.state {
-        JobState::Left { processes, .. } => {
-            let many = if processes.len() == 1 { "process" } else { "processes" };
-            format!("{ended}, {} {many} left running", processes.len())
+        JobState::Left { count, .. } => {
+            let many = if *count == 1 { "process" } else { "processes" };
+            format!("{ended}, {count} {many} left running")
         }
         _ if job.kind == JobKind::Leftover => "left running, ended since".to_owned(),
         _ => ended,

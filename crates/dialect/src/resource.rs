@@ -11,7 +11,7 @@ use memchr::{memchr_iter, memrchr};
 use thiserror::Error;
 
 use crate::answer::Link;
-use crate::job::{one_line, state_text};
+use crate::job::{mask, one_line, state_text};
 use crate::text::chain;
 
 /// What is read at once, at most: far more than anybody shows to a model, and little enough for one message.
@@ -57,10 +57,14 @@ enum Part {
 pub(crate) fn list(engine: &Engine) -> Vec<Link> {
     // What cannot be listed is not there to be read either.
     let jobs = engine.jobs().and_then(|store| store.list().ok()).unwrap_or_default();
-    let jobs = jobs.into_iter().rev().map(|job| Link {
-        uri: job.uri(),
-        name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
-        size: job.output_file.metadata().map_or(0, |metadata| metadata.len()),
+    let eyes = engine.eyes();
+    let jobs = jobs.into_iter().rev().map(|mut job| {
+        mask(&mut job, &eyes);
+        Link {
+            uri: job.uri(),
+            name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
+            size: job.output_file.metadata().map_or(0, |metadata| metadata.len()),
+        }
     });
     let artifacts = engine.artifacts().and_then(|store| store.list().ok()).unwrap_or_default();
     let artifacts = artifacts.into_iter().rev().map(|entry| Link {

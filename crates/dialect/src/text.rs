@@ -4,9 +4,11 @@ use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Lifetime, LimitHit, Output, StopReason,
+    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Output, StopReason, Verdict,
 };
 use bashful_sys::signal;
+
+use crate::job::state_text;
 
 /// Who reads, and so what can be advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +146,10 @@ pub fn background(job: &JobRecord) -> String {
 /// What is to be said about a command that took longer than it was waited for.
 pub fn still_running(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
+    if job.end().is_some() {
+        // Its shell has ended just then, and has left something.
+        return format!("now job {id}: {}", state_text(job));
+    }
     let how = match reader {
         Reader::Program => format!("`bashful jobs wait {id}` waits for it"),
         Reader::Tools => format!("the job tool waits for it (action wait, ids [{id}])"),
@@ -156,11 +162,17 @@ fn tenths(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
 }
 
+/// So many processes that were left behind are named. Who wants to know more asks for the job.
+const LEFT_NAMED: usize = 20;
+
 /// What is to be said about processes that were left behind.
 pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
-    lines.extend(left.processes.iter().map(|process| format!("  {} {}", process.pid, process.command)));
+    lines
+        .extend(left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command)));
+    let more = left.processes.len().saturating_sub(LEFT_NAMED);
+    lines.extend((more > 0).then(|| format!("  and {more} more")));
     lines.push(match &left.output_file {
         Some(file) => format!("  what they write goes to {}", file.display()),
         None => "  what they write is not kept".to_owned(),
@@ -191,6 +203,12 @@ pub(crate) fn add_line(text: &mut String, line: &str) {
 /// A model that is shown nothing wonders whether it ran.
 pub(crate) fn or_none(text: &str) -> String {
     if text.is_empty() { "(no output)".to_owned() } else { text.to_owned() }
+}
+
+/// What has to be said about a command that runs all the same.
+pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
+    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
+    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
 }
 
 /// What is said to those who want a terminal.

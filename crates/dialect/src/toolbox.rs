@@ -15,7 +15,7 @@ use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
-use crate::text::chain;
+use crate::text::{chain, warnings};
 use crate::tool::Tool;
 use crate::witness::{Ran, Telling, Witness};
 
@@ -122,7 +122,7 @@ impl Toolbox {
         Ok(self.dialect.jobs(&seen))
     }
 
-    async fn run(&self, call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+    async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
@@ -131,6 +131,7 @@ impl Toolbox {
                 note(&mut telling.ran);
             }
         };
+        call.notices.extend(warnings(&self.engine.verdict(&plan)));
         let manner = call.manner;
         if manner == Manner::InBackground {
             let started = self.engine.start_job(call.request.clone()).await;

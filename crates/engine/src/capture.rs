@@ -111,7 +111,7 @@ impl Capture {
             None => Whole::NotSaved("there is no place for artifacts".to_owned()),
             Some(Err(error)) => {
                 tracing::warn!(%error, "no artifact");
-                Whole::NotSaved(error.to_string())
+                Whole::NotSaved(with_cause(&error))
             }
             Some(Ok(mut writer)) => {
                 drop(writer.push(&held));
@@ -221,6 +221,14 @@ fn shorten(clip: &mut Clip, columns: usize) -> u64 {
     match clip {
         Clip::Whole(bytes) => apply(bytes),
         Clip::Cut { head, tail, .. } => apply(&mut head.bytes) + apply(&mut tail.bytes),
+    }
+}
+
+/// An error and its cause: who reads that something was not saved wants to know why.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 

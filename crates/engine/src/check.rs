@@ -1,15 +1,19 @@
 //! The gate between a plan and its start.
 //!
-//! Nothing starts without a [`Checked`], and only [`check`] makes one. Judging scripts is not built yet: every plan
-//! passes. Whoever adds a judge has this one place to put it.
+//! Nothing starts without a [`Checked`], and only [`check`] makes one. The guard judges what the script would do; where it
+//! would not let it run, somebody may still say yes: see [`Consent`].
 
+use std::fmt;
+use std::sync::Arc;
+
+use bashful_guard::{Guard, Level, Place, Verdict};
 use thiserror::Error;
 
 use crate::plan::Plan;
 
 /// A plan that may run.
 ///
-/// Its field is private, so there is no way around the check:
+/// Its fields are private, so there is no way around the check:
 ///
 /// ```compile_fail,E0451
 /// # fn demo(plan: bashful_engine::Plan) {
@@ -28,16 +32,121 @@ impl Checked {
     }
 }
 
+/// Who judges scripts.
+#[derive(Clone)]
+pub struct Judge {
+    /// The rules.
+    pub guard: Arc<Guard>,
+    /// Who can be asked. Without anybody, what would have to be asked is refused.
+    pub consent: Option<Arc<dyn Consent>>,
+}
+
+impl Judge {
+    /// A judge by these rules who has nobody to ask.
+    pub fn new(guard: Guard) -> Self {
+        Self { guard: Arc::new(guard), consent: None }
+    }
+
+    /// What the guard says about a plan.
+    pub fn verdict(&self, plan: &Plan) -> Verdict {
+        let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
+        let place = Place {
+            directory: Some(plan.directory.to_string_lossy().into_owned()),
+            home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
+        };
+        self.guard.judge(&String::from_utf8_lossy(plan.script.as_bytes()), &place)
+    }
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Judge").field("can_ask", &self.consent.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// Somebody who can let a command run that the guard would not.
+pub trait Consent: Send + Sync {
+    /// Whether this very command may run, this once. Only called if the guard refuses it; may take its time.
+    fn is_given(&self, plan: &Plan, verdict: &Verdict) -> bool;
+}
+
 /// Why a plan may not run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Refusal {
     /// Which rule, what would happen, and what to do instead.
     pub reason: String,
+    /// What the guard found.
+    pub verdict: Verdict,
 }
 
 /// Judges a plan.
-#[expect(clippy::unnecessary_wraps, reason = "no judge is built in yet; callers are ready for one")]
-pub(crate) fn check(plan: Plan) -> Result<Checked, Refusal> {
-    Ok(Checked { plan })
+pub(crate) fn check(plan: Plan, judge: Option<&Judge>) -> Result<Checked, Refusal> {
+    let Some(judge) = judge else { return Ok(Checked { plan }) };
+    let verdict = judge.verdict(&plan);
+    let consents = || judge.consent.as_ref().is_some_and(|consent| consent.is_given(&plan, &verdict));
+    if !verdict.refuses() || consents() {
+        return Ok(Checked { plan });
+    }
+    let reason = reason(&verdict);
+    Err(Refusal { reason, verdict })
+}
+
+fn reason(verdict: &Verdict) -> String {
+    let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
+    if verdict.level() == Some(Level::Ask) {
+        parts.push("nobody is there to be asked; the user can allow it once, outside of this tool".to_owned());
+    }
+    parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Request, Script};
+
+    /// Says always the same.
+    struct Always(bool);
+
+    impl Consent for Always {
+        fn is_given(&self, _: &Plan, _: &Verdict) -> bool {
+            self.0
+        }
+    }
+
+    fn plan(script: &str) -> Plan {
+        let options = Options::new("/bin/bash".into(), "/".into());
+        Plan::resolve(Request::new(Script::new(script).expect("a script")), &options).expect("a plan")
+    }
+
+    #[track_caller]
+    fn check_with(script: &str, consent: Option<bool>) -> Result<(), Refusal> {
+        let mut judge = Judge::new(Guard::default());
+        judge.consent = consent.map(|answer| Arc::new(Always(answer)) as Arc<dyn Consent>);
+        check(plan(script), Some(&judge)).map(drop)
+    }
+
+    #[test]
+    fn what_the_guard_refuses_does_not_pass() {
+        let refusal = check_with("git push --force", None).expect_err("refused");
+        assert!(refusal.reason.starts_with("permission denied: git push --force is not allowed."), "{refusal}");
+        assert!(refusal.reason.contains("instead: git push --force-with-lease"), "{refusal}");
+        assert!(check_with("git push --force", Some(false)).is_err());
+    }
+
+    #[test]
+    fn somebody_can_let_it_pass() {
+        assert!(check_with("git push --force", Some(true)).is_ok());
+    }
+
+    #[test]
+    fn what_is_harmless_or_only_warned_about_passes() {
+        assert!(check_with("echo hello", None).is_ok());
+        assert!(check_with("git push --delete origin x", None).is_ok());
+    }
+
+    #[test]
+    fn without_a_judge_everything_passes() {
+        assert!(check(plan("git push --force"), None).is_ok());
+    }
 }

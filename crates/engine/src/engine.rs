@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bashful_guard::{Guard, Verdict};
 use bashful_sys::limits::Limit;
 use thiserror::Error;
 use tokio::sync::{Semaphore, broadcast};
@@ -13,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::artifacts::ArtifactStore;
 use crate::backend::{Backend, StartError};
 use crate::capture::Cleaning;
-use crate::check::{self, Checked, Refusal};
+use crate::check::{self, Checked, Judge, Refusal};
 use crate::environment::EnvironmentPolicy;
 use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
@@ -38,6 +39,8 @@ pub struct Options {
     pub host_environment: Vec<(OsString, OsString)>,
     /// Which of them commands get.
     pub environment: EnvironmentPolicy,
+    /// Who judges scripts before they run; without it, everything runs.
+    pub judge: Option<Judge>,
     /// How long a command may run that does not say how long.
     pub lifetime: Lifetime,
     /// How long a command may take to stop.
@@ -111,6 +114,7 @@ impl Options {
             directory,
             host_environment: Vec::new(),
             environment: EnvironmentPolicy::default(),
+            judge: Some(Judge::new(Guard::default())),
             lifetime: Lifetime(std::time::Duration::from_secs(30)),
             grace: Grace(std::time::Duration::from_secs(15)),
             window: Window::middle(ByteSize::kib(128), ByteSize::kib(4)),
@@ -126,6 +130,9 @@ impl Options {
         }
     }
 }
+
+/// So many commands begin between two sweeps of what earlier ones have left on disk.
+const SWEEP_EVERY: u64 = 256;
 
 /// Events that a listener may be behind before it misses some.
 const EVENTS_BEHIND: usize = 256;
@@ -202,9 +209,14 @@ impl Engine {
         Plan::resolve(request, &self.options)
     }
 
+    /// What the guard says about a plan. Nobody is asked, and nothing is decided.
+    pub fn verdict(&self, plan: &Plan) -> Verdict {
+        self.options.judge.as_ref().map(|judge| judge.verdict(plan)).unwrap_or_default()
+    }
+
     /// Judges whether a plan may run.
     pub fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
-        check::check(plan)
+        check::check(plan, self.options.judge.as_ref())
     }
 
     /// Makes preparations for a command like this one, in the background.
@@ -272,6 +284,30 @@ impl Engine {
 
     /// Starts a command as a job, which goes on whatever becomes of this program. A dropped future has started nothing, or
     /// stops what it had started.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use bashful_engine::{End, Engine, Exit, JobLimits, JobStore, Options, Request, Script};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let job = engine.start_job(Request::new(Script::new("echo hi; exit 3")?)).await?;
+    ///         let job = jobs.wait(job.id).await?;
+    ///         assert_eq!(job.end(), Some(End::Own(Exit::Code(3))));
+    ///         let written = std::fs::read_to_string(&job.output_file)?;
+    ///         assert_eq!(written, "hi\n\n[background process failed: exit status: 3]\n");
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
     pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
         let checked = self.check(self.plan(request)?)?;
@@ -291,6 +327,7 @@ impl Engine {
             Ok(attached) => {
                 // From here on its keeper alone holds it.
                 drop((attached, job));
+                self.sweep_now_and_then();
                 let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 tracing::debug!(id, pid = record.pid, "started a job");
                 tell_events(Arc::clone(store), record.clone(), self.events.clone());
@@ -305,6 +342,32 @@ impl Engine {
 
     /// Makes a command that is under way a job. Nothing of it is lost or started anew. Where that cannot be done, it goes
     /// on as it was. A dropped future leaves it unknown which of the two happened.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use bashful_engine::{Engine, JobLimits, JobStore, Options, Patience, Reply, Request, Script, Stop};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let mut request = Request::new(Script::new("sleep 1000")?);
+    ///         request.patience = Some(Patience(Duration::from_millis(10)));
+    ///         let Reply::StillRunning(job) = engine.run(request).await? else { panic!("it sleeps") };
+    ///         let sent = engine.send_to_background(job).await.map_err(|_| "it goes on in the foreground")?;
+    ///         jobs.stop(sent.job.id, Stop::Ask).await?;
+    ///         jobs.wait_until_gone(sent.job.id).await?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
     pub async fn send_to_background(&self, job: Job) -> Result<InBackground, StillInForeground> {
         let sent = job.send_to_background().await;
         match sent {
@@ -353,21 +416,24 @@ impl Engine {
         let attached = self.backend.start(&checked).await?;
         // While the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
-        self.sweep_once();
+        self.sweep_now_and_then();
         Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
     }
 
-    /// Sweeps the artifacts, aside, when the second command has begun. A program that runs just one has no time for it,
-    /// and its artifacts are swept when the next one is written.
-    fn sweep_once(&self) {
-        if self.begun.fetch_add(1, Ordering::Relaxed) != 1 {
+    /// Sweeps artifacts and jobs, aside, when the second command has begun, and now and then from there on. A program that
+    /// runs just one has no time for it, and leaves it to the next that writes.
+    fn sweep_now_and_then(&self) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY != 1 {
             return;
         }
-        if let Some(store) = self.options.artifacts.clone() {
-            drop(tokio::task::spawn_blocking(move || match store.sweep() {
-                Ok(report) => tracing::debug!(removed = report.removed.len(), "swept the artifacts"),
-                Err(error) => tracing::warn!(%error, "cannot sweep the artifacts"),
-            }));
-        }
+        let (artifacts, jobs) = (self.options.artifacts.clone(), self.options.jobs.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            if let Some(Err(error)) = artifacts.map(|store| store.sweep()) {
+                tracing::warn!(%error, "cannot sweep the artifacts");
+            }
+            if let Some(Err(error)) = jobs.map(|store| store.sweep()) {
+                tracing::warn!(%error, "cannot sweep the jobs");
+            }
+        }));
     }
 }

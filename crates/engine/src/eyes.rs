@@ -39,6 +39,12 @@ impl Eyes {
         self.mask.apply(&text, Edges::Both).unwrap_or(text)
     }
 
+    /// A text that is no output, without withheld values.
+    pub fn mask(&self, text: &str) -> String {
+        let masked = self.mask.apply(text.as_bytes(), Edges::None);
+        masked.map_or_else(|| text.to_owned(), |masked| String::from_utf8_lossy(&masked).into_owned())
+    }
+
     /// All of it at once.
     pub fn show(mut self, raw: &[u8]) -> Vec<u8> {
         let mut text = self.push(raw);

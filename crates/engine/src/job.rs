@@ -37,7 +37,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 const LIVE_SHOWN: usize = 8 * 1024;
 
 /// Reads of one turn. A command that writes without pause must not keep us from hearing of its end.
-const READS_A_TURN: usize = 32;
+const READS_A_TURN: usize = 16;
 
 /// What is read after the end, at most: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
@@ -48,10 +48,6 @@ const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
-
-/// What only has to be looked at is read in pieces that stay in the nearest caches; what goes on into a file, in pieces
-/// as large as the pipe.
-const LOOKED_AT: usize = 64 * 1024;
 
 thread_local! {
     /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
@@ -279,7 +275,7 @@ impl Run {
                 }
                 Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
                 Happened::Reported(Ok(
-                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. },
+                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. } | Report::Heard,
                 )) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
@@ -351,7 +347,7 @@ impl Run {
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
             (_, end) => (end, self.began.elapsed()),
         };
-        let leftover = if left.is_empty() { None } else { Some(self.leave(left).await) };
+        let leftover = if left.is_empty() { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
         self.backend.prepare(&self.checked);
         self.outcome(end, leftover, elapsed)
@@ -420,8 +416,6 @@ struct Taken {
 /// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
 fn take(pipe: &OwnedFd, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|buffer| {
-        let at_most = if capture.is_saved() { buffer.len() } else { LOOKED_AT };
-        let buffer = &mut buffer[..at_most];
         let mut taken = Taken::default();
         while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
             match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {

@@ -7,7 +7,7 @@
 //!  asked            decided         allowed            under way  facts
 //! ```
 //!
-//! ```
+//! ```standalone_crate
 //! use bashful_engine::{Clip, End, Engine, Exit, Options, Reply, Request, Script};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -62,9 +62,10 @@ pub use artifacts::{
     ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{Attached, Backend, BoxFuture, StartError};
+pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
-pub use check::{Checked, Refusal};
+pub use check::{Checked, Consent, Judge, Refusal};
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::Eyes;
@@ -72,7 +73,7 @@ pub use job::{Chunk, Dropped, InBackground, Job, Live, NotSent, StreamName};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,
     JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
-    job_id,
+    Until, job_id,
 };
 pub use local::find_bash;
 pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};

@@ -1,7 +1,7 @@
 //! The engine's end of the socket to a keeper.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 
 use bashful_keeper::wire::{Inbox, Order, Report};
@@ -44,6 +44,14 @@ impl Link {
             descriptors = &[];
         }
         Ok(())
+    }
+
+    /// Lets the process at the other end go on, if somebody has stopped it.
+    pub(crate) fn wake_peer(&self) -> io::Result<()> {
+        // Who listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
+        let peer = rustix::net::sockopt::socket_peercred(&self.stream)?;
+        let handle = bashful_sys::pidfd::open(peer.pid)?;
+        Ok(bashful_sys::pidfd::send(handle.as_fd(), bashful_sys::signal::Signal::CONT)?)
     }
 
     /// Whether something has arrived, or the keeper is gone.

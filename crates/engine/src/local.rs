@@ -386,7 +386,7 @@ pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper)
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
         Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
-        Ok(Report::Ended { .. } | Report::Recorded { .. }) | Err(Silence::Gone) => {
+        Ok(Report::Ended { .. } | Report::Recorded { .. } | Report::Heard) | Err(Silence::Gone) => {
             Ok(Attached { link, output, pid: None, keeper })
         }
     }

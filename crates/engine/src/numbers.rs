@@ -69,6 +69,9 @@ impl Numbers {
     /// Gives out the next number. It is written down before it is used: one that is lost does no harm.
     pub(crate) fn give_out(&self, lock: &Locked) -> io::Result<u64> {
         let id = self.next()?;
+        if id > LARGEST {
+            return Err(io::Error::other("there are no numbers left"));
+        }
         // Always of the same length and in one go, so that not even a crash leaves half a number.
         lock.counter.write_all_at(format!("{:>15}\n", id + 1).as_bytes(), 0)?;
         Ok(id)
@@ -85,7 +88,9 @@ impl Numbers {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
-        let counted = str::from_utf8(&text).ok().and_then(|text| number(text.trim())).unwrap_or(1);
+        let counted = str::from_utf8(&text).ok().and_then(|text| number(text.trim()));
+        // A counter that is nearly used up was not counted up to there.
+        let counted = counted.filter(|counted| *counted < LARGEST / 2).unwrap_or(1);
         let behind_all = self.taken()?.last().map_or(1, |id| id + 1);
         Ok(counted.max(behind_all))
     }

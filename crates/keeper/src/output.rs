@@ -52,15 +52,12 @@ impl OutputFile {
         }
         // An eighth more than necessary, so that a flood does not call for it with every write.
         let newest = self.limit / 2 - self.limit / 8;
-        let wider = self.gap.start..(end - newest) / BLOCK * BLOCK;
+        // Of what is already missing, and was by another limit, the beginning may be too late.
+        let wider = self.gap.start.min(self.limit / 2)..(end - newest) / BLOCK * BLOCK;
         let gap = Missing { range: wider.clone(), why: TOO_LARGE.to_owned() };
         missing::save(&self.path, &[gap])?;
-        fallocate(
-            &self.file,
-            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            self.gap.end,
-            wider.end - self.gap.end,
-        )?;
+        let length = wider.end - wider.start;
+        fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, wider.start, length)?;
         self.gap = wider;
         Ok(self.limit / 8)
     }
@@ -73,7 +70,7 @@ const FASTEST: u64 = 4 << 30;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The longest pause between two looks where nobody tells us that it grows.
-const LOOK_AT_MOST: Duration = Duration::from_secs(30);
+const LOOK_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Watches an output file that others write to, and looks at it no more often than it has to.
 pub(crate) struct Growing {
@@ -89,6 +86,12 @@ impl Growing {
         let told = Growth::of(&output.path).ok();
         let look_at = told.is_none().then(|| now + LOOK_AGAIN);
         Self { output, told, look_at, pause: LOOK_AGAIN, size: 0 }
+    }
+
+    /// Brings it within its limit, now.
+    pub(crate) fn hold(&mut self) {
+        // Where that cannot be done it stays as it is.
+        let _ = self.output.hold();
     }
 
     /// What tells that it grows, unless it is too early to look.

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
@@ -23,8 +23,13 @@ use crate::{End, Exit, StopReason, span};
 
 /// A job's directory, from the keeper's side.
 pub(crate) struct Record {
+    /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
     directory: PathBuf,
-    id: u64,
+    _handle: File,
+    /// The file that is locked while the job lives, by its name.
+    mark: PathBuf,
+    /// Room for the next status, so that a job that fills the disk can still say how it ended.
+    reserve: Option<File>,
     kind: Kind,
     at_most: u64,
     stop_leftovers: bool,
@@ -35,7 +40,7 @@ pub(crate) struct Record {
     input: Option<File>,
     /// The last line of the output has been written.
     end_is_said: bool,
-    _alive: OwnedFd,
+    alive: OwnedFd,
 }
 
 /// When a command began, by all clocks.
@@ -64,14 +69,21 @@ pub(crate) enum State<'a> {
 
 impl Record {
     pub(crate) fn open(order: wire::Record, began: Began) -> io::Result<Self> {
-        let directory = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
+        let named = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
+        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(wire::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
-        let control = bind(&directory)?;
+        let handle = File::open(named)?;
+        // Also because a socket's path may have 107 bytes only.
+        let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+        let control = UnixListener::bind(directory.join(wire::CONTROL))?;
+        control.set_nonblocking(true)?;
         // For reading too, because a pipe without a reader cannot be opened for writing.
         let input = File::options().read(true).write(true).open(directory.join(wire::INPUT)).ok();
         Ok(Self {
             directory,
-            id: order.id,
+            _handle: handle,
+            mark,
+            reserve: None,
             kind: order.kind,
             at_most: order.at_most,
             stop_leftovers: order.stop_leftovers,
@@ -80,7 +92,7 @@ impl Record {
             control: Some(control),
             input,
             end_is_said: false,
-            _alive: alive,
+            alive,
         })
     }
 
@@ -134,21 +146,32 @@ impl Record {
             && (self.kind != Kind::Leftover || matches!(state, State::Ended(_)))
         {
             self.end_is_said = true;
-            // On a full disk there is no last line, and the status still says how it ended.
+            // On a full disk there is no last line, but the status has room of its own.
             let _ = self.say_end(*end, output);
         }
         let draft = self.directory.join("status.json.new");
-        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(self.status(state).as_bytes())?;
-        fs::rename(draft, self.directory.join(wire::STATUS))
+        let text = self.status(state);
+        let file = match self.reserve.take() {
+            Some(file) => file,
+            None => File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?,
+        };
+        file.write_all_at(text.as_bytes(), 0)?;
+        fs::rename(&draft, self.directory.join(wire::STATUS))?;
+        self.reserve = reserve(&draft).ok();
+        Ok(())
     }
 
     /// Nobody watches over it any more.
     pub(crate) fn close(&mut self) {
         self.control = None;
         let _ = fs::remove_file(self.directory.join(wire::CONTROL));
-        let live = self.directory.parent().map(|jobs| jobs.join(wire::LIVE).join(self.id.to_string()));
-        let _ = live.map(fs::remove_file);
+        let _ = fs::remove_file(self.directory.join("status.json.new"));
+        // Somebody may have removed everything and begun anew, and then this is the mark of another job.
+        let ours = rustix::fs::fstat(&self.alive).map(|facts| (facts.st_dev, facts.st_ino));
+        let there = rustix::fs::stat(&self.mark).map(|facts| (facts.st_dev, facts.st_ino));
+        if ours.is_ok() && ours == there {
+            let _ = fs::remove_file(&self.mark);
+        }
     }
 
     fn say_end(&self, end: End, output: Option<&File>) -> io::Result<()> {
@@ -206,8 +229,10 @@ impl Record {
             }
         }
         if !left.is_empty() {
+            number("left_count", left.len() as u128);
             let list: Vec<String> = left
                 .iter()
+                .take(LEFT_NAMED)
                 .map(|left| format!("{{\"pid\": {}, \"command\": {}}}", left.pid, quoted(&left.command)))
                 .collect();
             let _ = write!(text, ",\n  \"left\": [{}]", list.join(", "));
@@ -236,14 +261,18 @@ fn last_line(end: End, lifetime: Option<Duration>) -> String {
     format!("[background process failed: {why}]")
 }
 
-/// Opens the socket by which others reach us.
-fn bind(directory: &std::path::Path) -> io::Result<UnixListener> {
-    use std::os::fd::AsRawFd;
-    // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
-    let handle = File::open(directory)?;
-    let listener = UnixListener::bind(format!("/proc/self/fd/{}/{}", handle.as_raw_fd(), wire::CONTROL))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+/// So many of those who are left are written down by name: so that it fits the room that is reserved.
+const LEFT_NAMED: usize = 10;
+
+/// What is reserved for a status: a block.
+const RESERVED: u64 = 4096;
+
+/// A file with room for a status, whatever becomes of the disk.
+fn reserve(path: &std::path::Path) -> io::Result<File> {
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // Its length stays 0: what is written then is all that a reader finds.
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, RESERVED)?;
+    Ok(file)
 }
 
 /// A text as JSON.

@@ -17,7 +17,7 @@ use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
 use crate::start::{self, Started};
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
-use crate::wire::{Order, Report};
+use crate::wire::{Order, Release, Report};
 use crate::{Effect, End, Event, Exit, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
@@ -77,6 +77,7 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
         killing: None,
         released: false,
         shell_end: None,
+        left: Vec::new(),
     };
     if let Some(record) = record {
         watch.become_job(record);
@@ -112,6 +113,8 @@ struct Watch {
     released: bool,
     /// How the shell ended, once that has been dealt with; what is watched since is what it left behind.
     shell_end: Option<End>,
+    /// Who was left when that was last written down.
+    left: Vec<i32>,
 }
 
 /// When killing began, and when to do it again.
@@ -135,6 +138,7 @@ impl Watch {
                     }
                     self.shell_has_left_others(exit);
                 }
+                Rest::Others(_) if self.shell_end.is_some() => self.note_who_is_left(),
                 Rest::Shell | Rest::Others(_) => {}
                 Rest::Nothing(exit) => return self.end(Event::TreeGone(exit)),
                 Rest::Unknown => {
@@ -205,6 +209,9 @@ impl Watch {
         for pump in &mut self.pumps {
             while pump.run() == Pumped::Some {}
         }
+        if let Some(growing) = &mut self.growing {
+            growing.hold();
+        }
         if self.job.is_some() {
             // A job ends as its shell did, whatever became of the rest.
             let end = self.shell_end.unwrap_or(end);
@@ -216,6 +223,14 @@ impl Watch {
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
         if !self.link.is_gone() {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
+        }
+    }
+
+    /// Reads these pipes from now on.
+    fn take_over(&mut self, pipes: Vec<Release>) {
+        for pump in pipes.into_iter().filter_map(Pump::new) {
+            self.output = self.output.take().or_else(|| pump.file()?.try_clone().ok());
+            self.pumps.push(pump);
         }
     }
 
@@ -231,6 +246,17 @@ impl Watch {
                 let left = self.tree.left();
                 self.note(&State::Left(end, &left));
             }
+        }
+    }
+
+    /// Writes down anew who is left of a job whose shell has ended, when one of them has gone: a number that is written
+    /// down may be a stranger's soon.
+    fn note_who_is_left(&mut self) {
+        let (Some(end), Phase::Running { .. }, Some(_)) = (self.shell_end, self.phase, &self.job) else { return };
+        let left = self.tree.left();
+        if !left.iter().map(|left| left.pid).eq(self.left.iter().copied()) {
+            self.left = left.iter().map(|left| left.pid).collect();
+            self.note(&State::Left(end, &left));
         }
     }
 
@@ -346,14 +372,19 @@ impl Watch {
     /// What those want who have come to the job's socket. They may ask for its end, and come and go as they like.
     fn orders_of_others(&mut self) -> Vec<Event> {
         while let Some(socket) = self.job.as_ref().and_then(Record::accept) {
-            if self.others.len() < MOST_OTHERS {
-                self.others.push(Link::new(socket));
+            if self.others.len() == MOST_OTHERS {
+                // The one that has waited longest: it will come again, and who wants to stop the job gets through.
+                self.others.remove(0);
             }
+            self.others.push(Link::new(socket));
         }
         let mut orders = Vec::new();
         for other in &mut self.others {
             other.fill();
-            orders.extend(std::iter::from_fn(|| other.take()));
+            while let Some(order) = other.take() {
+                orders.push(order);
+                other.tell(&Report::Heard);
+            }
         }
         self.others.retain(|other| !other.is_gone());
         let mut events = Vec::new();
@@ -374,15 +405,15 @@ impl Watch {
         while let Some(order) = self.link.take() {
             match order {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
-                Order::Release(release) => {
+                Order::Release(pipes) => {
                     self.released = true;
-                    let pump = Pump::new(release);
-                    self.output = self.output.take().or_else(|| pump.as_ref()?.file()?.try_clone().ok());
-                    self.pumps.extend(pump);
+                    self.take_over(pipes);
                 }
-                Order::Record(order) => {
+                Order::Record(mut order) => {
+                    let pipes = std::mem::take(&mut order.pipes);
                     let errno = match Record::open(order, self.began) {
                         Ok(record) => {
+                            self.take_over(pipes);
                             self.become_job(record);
                             0
                         }

@@ -4,6 +4,8 @@
 //! the message that needs them. Nothing but a stream of bytes is asked of the connection (descriptors aside), and nothing
 //! that comes over it is trusted: a message that makes no sense is an error, never a panic.
 
+mod fields;
+
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -11,7 +13,12 @@ use std::time::Duration;
 use bashful_sys::limits::Limit;
 use bashful_sys::spawn::Step;
 
-use crate::{End, Exit, StopReason};
+use crate::{End, StopReason};
+
+use fields::{
+    Fields, frame, nanoseconds, put_bytes, put_exit, put_i32, put_list, put_number, put_optional, take_one, take_two,
+};
+pub use fields::{Garbled, Inbox};
 
 /// The names of what is in a job's directory, and of the directory beside it that tells which jobs live.
 pub const OUTPUT: &str = "output";
@@ -23,9 +30,6 @@ pub const CONTROL: &str = "control";
 pub const INPUT: &str = "input";
 /// One locked file for each job that somebody watches over.
 pub const LIVE: &str = "live";
-
-/// No message is longer. An environment and an argument together cannot exceed some 2 MiB on Linux.
-const LONGEST: usize = 8 * 1024 * 1024;
 
 /// What the engine tells the keeper.
 #[derive(Debug)]
@@ -40,8 +44,8 @@ pub enum Order {
     Signal(u8),
     /// From now on the command is a job with a record of its own, which outlives the engine.
     Record(Record),
-    /// The keeper takes over a pipe, and the engine need not stay.
-    Release(Release),
+    /// The keeper takes over the pipes, and the engine need not stay.
+    Release(Vec<Release>),
     /// Nobody will write to the command's standard input any more.
     CloseInput,
 }
@@ -91,6 +95,9 @@ pub struct Record {
     pub stop_leftovers: bool,
     /// Locked as long as somebody watches over the job. It travels as a descriptor.
     pub alive: Option<OwnedFd>,
+    /// The pipes that the keeper takes over, in the same message: between two, somebody could end or be killed who has
+    /// still something to write.
+    pub pipes: Vec<Release>,
 }
 
 /// What makes a command a job.
@@ -178,6 +185,8 @@ pub enum Report {
         /// Zero if all went well.
         errno: i32,
     },
+    /// Who came to a job's socket was heard.
+    Heard,
 }
 
 /// The step at which a shell could not be started.
@@ -199,10 +208,6 @@ pub struct Leftover {
     /// Its command line, shortened.
     pub command: String,
 }
-
-/// A message that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Garbled;
 
 impl Order {
     /// Appends the message to `out`. Its descriptors are the caller's to send.
@@ -234,12 +239,9 @@ impl Order {
                 }
             }
             Self::Stop(why) => out.extend([3, *why as u8]),
-            Self::Release(release) => {
+            Self::Release(pipes) => {
                 out.push(4);
-                put_bytes(out, &release.path);
-                put_number(out, release.at_most);
-                put_number(out, release.gap.start);
-                put_number(out, release.gap.end);
+                put_list(out, pipes, Release::encode);
             }
             Self::Record(record) => {
                 out.push(5);
@@ -248,6 +250,7 @@ impl Order {
                 out.push(record.kind as u8);
                 put_number(out, record.at_most);
                 out.push(u8::from(record.stop_leftovers));
+                put_list(out, &record.pipes, Release::encode);
             }
             Self::Signal(number) => out.extend([6, *number]),
             Self::CloseInput => out.push(7),
@@ -281,12 +284,7 @@ impl Order {
                 },
             }),
             3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
-            4 => Self::Release(Release {
-                path: from.bytes()?.to_vec(),
-                at_most: from.number()?,
-                gap: from.number()?..from.number()?,
-                from_to: Some(take_two(descriptors)?),
-            }),
+            4 => Self::Release(from.list(|from| Release::decode(from, descriptors))?),
             5 => Self::Record(Record {
                 id: from.number()?,
                 directory: from.bytes()?.to_vec(),
@@ -294,6 +292,7 @@ impl Order {
                 at_most: from.number()?,
                 stop_leftovers: from.byte()? == 1,
                 alive: Some(take_one(descriptors)?),
+                pipes: from.list(|from| Release::decode(from, descriptors))?,
             }),
             6 => Self::Signal(from.byte()?),
             7 => Self::CloseInput,
@@ -301,6 +300,24 @@ impl Order {
         };
         from.end()?;
         Ok(order)
+    }
+}
+
+impl Release {
+    fn encode(out: &mut Vec<u8>, release: &Self) {
+        put_bytes(out, &release.path);
+        put_number(out, release.at_most);
+        put_number(out, release.gap.start);
+        put_number(out, release.gap.end);
+    }
+
+    fn decode(from: &mut Fields<'_>, descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        Ok(Self {
+            path: from.bytes()?.to_vec(),
+            at_most: from.number()?,
+            gap: from.number()?..from.number()?,
+            from_to: Some(take_two(descriptors)?),
+        })
     }
 }
 
@@ -321,6 +338,7 @@ impl Report {
                 });
                 put_i32(out, *errno);
             }
+            Self::Heard => out.push(5),
             Self::Recorded { errno } => {
                 out.push(4);
                 put_i32(out, *errno);
@@ -370,6 +388,7 @@ impl Report {
                 })?,
             },
             4 => Self::Recorded { errno: from.i32()? },
+            5 => Self::Heard,
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -377,146 +396,10 @@ impl Report {
     }
 }
 
-/// Bytes as they arrive, until they are whole messages.
-#[derive(Debug, Default)]
-pub struct Inbox {
-    bytes: Vec<u8>,
-}
-
-impl Inbox {
-    /// Adds what has arrived.
-    pub fn add(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// Takes the next whole message and reads it.
-    pub fn next<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
-        let Some((length, _)) = self.bytes.split_first_chunk() else { return Ok(None) };
-        let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| Garbled)?;
-        if length > LONGEST {
-            return Err(Garbled);
-        }
-        let Some(body) = self.bytes.get(4..4 + length) else { return Ok(None) };
-        let message = decode(body)?;
-        self.bytes.drain(..4 + length);
-        if self.bytes.is_empty() {
-            // A large first message would otherwise be held for the life of the keeper.
-            self.bytes = Vec::new();
-        }
-        Ok(Some(message))
-    }
-}
-
-fn frame(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-    let begin = out.len();
-    out.extend([0; 4]);
-    body(out);
-    let length = u32::try_from(out.len() - begin - 4).expect("what makes up a message was bounded before");
-    out[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
-}
-
-fn put_number(out: &mut Vec<u8>, number: u64) {
-    out.extend(number.to_le_bytes());
-}
-
-fn put_i32(out: &mut Vec<u8>, number: i32) {
-    out.extend(number.to_le_bytes());
-}
-
-fn put_optional(out: &mut Vec<u8>, number: Option<u64>) {
-    out.push(u8::from(number.is_some()));
-    put_number(out, number.unwrap_or_default());
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_number(out, bytes.len() as u64);
-    out.extend(bytes);
-}
-
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
-    put_number(out, list.len() as u64);
-    for item in list {
-        put(out, item);
-    }
-}
-
-fn put_exit(out: &mut Vec<u8>, exit: Exit) {
-    out.extend(match exit {
-        Exit::Code(code) => [0, code],
-        Exit::Signal(number) => [1, number],
-    });
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn take_one(descriptors: &mut Vec<OwnedFd>) -> Result<OwnedFd, Garbled> {
-    if descriptors.is_empty() { Err(Garbled) } else { Ok(descriptors.remove(0)) }
-}
-
-fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], Garbled> {
-    Ok([take_one(descriptors)?, take_one(descriptors)?])
-}
-
-/// What is left to read of a message.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Garbled> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Garbled)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8, Garbled> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn number(&mut self) -> Result<u64, Garbled> {
-        Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
-    }
-
-    fn i32(&mut self) -> Result<i32, Garbled> {
-        Ok(i32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
-    }
-
-    fn optional(&mut self) -> Result<Option<u64>, Garbled> {
-        let is_there = self.byte()? == 1;
-        let number = self.number()?;
-        Ok(is_there.then_some(number))
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8], Garbled> {
-        let count = usize::try_from(self.number()?).map_err(|_| Garbled)?;
-        self.take(count)
-    }
-
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T, Garbled>) -> Result<Vec<T>, Garbled> {
-        let count = self.number()?;
-        // Every item takes at least a byte, so a count that lies cannot make us reserve memory for it.
-        if count > self.0.len() as u64 {
-            return Err(Garbled);
-        }
-        (0..count).map(|_| item(self)).collect()
-    }
-
-    fn exit(&mut self) -> Result<Exit, Garbled> {
-        match self.byte()? {
-            0 => Ok(Exit::Code(self.byte()?)),
-            1 => Ok(Exit::Signal(self.byte()?)),
-            _ => Err(Garbled),
-        }
-    }
-
-    fn end(&self) -> Result<(), Garbled> {
-        if self.0.is_empty() { Ok(()) } else { Err(Garbled) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Exit;
     use proptest::prelude::*;
 
     fn report() -> impl Strategy<Value = Report> {
@@ -538,6 +421,7 @@ mod tests {
             }),
             (end, proptest::collection::vec(leftover, 0..5)).prop_map(|(end, left)| Report::Ended { end, left }),
             any::<i32>().prop_map(|errno| Report::Recorded { errno }),
+            Just(Report::Heard),
         ]
     }
 

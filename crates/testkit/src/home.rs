@@ -106,12 +106,7 @@ impl Home {
     /// If something is.
     #[track_caller]
     pub fn check_nothing_survives(&self) {
-        let mut left = Vec::new();
-        let gone = eventually(|| {
-            left = self.survivors();
-            left.is_empty()
-        });
-        assert!(gone, "survived: {left:?}");
+        crate::check_nothing_survives(&self.mark);
     }
 }
 

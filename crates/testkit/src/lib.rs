@@ -88,12 +88,7 @@ impl Place {
     /// If something is.
     #[track_caller]
     pub fn check_nothing_survives(&self) {
-        let mut left = Vec::new();
-        let gone = eventually(|| {
-            left = self.survivors();
-            left.is_empty()
-        });
-        assert!(gone, "survived: {left:?}");
+        check_nothing_survives(&self.mark);
     }
 
     /// Waits until a command has made this file.
@@ -114,6 +109,17 @@ impl Drop for Place {
     fn drop(&mut self) {
         end(&self.survivors());
     }
+}
+
+/// Waits until nothing that carries this mark is left.
+#[track_caller]
+fn check_nothing_survives(mark: &str) {
+    let mut left = Vec::new();
+    let gone = eventually(|| {
+        left = survivors(mark);
+        left.is_empty()
+    });
+    assert!(gone, "survived: {left:?}");
 }
 
 /// Kills these, given as `PID COMMAND`.

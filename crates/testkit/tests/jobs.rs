@@ -145,7 +145,7 @@ async fn what_a_job_leaves_behind_neither_holds_up_its_end_nor_is_forgotten() {
     let jobs = store(&place);
     let job = start(&place, r#""$PUPPET" make holds hold & until [ -e holds ]; do sleep 0.01; done; exit 4"#).await;
     let job = over(&jobs, job.id).await;
-    let JobState::Left { end, processes } = &job.state else { panic!("something is left: {job:?}") };
+    let JobState::Left { end, processes, .. } = &job.state else { panic!("something is left: {job:?}") };
     assert_eq!((*end, processes.len()), (End::Own(Exit::Code(4)), 1));
     assert!(processes[0].command.ends_with("puppet make holds hold"), "{processes:?}");
     assert!(matches!(jobs.remove(job.id), Err(RemoveJobError::Live { .. })));
@@ -314,6 +314,43 @@ async fn a_job_whose_keeper_was_killed_is_told_as_lost() {
     assert!(matches!(jobs.stop(job.id, Stop::Ask).await, Err(ControlError::Lost { .. })));
     place.check_nothing_survives();
     jobs.remove(job.id).expect("it can be removed");
+}
+
+/// Lets a host do something with a job, kills the host, and tells what became of the job.
+async fn after_the_host_was_killed(script: &str, then: &str) -> (Place, JobRecord) {
+    use std::io::BufRead;
+    let place = Place::new(PUPPET);
+    let mut command = std::process::Command::new(PUPPET);
+    command.arg("host").arg(place.path().join("jobs")).args([script, then]).current_dir(place.path());
+    command.env_clear().envs(place.options.host_environment.iter().cloned()).stdout(std::process::Stdio::piped());
+    let mut host = command.spawn().expect("a host");
+    let mut line = String::new();
+    std::io::BufReader::new(host.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    host.kill().expect("it is there");
+    host.wait().expect("it ends");
+    std::fs::write(place.path().join("go"), "").expect("it may go on");
+    let id = line.trim().parse().expect("a number");
+    let job = gone(&store(&place), id).await;
+    (place, job)
+}
+
+const WAITS: &str = "echo begun; until [ -e go ]; do sleep 0.01; done; echo end; exit 3";
+
+#[tokio::test]
+async fn a_job_outlives_its_host_in_every_state() {
+    for then in ["background", "outlast"] {
+        let (_place, job) = after_the_host_was_killed(WAITS, then).await;
+        assert_eq!(job.state, JobState::Ended(End::Own(Exit::Code(3))), "{then}");
+        assert_eq!(written(&job), "begun\nend\n\n[background process failed: exit status: 3]\n", "{then}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_goes_on_when_the_host_that_asked_for_it_is_killed() {
+    let deaf = "trap '' TERM; while :; do sleep 1000; done";
+    let (place, job) = after_the_host_was_killed(deaf, "stop").await;
+    let Some(End::Stopped { why: StopReason::Cancelled, .. }) = job.end() else { panic!("it was stopped: {job:?}") };
+    place.check_nothing_survives();
 }
 
 #[tokio::test]
@@ -491,4 +528,116 @@ async fn a_directory_that_cannot_be_used_is_named() {
     place.options.jobs = Some(Arc::new(JobStore::new(place.path().join("file/jobs"), JobLimits::default())));
     let failed = place.engine().start_job(request("true")).await.expect_err("there is no such directory");
     assert!(failed.to_string().contains("file/jobs"), "{failed}");
+}
+
+#[tokio::test]
+async fn nothing_is_lost_when_a_command_ends_just_as_it_is_sent_to_the_background() {
+    let place = Place::new(PUPPET);
+    let (engine, jobs) = (place.engine(), store(&place));
+    for turn in 0..60_u32 {
+        let delay = f64::from(turn % 20) * 0.001;
+        let mut asked = request(format!("echo before; sleep 0.0{:02.0}; echo after; exit 3", 10.0 + delay * 1000.0));
+        asked.patience = Some(Patience(Duration::from_millis(20)));
+        let (text, end) = match engine.run(asked).await.expect("it starts") {
+            Reply::Finished(outcome) => (bashful_testkit::output(&outcome), outcome.end),
+            Reply::StillRunning(job) => match engine.send_to_background(job).await {
+                Ok(sent) => {
+                    let job = gone(&jobs, sent.job.id).await;
+                    let text = written(&job).replace("\n[background process failed: exit status: 3]\n", "");
+                    (text, job.end().expect("it has ended"))
+                }
+                Err(mut still) => {
+                    let outcome = still.job.wait().await.expect("it has ended");
+                    (bashful_testkit::output(&outcome), outcome.end)
+                }
+            },
+            Reply::Refused(refusal) => panic!("{refusal}"),
+        };
+        assert_eq!((text.as_str(), end), ("before\nafter\n", End::Own(Exit::Code(3))), "turn {turn}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_when_what_was_left_behind_ends_just_then() {
+    let place = Place::new(PUPPET);
+    let (engine, jobs) = (place.engine(), store(&place));
+    for turn in 0..60 {
+        let outcome = run(&engine, format!("(sleep 0.0{}; echo late) & echo hi", 45 + turn % 20)).await;
+        let text = match outcome.leftover.as_ref().and_then(|left| left.job) {
+            None => bashful_testkit::output(&outcome),
+            Some(id) => written(&gone(&jobs, id).await).replace("\n[background processes ended]\n", ""),
+        };
+        assert_eq!(text, "hi\nlate\n", "turn {turn}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_has_stopped_its_keeper_can_still_be_stopped() {
+    let place = Place::new(PUPPET);
+    let jobs = store(&place);
+    let job = start(&place, "until [ -e go ]; do sleep 0.01; done; kill -STOP $PPID; echo stopped; sleep 1000").await;
+    std::fs::write(place.path().join("go"), "").expect("it may go on");
+    assert!(eventually(|| written(&job).contains("stopped")));
+    jobs.stop(job.id, Stop::Ask).await.expect("its keeper is woken and told");
+    let job = gone(&jobs, job.id).await;
+    assert!(matches!(job.end(), Some(End::Stopped { why: StopReason::Cancelled, .. })), "{job:?}");
+    place.check_nothing_survives();
+}
+
+#[tokio::test]
+async fn more_waiters_than_a_keeper_can_hear_do_not_keep_others_from_stopping_the_job() {
+    let place = Place::new(PUPPET);
+    let jobs = store(&place);
+    let job = start(&place, "sleep 1000").await;
+    let waits: Vec<_> = (0..300)
+        .map(|_| {
+            let jobs = Arc::clone(&jobs);
+            tokio::spawn(async move { over(&jobs, job.id).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    jobs.stop(job.id, Stop::Ask).await.expect("its keeper is told");
+    for wait in waits {
+        let job = wait.await.expect("it does not panic");
+        assert!(matches!(job.end(), Some(End::Stopped { .. })), "{job:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_keeper_whose_directory_was_removed_does_not_touch_the_next_job_of_that_number() {
+    let place = Place::new(PUPPET);
+    let jobs = store(&place);
+    let old = start(&place, "until [ -e go ]; do sleep 0.01; done; exit 7").await;
+    std::fs::remove_dir_all(jobs.directory()).expect("it is removed");
+    let new = start(&place, "until [ -e stop ]; do sleep 0.01; done; exit 8").await;
+    assert_eq!(old.id, new.id);
+    std::fs::write(place.path().join("go"), "").expect("the old one may end");
+    let old_is_gone = || rustix::process::test_kill_process(pid(&old)).is_err();
+    assert!(eventually(old_is_gone));
+    assert_eq!(jobs.get(new.id).expect("it is there").state, JobState::Running);
+    std::fs::write(place.path().join("stop"), "").expect("the new one may end");
+    assert_eq!(over(&jobs, new.id).await.end(), Some(End::Own(Exit::Code(8))));
+}
+
+#[tokio::test]
+async fn a_record_that_makes_no_sense_can_be_removed_and_one_that_is_missing_is_told_while_it_runs() {
+    let place = Place::new(PUPPET);
+    let jobs = store(&place);
+    let job = start(&place, "sleep 1000").await;
+    let path = jobs.directory().join("1/job.json");
+    let whole = std::fs::read(&path).expect("a record");
+    std::fs::remove_file(&path).expect("it is removed");
+    let error = jobs.get(job.id).expect_err("nobody can say what it is");
+    assert!(
+        matches!(&error, GetJobError::Unreadable { source, .. } if source.to_string().contains("still runs")),
+        "{error:?}"
+    );
+    std::fs::write(&path, whole).expect("it is back");
+    jobs.stop(job.id, Stop::Signal(9)).await.expect("its keeper is told");
+    gone(&jobs, job.id).await;
+    std::fs::write(&path, "{\"half").expect("it is garbled");
+    jobs.remove(job.id).expect("it can be removed");
+    std::fs::write(jobs.directory().join("next"), "999999999999\n").expect("a garbled counter");
+    assert_eq!(start(&place, "true").await.id, 1, "a counter that makes no sense is not counted on");
+    gone(&jobs, 1).await;
 }

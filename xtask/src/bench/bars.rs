@@ -51,7 +51,22 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });
     bars.extend(output(&figures["output"]));
     bars.extend(jobs(&figures["jobs"]));
+    bars.extend(guard(&figures["guard"]));
     bars
+}
+
+fn guard(figures: &Value) -> [Bar; 3] {
+    let bar = |name: &str, at_most, key: &str| Bar {
+        name: name.to_owned(),
+        unit: "µs",
+        at_most,
+        measured: figures[key].as_f64(),
+    };
+    [
+        bar("judging a script, p50", 50.0, "p50_us"),
+        bar("judging a script, p99", 1000.0, "p99_us"),
+        bar("judging a script of 64 KiB", 20_000.0, "long_us"),
+    ]
 }
 
 fn jobs(figures: &Value) -> [Bar; 5] {

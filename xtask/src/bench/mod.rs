@@ -6,6 +6,7 @@
 mod bars;
 mod figures;
 mod floor;
+mod guard;
 mod host;
 mod jobs;
 mod latency;
@@ -26,7 +27,7 @@ use crate::{Done, cargo, say};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 6] = ["latency", "latency-2gb", "memory", "many", "output", "jobs"];
+const PARTS: [&str; 7] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "guard"];
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +109,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "many" => many::all(&host, effort.commands())?,
         "output" => output::all(&host, effort.floods())?,
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
+        "guard" => guard::all(effort.rounds()),
         other => return Err(format!("there is no part {other}").into()),
     };
     say::data(&figures.to_string());

@@ -26,7 +26,7 @@ pub(crate) enum JobsCommand {
 
 Example: bashful jobs kill 7")]
     Kill(KillArgs),
-    /// Forget jobs that have ended, and remove their output.
+    /// Forget jobs that have ended, and remove their output. (What went to an artifact stays there.)
     #[command(after_help = "Example: bashful jobs rm 7 8")]
     Rm {
         /// Numbers, or `job://` and a number.

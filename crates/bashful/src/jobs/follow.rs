@@ -3,39 +3,99 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_dialect::job::state_text;
 use bashful_engine::{Eyes, Followed, JobStore};
+use tokio::time::timeout;
 
 use super::args::LogsArgs;
 use crate::exit::Exit;
 use crate::print;
 
+/// A line that has not been finished for so long may be a prompt, and is shown as it is.
+const PROMPT_AFTER: Duration = Duration::from_millis(100);
+
 /// Prints a job's output, to its end if that is wanted.
-pub(super) async fn main(store: &Arc<JobStore>, args: &LogsArgs, mut eyes: Eyes) -> Result<Exit, Box<dyn Error>> {
+pub(super) async fn main(
+    store: &Arc<JobStore>,
+    args: &LogsArgs,
+    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+) -> Result<Exit, Box<dyn Error>> {
     let mut follow = store.follow(args.id, args.since)?;
     let end = store.get(args.id)?.output_file.metadata().map_or(u64::MAX, |metadata| metadata.len());
-    let mut show = |bytes: &[u8]| if args.raw { bytes.to_vec() } else { eyes.push(bytes) };
+    let mut page = Page { eyes: eyes()?, raw: args.raw, begun: Vec::new() };
     while args.follow || follow.offset() < end {
-        let text = match follow.next().await? {
-            Followed::Output { bytes, .. } => show(&bytes),
+        let patience = if page.has_prompt() { PROMPT_AFTER } else { Duration::MAX };
+        let Ok(next) = timeout(patience, follow.next()).await else {
+            page.prompt()?;
+            continue;
+        };
+        let next = next?;
+        let wanted = match next {
+            Followed::Output { bytes, .. } => page.bytes(&bytes)?,
             Followed::Missing(missing) => {
-                print::talk(&format!("[{missing}]"));
-                continue;
+                page.prompt()?;
+                page = Page { eyes: eyes()?, raw: args.raw, begun: Vec::new() };
+                write(format!("\n[{missing}]\n").as_bytes())?
             }
             Followed::Over(job) => {
-                write(&eyes.pending())?;
+                page.prompt()?;
                 print::talk(&format!("[job {}: {}]", job.id, state_text(&job)));
                 return Ok(Exit::Code(0));
             }
         };
-        if !write(&text)? {
+        if !wanted {
             // `logs -f 7 | head` has seen enough.
             return Ok(Exit::Code(0));
         }
     }
-    write(&eyes.pending())?;
+    page.prompt()?;
     Ok(Exit::Code(0))
+}
+
+/// What has been printed.
+struct Page {
+    eyes: Eyes,
+    raw: bool,
+    /// The part of an unfinished line that was printed already.
+    begun: Vec<u8>,
+}
+
+impl Page {
+    /// Whether anybody still reads.
+    fn bytes(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        if self.raw {
+            return write(bytes);
+        }
+        let text = self.eyes.push(bytes);
+        if text.is_empty() {
+            return Ok(true);
+        }
+        let begun = std::mem::take(&mut self.begun);
+        match text.strip_prefix(begun.as_slice()) {
+            Some(rest) => write(rest),
+            // It was redrawn meanwhile.
+            None => write(&[b"\n", text.as_slice()].concat()),
+        }
+    }
+
+    /// Whether there is more of a line than was printed.
+    fn has_prompt(&self) -> bool {
+        !self.raw && self.eyes.pending().strip_prefix(self.begun.as_slice()).is_some_and(|rest| !rest.is_empty())
+    }
+
+    /// Shows the line that is not finished, as far as it has not been.
+    fn prompt(&mut self) -> io::Result<()> {
+        let pending = self.eyes.pending();
+        if let Some(rest) = pending.strip_prefix(self.begun.as_slice())
+            && !rest.is_empty()
+        {
+            write(rest)?;
+            self.begun = pending;
+        }
+        Ok(())
+    }
 }
 
 /// Whether anybody still reads.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::job::{self, state_text};
-use bashful_engine::{JobStore, LONGEST_SCRIPT, Stop};
+use bashful_engine::{Eyes, JobStore, LONGEST_SCRIPT, Stop};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -26,6 +26,8 @@ use crate::setup::{self, Surroundings};
 enum JobsError {
     #[error("there is no place for jobs: neither XDG_STATE_HOME nor HOME is set")]
     NoPlace,
+    #[error("that is more than the {LONGEST_SCRIPT} that are sent at once; nothing was sent, send it in pieces")]
+    TooMuch,
     #[error("cannot read what to send from standard input")]
     Stdin(#[source] std::io::Error),
 }
@@ -39,21 +41,24 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     let eyes = || Ok::<_, Box<dyn Error>>(setup::engine(&settings, &around, Some(Path::new("/")))?.eyes());
     runtime.block_on(async {
         match command {
-            JobsCommand::List(args) => list(&store, args),
-            JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), eyes()?),
-            JobsCommand::Logs(args) => follow::main(&store, args, eyes()?).await,
+            JobsCommand::List(args) => list(&store, args, &eyes()?),
+            JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &eyes),
+            JobsCommand::Logs(args) => follow::main(&store, args, &eyes).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &eyes).await,
             JobsCommand::Send(args) => send(&store, args).await,
             JobsCommand::Kill(args) => Ok(kill(&store, args).await),
-            JobsCommand::Rm { ids } => Ok(remove(&store, ids)),
+            JobsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
             JobsCommand::Sweep { json } => sweep(&store, *json),
         }
     })
 }
 
-fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
+fn list(store: &JobStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
     let mut jobs = store.list()?;
     jobs.retain(|job| !args.running || job.is_live());
+    for one in &mut jobs {
+        job::mask(one, eyes);
+    }
     if args.json {
         let jobs: Value = jobs.iter().map(job::facts).collect();
         print::data(format!("{jobs:#}\n").as_bytes())?;
@@ -69,7 +74,10 @@ async fn send(store: &JobStore, args: &SendArgs) -> Result<Exit, Box<dyn Error>>
     let text = match args.text.as_deref() {
         Some("-") => {
             let mut text = Vec::new();
-            std::io::stdin().lock().take(LONGEST_SCRIPT.0).read_to_end(&mut text).map_err(JobsError::Stdin)?;
+            std::io::stdin().lock().take(LONGEST_SCRIPT.0 + 1).read_to_end(&mut text).map_err(JobsError::Stdin)?;
+            if text.len() as u64 > LONGEST_SCRIPT.0 {
+                return Err(JobsError::TooMuch.into());
+            }
             text
         }
         Some(text) => [text.as_bytes(), if args.raw { b"" } else { b"\n" }].concat(),
@@ -87,7 +95,7 @@ async fn kill(store: &JobStore, args: &KillArgs) -> Exit {
     let how = args.signal.map_or(Stop::Ask, Stop::Signal);
     let mut exit = Exit::Code(0);
     let mut told = Vec::new();
-    for id in &args.ids {
+    for id in &unique(&args.ids) {
         match store.stop(*id, how).await {
             Ok(()) => told.push(*id),
             Err(error) => {
@@ -113,15 +121,15 @@ async fn kill(store: &JobStore, args: &KillArgs) -> Exit {
     exit
 }
 
-fn remove(store: &JobStore, ids: &[u64]) -> Exit {
-    let mut exit = Exit::Code(0);
+/// Each once, as they came.
+fn unique(ids: &[u64]) -> Vec<u64> {
+    let mut unique = Vec::new();
     for id in ids {
-        if let Err(error) = store.remove(*id) {
-            print::error(&error);
-            exit = Exit::Failed;
+        if !unique.contains(id) {
+            unique.push(*id);
         }
     }
-    exit
+    unique
 }
 
 fn sweep(store: &JobStore, as_json: bool) -> Result<Exit, Box<dyn Error>> {

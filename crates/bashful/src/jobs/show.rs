@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use bashful_dialect::job::{self, one_line, state_text};
-use bashful_engine::{ByteSize, Eyes, JobPart, JobState, JobStore};
+use bashful_dialect::job::{self, mask, one_line, state_text};
+use bashful_engine::{ByteSize, Eyes, JobPart, JobState, JobStore, JobText};
 use serde_json::json;
 
 use super::args::ShowArgs;
@@ -11,13 +11,35 @@ use crate::exit::Exit;
 use crate::print;
 
 /// Shows how far a job has come and a part of its output, at most so much of it.
-pub(super) fn main(store: &JobStore, args: &ShowArgs, at_most: ByteSize, eyes: Eyes) -> Result<Exit, Box<dyn Error>> {
-    let job = store.get(args.id)?;
+pub(super) fn main(
+    store: &JobStore,
+    args: &ShowArgs,
+    at_most: ByteSize,
+    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+) -> Result<Exit, Box<dyn Error>> {
+    let mut job = store.get(args.id)?;
+    mask(&mut job, &eyes()?);
     let part = args.since.map_or(JobPart::LastLines(args.lines), JobPart::Since);
-    let text = job.text(part, at_most)?;
-    let shown = eyes.show(&text.raw);
+    let (text, gone) = match job.text(part, at_most) {
+        Ok(text) => (text, None),
+        // How it ended is known, whatever became of its output.
+        Err(error) => (JobText { raw: Vec::new(), range: 0..0, total: 0 }, Some(print::chain(&error))),
+    };
+    let shown = eyes()?.show(&text.raw);
+    let stderr = match job.stderr() {
+        Some(Ok(stderr)) => {
+            let mut raw = Vec::new();
+            stderr.tail(args.lines, &mut raw)?;
+            Some(eyes()?.show(&raw))
+        }
+        Some(Err(_)) | None => None,
+    };
     if args.json {
         let mut facts = job::facts(&job);
+        facts["output_error"] = gone.into();
+        if let Some(stderr) = stderr {
+            facts["stderr"] = String::from_utf8_lossy(&stderr).into();
+        }
         facts["output_bytes"] = text.total.into();
         facts["output"] = String::from_utf8_lossy(&shown).into();
         facts["shown"] = json!({ "bytes": [text.range.start, text.range.end] });
@@ -34,6 +56,11 @@ pub(super) fn main(store: &JobStore, args: &ShowArgs, at_most: ByteSize, eyes: E
     print::data(&shown)?;
     if !shown.is_empty() && !shown.ends_with(b"\n") {
         print::data(b"\n")?;
+    }
+    print::data_to_stderr(stderr.as_deref().unwrap_or_default())?;
+    if let Some(gone) = gone {
+        print::talk(&format!("[its output is not there any more: {gone}]"));
+        return Ok(Exit::Code(0));
     }
     print::talk(&format!(
         "[bytes {}-{} of {}; what comes next: bashful jobs show {} --since {}]",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
-use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore};
+use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore, Until};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -20,6 +20,9 @@ use crate::print;
 
 /// A line that is not finished is looked at up to this length.
 const LONGEST_LINE: usize = 64 * 1024;
+
+/// So much is shown of the line that was waited for.
+const LINE_SHOWN: usize = 400;
 
 /// Between two knocks at a port.
 const KNOCK_AGAIN: Duration = Duration::from_millis(100);
@@ -42,8 +45,9 @@ pub(super) async fn main(
     args: &WaitArgs,
     eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
+    let ids = super::unique(&args.ids);
     // An id that is wrong is said at once, and not when the others have ended.
-    for id in &args.ids {
+    for id in &ids {
         store.get(*id)?;
     }
     let patience = match args.timeout {
@@ -54,17 +58,17 @@ pub(super) async fn main(
     };
     let waiting = async {
         if let Some(pattern) = &args.until {
-            let eyes = args.ids.iter().map(|_| eyes()).collect::<Result<Vec<_>, _>>()?;
-            return Ok::<_, Box<dyn Error>>(until_line(store, &args.ids, pattern, eyes).await?);
+            let eyes = ids.iter().map(|_| eyes()).collect::<Result<Vec<_>, _>>()?;
+            return Ok::<_, Box<dyn Error>>(until_line(store, &ids, pattern, eyes).await?);
         }
         match args.until_port {
-            Some(port) => Ok(until_port(store, &args.ids, port).await?),
-            None => Ok(Waited::Ended(until_end(store, &args.ids, args.any).await?)),
+            Some(port) => Ok(until_port(store, &ids, port).await?),
+            None => Ok(Waited::Ended(until_end(store, &ids, args.any).await?)),
         }
     };
     match timeout(patience, waiting).await {
-        Err(_) => report(store, args, None),
-        Ok(waited) => report(store, args, Some(&waited?)),
+        Err(_) => report(store, args, &ids, None),
+        Ok(waited) => report(store, args, &ids, Some(&waited?)),
     }
 }
 
@@ -107,7 +111,8 @@ async fn until_line(
 }
 
 async fn look_for(store: Arc<JobStore>, id: u64, pattern: Regex, mut eyes: Eyes) -> Result<Waited, ControlError> {
-    let mut follow = store.follow(id, 0)?;
+    // What a shell has left behind may be who writes it.
+    let mut follow = store.follow(id, 0)?.until(Until::Gone);
     let mut begun = Vec::new();
     loop {
         match follow.next().await? {
@@ -118,7 +123,8 @@ async fn look_for(store: Arc<JobStore>, id: u64, pattern: Regex, mut eyes: Eyes)
         // A prompt has no newline, and is waited for all the same.
         let text = [begun.as_slice(), &eyes.pending()].concat();
         if let Some(line) = text.split(|byte| *byte == b'\n').find(|line| pattern.is_match(line)) {
-            return Ok(Waited::Came(format!("job {id} wrote: {}", String::from_utf8_lossy(line))));
+            let line: String = String::from_utf8_lossy(line).chars().take(LINE_SHOWN).collect();
+            return Ok(Waited::Came(format!("job {id} wrote: {line}")));
         }
         let whole = begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         begun.drain(..whole);
@@ -153,8 +159,8 @@ async fn until_port(store: &Arc<JobStore>, ids: &[u64], port: u16) -> Result<Wai
     }
 }
 
-fn report(store: &JobStore, args: &WaitArgs, waited: Option<&Waited>) -> Result<Exit, Box<dyn Error>> {
-    let jobs = args.ids.iter().map(|id| store.get(*id)).collect::<Result<Vec<_>, _>>()?;
+fn report(store: &JobStore, args: &WaitArgs, ids: &[u64], waited: Option<&Waited>) -> Result<Exit, Box<dyn Error>> {
+    let jobs = ids.iter().map(|id| store.get(*id)).collect::<Result<Vec<_>, _>>()?;
     let wanted_more = args.until.is_some() || args.until_port.is_some();
     let (exit, word) = match waited {
         None => (Exit::TimeUp, "timed_out"),

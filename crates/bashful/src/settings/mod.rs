@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, LargeBytes, Leftovers, Lines, Names, Number, Seconds, SecondsByName, Sizes, Variables,
+    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
+    SecondsByName, Sizes, Variables,
 };
 
 /// The defaults, and the documentation of every key.
@@ -88,6 +89,10 @@ settings! {
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Commands in the background.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
+    /// What judges scripts before they run.
+    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
+    /// What points to better tools.
+    interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// Serving the tools of a model.
     mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
     /// Which commands were run.

@@ -18,7 +18,9 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes);
+replaced!(
+    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Intercepts
+);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -244,6 +246,53 @@ pub(crate) enum Leftovers {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Names(pub(crate) Vec<String>);
+
+/// Levels of rules by name. A later layer adds to an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Levels(pub(crate) BTreeMap<String, RuleLevel>);
+
+impl Merge for Levels {
+    fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+}
+
+/// What a rule is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RuleLevel {
+    Off,
+    Warn,
+    Ask,
+    Deny,
+}
+
+impl RuleLevel {
+    pub(crate) fn setting(self) -> bashful_engine::Setting {
+        use bashful_engine::{Level, Setting};
+        match self {
+            Self::Off => Setting::Off,
+            Self::Warn => Setting::At(Level::Warn),
+            Self::Ask => Setting::At(Level::Ask),
+            Self::Deny => Setting::At(Level::Deny),
+        }
+    }
+}
+
+/// Rules of the interceptor.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Intercepts(pub(crate) Vec<Intercept>);
+
+/// A rule of the interceptor: commands whose text matches are better done with another tool.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Intercept {
+    pub(crate) pattern: String,
+    pub(crate) tool: String,
+    pub(crate) message: String,
+}
 
 /// Variables and their values. A later layer adds to an earlier one, name by name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

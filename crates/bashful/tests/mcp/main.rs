@@ -150,7 +150,8 @@ fn what_is_not_there_is_refused_by_its_name() {
 #[test]
 fn a_script_of_16_mebibytes_is_run_and_a_longer_one_refused() {
     let home = home();
-    let mut server = Server::greeted(&home, &[], &[]);
+    // The guard judges no more than a mebibyte.
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_GUARD_ENABLED", "false")]);
     let script = |bytes: usize| format!("echo $((6 * 7)) #{}", "x".repeat(bytes - 17));
     server.begin("longest", &json!({ "command": script(16 << 20) }));
     server.begin("longer", &json!({ "command": script((16 << 20) + 1) }));
@@ -410,4 +411,21 @@ fn every_call_is_in_the_log_and_so_is_what_was_cancelled() {
     assert_eq!(statuses, ["exited", "cancelled", "cancelled"]);
     assert!(lines.iter().all(|line| line["surface"] == "mcp"));
     home.check_nothing_survives();
+}
+
+#[test]
+fn what_the_guard_refuses_is_told_with_what_to_do_instead() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    for mode in ["default", "background"] {
+        let result = server.call("bash", &json!({ "command": "touch ran; git push --force", "mode": mode }));
+        assert_eq!((&result["isError"], &result["structuredContent"]["status"]), (&json!(true), &json!("refused")));
+        let said = text(&result);
+        assert!(said.starts_with("permission denied: git push --force is not allowed."), "{said}");
+        assert!(said.contains("instead: git push --force-with-lease"), "{said}");
+    }
+    assert!(!home.path().join("ran").exists());
+    let lines = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
+    assert_eq!(lines.matches("\"verdict\":\"refused\"").count(), 2, "{lines}");
+    ends_well(server, &home);
 }

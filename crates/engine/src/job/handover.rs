@@ -2,20 +2,20 @@
 //!
 //! Invariant: at every moment one of the two reads the pipes, so that no byte is lost and nobody who writes is held up.
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_keeper::wire::{Leftover, OUTPUT, Order, Release, Report};
+use bashful_keeper::wire::{self, Leftover, OUTPUT, Order, Release, Report};
 use thiserror::Error;
-use tokio::io::unix::AsyncFd;
 
 use super::{Run, Stream};
 use crate::capture::{Capture, HandedOver};
-use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, NewJob, Room, STDERR, StderrFile};
+use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
 use crate::mask::Edges;
 use crate::outcome::{LeftBehind, Output};
 
@@ -55,8 +55,8 @@ pub enum NotSent {
 }
 
 impl Run {
-    /// Lets what was left behind go on as a job.
-    pub(super) async fn leave(&mut self, mut processes: Vec<Leftover>) -> LeftBehind {
+    /// Lets what was left behind go on as a job; none if it has ended meanwhile.
+    pub(super) async fn leave(&mut self, mut processes: Vec<Leftover>) -> Option<LeftBehind> {
         for process in &mut processes {
             if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
                 process.command = String::from_utf8_lossy(&masked).into_owned();
@@ -64,15 +64,20 @@ impl Run {
         }
         let job = match self.become_job(JobKind::Leftover, Room::Taken).await {
             Ok(job) => Some(job),
+            Err(NotSent::Ended) => {
+                self.early = None;
+                self.drain();
+                return None;
+            }
             Err(error) => {
                 tracing::debug!(%error, "what was left behind is not a job");
-                self.release(None).await;
+                self.release().await;
                 None
             }
         };
         let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
         let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
-        LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file }
+        Some(LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file })
     }
 
     pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
@@ -82,7 +87,8 @@ impl Run {
         Ok(InBackground { job, output, stderr: outputs.next() })
     }
 
-    /// Writes the command down as a job and hands it to its keeper. From then on nobody needs us.
+    /// Writes the command down as a job and hands it and its pipes to its keeper, in one message. From then on nobody
+    /// needs us. If that fails, everything is as it was.
     async fn become_job(&mut self, kind: JobKind, room: Room) -> Result<JobRecord, NotSent> {
         let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
         if self.keeper.pid().is_none() {
@@ -100,71 +106,109 @@ impl Run {
             input: false,
         };
         let job = store.create(asked, room)?;
-        let order = Order::Record(job.order(kind, plan.leftovers));
-        // A keeper that cannot be reached is gone, and will not answer either.
-        let _ = self.link.send(&[&order], &[job.alive.as_fd()]).await;
-        if let Err(why) = self.recorded().await {
+        let order = job.order(kind, plan.leftovers);
+        if let Err(why) = self.hand_over(&job, order).await {
             store.discard(job);
             return Err(why);
         }
-        self.release(Some(&job)).await;
+        for stream in &mut self.streams {
+            stream.pipe = None;
+        }
         let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
         let mut record = store.get(job.id).map_err(unreadable)?;
-        // Its keeper may not have written this down yet.
+        if record.state == JobState::Running {
+            record.elapsed = self.began.elapsed();
+        }
         record.pid = self.pid;
-        record.elapsed = self.began.elapsed();
         Ok(record)
+    }
+
+    /// Sends the order, and waits for word that the keeper has written the job down.
+    async fn hand_over(&mut self, job: &NewJob, mut order: wire::Record) -> Result<(), NotSent> {
+        let nowhere = nowhere().map_err(NotSent::Keeper)?;
+        let names = [OUTPUT, STDERR];
+        let own: Vec<_> =
+            self.streams.iter().zip(names).map(|(stream, name)| own_file(job, name, &stream.capture)).collect();
+        let mut descriptors = vec![job.alive.as_fd()];
+        for (stream, own) in self.streams.iter().zip(&own) {
+            let place = match own {
+                Some((file, path)) => Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() }),
+                None => stream.capture.file().map(|file| HandedOver { at_most: file.at_most.min(job.at_most), ..file }),
+            };
+            let (release, from, to) = pipe(stream, place.as_ref(), &nowhere);
+            order.pipes.push(release);
+            descriptors.extend([from, to]);
+        }
+        // A keeper that cannot be reached is gone, and will not answer either.
+        let _ = self.link.send(&[&Order::Record(order)], &descriptors).await;
+        self.recorded().await
     }
 
     /// Waits for word that the keeper has written the job down.
     async fn recorded(&mut self) -> Result<(), NotSent> {
-        match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
-            Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
-            Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
-            Ok(Ok(ended @ Report::Ended { .. })) => {
-                self.early = Some(ended);
-                Err(NotSent::Ended)
-            }
-            // The next look at the link will tell.
-            Ok(Ok(Report::Started { .. } | Report::NotStarted { .. }) | Err(_)) => Err(NotSent::Ended),
-            Err(_) => Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
+        loop {
+            return match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
+                Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
+                Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
+                Ok(Ok(Report::Ended { end, left })) => {
+                    let more_to_come = !left.is_empty();
+                    self.early = Some(Report::Ended { end, left });
+                    if more_to_come {
+                        // Its shell has just ended, but its keeper stays with the rest, and will answer.
+                        continue;
+                    }
+                    Err(NotSent::Ended)
+                }
+                // The next look at the link will tell.
+                Ok(Ok(_) | Err(_)) => Err(NotSent::Ended),
+                Err(_) => Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
+            };
         }
     }
 
-    /// Hands the pipes to the keeper, so that those who write neither block nor die.
-    async fn release(&mut self, job: Option<&NewJob>) {
-        let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null").ok();
-        for (stream, name) in self.streams.iter_mut().zip([OUTPUT, STDERR]) {
-            // If nobody holds the pipe any more there is nothing to carry, but the keeper still has to be told to stay.
-            let from = stream.pipe.take().map(AsyncFd::into_inner);
-            let own = job.and_then(|job| own_file(job, name, &stream.capture));
-            if job.is_none() {
-                stream.capture.save_now();
-            }
-            let place = match (&own, job) {
-                (Some((file, path)), Some(job)) => {
-                    Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() })
-                }
-                _ => stream.capture.file(),
-            };
-            let release = Order::Release(Release {
-                path: place.as_ref().map(|place| place.path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
-                at_most: place.as_ref().map_or(0, |place| place.at_most),
-                gap: place.as_ref().map(|place| place.gap.clone()).unwrap_or_default(),
-                from_to: None,
-            });
-            let nowhere = nowhere.as_ref().map(AsFd::as_fd);
-            let from = from.as_ref().map(AsFd::as_fd).or(nowhere);
-            let to = place.map(|place| place.file.as_fd()).or(nowhere);
-            if let (Some(from), Some(to)) = (from, to) {
-                let _ = self.link.send(&[&release], &[from, to]).await;
-            }
+    /// Hands the pipes to the keeper without a record, so that those who write neither block nor die.
+    async fn release(&mut self) {
+        let Ok(nowhere) = nowhere() else { return };
+        let (mut pipes, mut descriptors) = (Vec::new(), Vec::new());
+        for stream in &mut self.streams {
+            stream.capture.save_now();
+        }
+        for stream in &self.streams {
+            let (release, from, to) = pipe(stream, stream.capture.file().as_ref(), &nowhere);
+            pipes.push(release);
+            descriptors.extend([from, to]);
+        }
+        // A keeper that cannot be reached is gone, and its tree with it.
+        let _ = self.link.send(&[&Order::Release(pipes)], &descriptors).await;
+        for stream in &mut self.streams {
+            stream.pipe = None;
         }
     }
 }
 
+/// One pipe, where its contents go, and the descriptors of both. If nobody holds the pipe any more there is nothing to
+/// carry, and if there is no place for it, it goes nowhere.
+fn pipe<'a>(
+    stream: &'a Stream,
+    place: Option<&HandedOver<'a>>,
+    nowhere: &'a File,
+) -> (Release, BorrowedFd<'a>, BorrowedFd<'a>) {
+    let release = Release {
+        path: place.map(|place| place.path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+        at_most: place.map_or(0, |place| place.at_most),
+        gap: place.map(|place| place.gap.clone()).unwrap_or_default(),
+        from_to: None,
+    };
+    let from = stream.pipe.as_ref().map_or(nowhere.as_fd(), |pipe| pipe.get_ref().as_fd());
+    (release, from, place.map_or(nowhere.as_fd(), |place| place.file.as_fd()))
+}
+
+fn nowhere() -> io::Result<File> {
+    File::options().read(true).write(true).open("/dev/null")
+}
+
 /// A file in the job's own directory with all that was written so far; none if that is in a file already, or cannot be.
-fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(std::fs::File, PathBuf)> {
+fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(File, PathBuf)> {
     if capture.file().is_some() {
         return None;
     }

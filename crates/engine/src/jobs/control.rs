@@ -12,7 +12,7 @@ use bashful_keeper::wire::{self, Order, Report};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use thiserror::Error;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
@@ -21,8 +21,18 @@ use crate::link::Link;
 /// Between two tries to reach a keeper that is about to begin or to end.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// So long a job may take to read what it is sent.
+/// Before one comes again whose connection was closed.
+const COME_AGAIN: Duration = Duration::from_millis(200);
+
+/// A keeper that has not answered by then has been stopped, and is woken.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+
+/// So long a job may take to read the next of what it is sent.
 const INPUT_PATIENCE: Duration = Duration::from_secs(10);
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "it is gone")
+}
 
 /// How a job is to be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +148,10 @@ impl JobStore {
                     break;
                 }
             }
+            if !enough(&self.get(id)?) {
+                // It had to make room for others.
+                sleep(COME_AGAIN).await;
+            }
         }
     }
 
@@ -155,11 +169,14 @@ impl JobStore {
         let path = self.path(id).join(wire::INPUT);
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let mut input = File::options().write(true).custom_flags(flags).open(path).map_err(failed)?;
-        let give_up = Instant::now() + INPUT_PATIENCE;
+        let mut give_up = Instant::now() + INPUT_PATIENCE;
         let mut taken = 0;
         while taken < bytes.len() {
             match input.write(&bytes[taken..]) {
-                Ok(count) => taken += count,
+                Ok(count) => {
+                    taken += count;
+                    give_up = Instant::now() + INPUT_PATIENCE;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < give_up => {
                     sleep(TRY_AGAIN).await;
                 }
@@ -187,13 +204,28 @@ impl JobStore {
         let give_up = Instant::now() + Duration::from_secs(2);
         loop {
             match self.connect(id) {
-                Ok(link) => return link.send(&[order], &[]).await.map_err(unreachable),
+                Ok(link) => return self.tell_and_wait(id, link, order).await,
                 Err(error) if Instant::now() > give_up => return Err(unreachable(error)),
                 // It may just have ended, and then the record says so.
                 Err(_) => drop(self.get_live(id)?),
             }
             sleep(TRY_AGAIN).await;
         }
+    }
+
+    /// Sends an order and waits until it was heard. A keeper that was stopped, by its own job perhaps, is woken.
+    async fn tell_and_wait(&self, id: u64, mut link: Link, order: &Order) -> Result<(), ControlError> {
+        let unreachable = |source| ControlError::Unreachable { id, source };
+        link.send(&[order], &[]).await.map_err(unreachable)?;
+        for _ in 0..2 {
+            match timeout(ANSWER_PATIENCE, link.next()).await {
+                Ok(Ok(_)) => return Ok(()),
+                // It may have ended with the job, and then there is nothing left to tell.
+                Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(gone())) } else { Ok(()) },
+                Err(_) => link.wake_peer().map_err(unreachable)?,
+            }
+        }
+        Err(ControlError::Unreachable { id, source: io::ErrorKind::TimedOut.into() })
     }
 
     fn get_live(&self, id: u64) -> Result<JobRecord, ControlError> {

@@ -53,7 +53,17 @@ pub struct Follow {
     offset: u64,
     growth: Option<AsyncFd<OwnedFd>>,
     link: Option<Link>,
+    until: Until,
     over: Option<JobRecord>,
+}
+
+/// How long a job is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Until its shell has ended, or what a shell that had ended has left.
+    Over,
+    /// Until nothing of it runs any more that could write.
+    Gone,
 }
 
 impl JobStore {
@@ -74,12 +84,20 @@ impl JobStore {
             offset,
             growth: growth.ok(),
             link: None,
+            until: Until::Over,
             over: None,
         })
     }
 }
 
 impl Follow {
+    /// Follows it for so long.
+    #[must_use]
+    pub fn until(mut self, until: Until) -> Self {
+        self.until = until;
+        self
+    }
+
     /// How far it has been read.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -101,7 +119,11 @@ impl Follow {
                 return Ok(Followed::Over(job.clone()));
             }
             let job = self.store.get(self.id)?;
-            if job.is_over() {
+            let enough = match self.until {
+                Until::Over => job.is_over(),
+                Until::Gone => !job.is_live(),
+            };
+            if enough {
                 // What was written between the last read and the end is still to come.
                 self.over = Some(job);
                 continue;

@@ -22,7 +22,7 @@ mod store;
 mod text;
 
 pub use control::{ControlError, SendError, Stop};
-pub use follow::{Follow, Followed, JobEvent};
+pub use follow::{Follow, Followed, JobEvent, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 pub use text::{JobText, Part};

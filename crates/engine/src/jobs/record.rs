@@ -71,8 +71,10 @@ pub enum JobState {
     Left {
         /// How the shell ended.
         end: End,
-        /// What still ran then.
+        /// What still ran when that was last looked at, or the first few of it.
         processes: Vec<Leftover>,
+        /// How many there were.
+        count: usize,
     },
     /// Nothing of it runs any more.
     Ended(End),
@@ -162,6 +164,7 @@ pub(super) struct StatusFile {
     exit_code: Option<u8>,
     signal: Option<u8>,
     stopped: Option<u8>,
+    left_count: Option<usize>,
     #[serde(default)]
     left: Vec<LeftFile>,
 }
@@ -205,15 +208,21 @@ pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&Statu
         Some(status) if status.says_ended() => JobState::Ended(status.end()),
         Some(status) if lives && status.state == Word::Left => {
             let leftover = |left: &LeftFile| Leftover { pid: left.pid, command: left.command.clone() };
-            JobState::Left { end: status.end(), processes: status.left.iter().map(leftover).collect() }
+            JobState::Left {
+                end: status.end(),
+                processes: status.left.iter().map(leftover).collect(),
+                count: status.left_count.unwrap_or(status.left.len()),
+            }
         }
         Some(_) | None if lives => JobState::Running,
         Some(_) | None => JobState::Lost,
     };
+    // What a command has left behind is still under way, though its shell has ended.
+    let under_way = lives && (state == JobState::Running || job.kind == JobKind::Leftover);
     let elapsed = match status {
         None => Duration::ZERO,
         Some(status) => match status.elapsed_ms {
-            Some(elapsed) if state != JobState::Running => Duration::from_millis(elapsed),
+            Some(elapsed) if !under_way => Duration::from_millis(elapsed),
             _ if lives => boot_time().saturating_sub(Duration::from_millis(status.began_boot_ms)),
             // When it was lost, nobody looked at the clock.
             _ => Duration::ZERO,
@@ -235,7 +244,7 @@ pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&Statu
         lifetime: Duration::from_millis(job.lifetime_ms),
         began: status.map_or(created, |status| at(status.began_unix_ms)),
         elapsed,
-        ended: status.and_then(|status| status.ended_unix_ms).map(at),
+        ended: status.filter(|_| !under_way).and_then(|status| status.ended_unix_ms).map(at),
     }
 }
 

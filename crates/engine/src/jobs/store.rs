@@ -191,6 +191,7 @@ impl NewJob {
             at_most: self.at_most,
             stop_leftovers: leftovers == LeftoverPolicy::Stop,
             alive: None,
+            pipes: Vec::new(),
         }
     }
 
@@ -248,11 +249,13 @@ impl JobStore {
             return Ok(());
         }
         // Some of them may be of keepers that were killed.
-        let jobs: Vec<JobRecord> =
-            marks.into_iter().filter_map(|id| self.look(id)).filter(JobRecord::is_live).collect();
-        if jobs.len() < self.limits.live {
+        // One whose record was removed is counted too.
+        let live = marks.into_iter().filter(|id| self.lives(*id)).map(|id| self.look(id));
+        let live: Vec<_> = live.filter(|job| job.as_ref().is_none_or(JobRecord::is_live)).collect();
+        if live.len() < self.limits.live {
             return Ok(());
         }
+        let jobs = live.into_iter().flatten().collect();
         Err(TooManyJobs { limit: self.limits.live, jobs }.into())
     }
 
@@ -312,7 +315,9 @@ impl JobStore {
         let unreadable = |source| GetJobError::Unreadable { id, path: self.path(id), source };
         match fs::read(self.path(id).join(JOB)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.numbers.was_given_out(id).map_err(unreadable)? {
+                if self.lives(id) {
+                    Err(unreadable(io::Error::other("its record was removed, but it still runs")))
+                } else if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetJobError::Removed { id })
                 } else {
                     Err(GetJobError::Never { id })
@@ -325,21 +330,35 @@ impl JobStore {
 
     /// Removes the record and the output of one, unless something of it still runs.
     pub fn remove(&self, id: u64) -> Result<(), RemoveJobError> {
-        let job = self.get(id)?;
-        if job.is_live() {
-            return Err(RemoveJobError::Live { id });
-        }
         let path = self.path(id);
+        match self.get(id) {
+            // What makes no sense, and nobody watches over, is of no use.
+            Err(GetJobError::Unreadable { .. }) if !self.lives(id) && path.exists() => {}
+            Err(error) => return Err(error.into()),
+            Ok(job) if job.is_live() => return Err(RemoveJobError::Live { id }),
+            Ok(_) => {}
+        }
         let gone = self.directory().join(format!(".gone-{id}"));
         // Renamed first, so that nobody sees half of it.
         let removed = fs::rename(&path, &gone).and_then(|()| fs::remove_dir_all(gone));
         let _ = fs::remove_file(self.mark(id));
-        removed.map_err(|source| RemoveJobError::Io { path, source })
+        removed.map_err(|source| match source.kind() {
+            // Somebody else was quicker.
+            io::ErrorKind::NotFound => GetJobError::Removed { id }.into(),
+            _ => RemoveJobError::Io { path, source },
+        })
     }
 
     /// Removes what is too old and too much. What still runs stays, and what cannot be removed is passed over.
     pub fn sweep(&self) -> Result<Vec<u64>, ListJobsError> {
         let mut jobs = self.list()?;
+        for id in self.numbers.taken().unwrap_or_default() {
+            let known = jobs.iter().any(|job| job.id == id);
+            // Half a record of somebody who was killed, or of a disk that was full.
+            if !known && !self.lives(id) && self.path(id).is_dir() {
+                let _ = self.remove(id);
+            }
+        }
         jobs.retain(|job| !job.is_live());
         // Newest first.
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));

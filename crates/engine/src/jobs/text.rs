@@ -39,6 +39,8 @@ impl JobRecord {
 
     /// A part of its output: of what is behind an offset the first `at_most` bytes, of the last lines the newest.
     pub fn text(&self, part: Part, at_most: ByteSize) -> Result<JobText, ReadError> {
+        // A character fits in any case, so that reading on always gets somewhere.
+        let at_most = at_most.max(ByteSize(4));
         let output = self.output()?;
         let total = output.len();
         let start = match part {
@@ -55,7 +57,7 @@ impl JobRecord {
         }
         let mut raw = Vec::new();
         output.bytes(start..end, &mut raw)?;
-        if end < total {
+        if end < total || self.is_live() {
             let cut = begun_character(&raw);
             raw.truncate(raw.len() - cut);
             end -= cut as u64;

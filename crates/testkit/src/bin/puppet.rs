@@ -4,9 +4,12 @@
 #![expect(clippy::print_stdout, reason = "saying things is its job")]
 
 use std::io::Write;
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
+use bashful_engine::{Engine, Grace, JobLimits, JobStore, Options, Request, Script, Stop, find_bash};
 use rustix::process::{Signal, getpid, kill_process, setpgid, setsid};
 
 fn main() {
@@ -24,10 +27,39 @@ fn main() {
             "chatter" => chatter(&next()),
             "storm" => storm(next().parse().expect("a number")),
             "respawn" => respawn(),
+            "host" => host(next().as_ref(), &next(), &next()),
             "exit" => std::process::exit(next().parse().expect("a number")),
             other => panic!("the puppet knows no action {other:?}"),
         }
     }
+}
+
+/// A program that starts a job, says its number, and does with it what the last word says, until it is killed.
+fn host(jobs: &Path, script: &str, then: &str) -> ! {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let bash = find_bash(&std::env::var_os("PATH").expect("a PATH")).expect("bash");
+        let mut options = Options::new(bash, std::env::current_dir().expect("a directory"));
+        let store = Arc::new(JobStore::new(jobs.to_path_buf(), JobLimits::default()));
+        options.jobs = Some(Arc::clone(&store));
+        options.host_environment = std::env::vars_os().collect();
+        options.grace = Grace(Duration::from_secs(1));
+        let engine = Engine::new(options).expect("an engine");
+        let request = Request::new(Script::new(script).expect("a script"));
+        let id = match then {
+            "outlast" => {
+                let job = engine.start(request).await.expect("it starts");
+                engine.send_to_background(job).await.expect("it can be sent").job.id
+            }
+            _ => engine.start_job(request).await.expect("it starts").id,
+        };
+        if then == "stop" {
+            store.stop(id, Stop::Ask).await.expect("its keeper is told");
+        }
+        say(&id.to_string());
+        std::future::pending::<()>().await;
+    });
+    hold()
 }
 
 fn say(text: &str) {

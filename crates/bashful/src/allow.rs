@@ -1,0 +1,161 @@
+//! `bashful allow`: the user lets one command pass, once, for a few minutes.
+//!
+//! What is allowed is a file that only the user can read. It holds the script and its directory, word for word, and is
+//! gone as soon as it is used. It is never shown to the model, and there is nothing in it that the model could repeat.
+//! Allowing needs a terminal, and the guard refuses commands that would allow something: a model has no way to it that
+//! does not look for one.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::cli::AllowArgs;
+use crate::exit::Exit;
+use crate::setup::{self, Surroundings};
+use crate::{guard, print};
+
+/// Why nothing was allowed.
+#[derive(Debug, Error)]
+enum AllowError {
+    #[error("only a person at a terminal can allow a command")]
+    NoTerminal,
+    #[error("there is no place to note it: neither XDG_STATE_HOME nor HOME is set")]
+    NoPlace,
+    #[error("cannot note what was allowed")]
+    Write(#[source] std::io::Error),
+}
+
+/// What the user has allowed.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowances {
+    directory: PathBuf,
+}
+
+/// One command that may run once.
+#[derive(Debug, Serialize, Deserialize)]
+struct Allowance {
+    script: String,
+    directory: PathBuf,
+    /// Seconds since 1970.
+    until: u64,
+}
+
+impl Allowances {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// Lets this command pass once, until then.
+    fn give(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
+        let allowance =
+            Allowance { script: script.to_owned(), directory: directory.to_path_buf(), until: seconds(until) };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let path = self.directory.join(format!("{number}-{}.json", std::process::id()));
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(serde_json::to_string(&allowance)?.as_bytes())
+    }
+
+    /// Whether this command was allowed. If so, it is not any more.
+    pub(crate) fn take(&self, script: &str, directory: &Path, now: SystemTime) -> bool {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return false };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Some(allowance) = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Allowance>(&text).ok())
+            else {
+                continue;
+            };
+            if allowance.until < seconds(now) {
+                // Too late; whoever else removes it means the same.
+                let _ = fs::remove_file(&path);
+            } else if allowance.script == script && allowance.directory == directory {
+                // Of two who take it at the same time, one removes it.
+                return fs::remove_file(&path).is_ok();
+            }
+        }
+        false
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Asks, and notes that a command may run once.
+pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
+    let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
+    request.workdir.clone_from(&args.cwd);
+    let plan = engine.plan(request)?;
+    let verdict = engine.verdict(&plan);
+    let script = String::from_utf8_lossy(plan.script.as_bytes());
+    if !verdict.refuses() {
+        print::talk("the guard lets it pass anyway");
+        return Ok(Exit::Code(0));
+    }
+    let allowances = guard::allowances(&around).ok_or(AllowError::NoPlace)?;
+    let question = format!("allow it once, in {}, within {} minutes?", plan.directory.display(), args.minutes);
+    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        return Err(AllowError::NoTerminal.into());
+    }
+    if !guard::asks(&guard::findings(&script, &verdict), &question) {
+        print::talk("not allowed");
+        return Ok(Exit::Code(1));
+    }
+    let until = SystemTime::now() + Duration::from_secs(60 * u64::from(args.minutes));
+    allowances.give(&script, &plan.directory, until).map_err(AllowError::Write)?;
+    Ok(Exit::Code(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn store() -> (tempfile::TempDir, Allowances) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let allowances = Allowances::new(directory.path().join("allowed"));
+        (directory, allowances)
+    }
+
+    const NOON: SystemTime = UNIX_EPOCH;
+
+    fn later(seconds: u64) -> SystemTime {
+        NOON + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn what_was_allowed_passes_once() {
+        let (_directory, allowances) = store();
+        allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
+        assert!(allowances.take("git push -f", Path::new("/x"), later(10)));
+        assert!(!allowances.take("git push -f", Path::new("/x"), later(10)), "it is used up");
+    }
+
+    #[test]
+    fn another_script_directory_or_time_does_not_pass() {
+        let (_directory, allowances) = store();
+        allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
+        assert!(!allowances.take("git push -f ", Path::new("/x"), later(10)));
+        assert!(!allowances.take("git push -f", Path::new("/y"), later(10)));
+        assert!(!allowances.take("git push -f", Path::new("/x"), later(301)));
+        assert!(!allowances.take("git push -f", Path::new("/x"), later(10)), "what is too old is gone");
+    }
+
+    #[test]
+    fn nobody_else_can_read_it() {
+        let (_directory, allowances) = store();
+        allowances.give("x", Path::new("/x"), later(300)).expect("noted");
+        let entry = fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable");
+        assert_eq!(entry.metadata().expect("facts").permissions().mode() & 0o777, 0o600);
+        let directory = fs::metadata(&allowances.directory).expect("facts").permissions().mode();
+        assert_eq!(directory & 0o777, 0o700);
+    }
+}

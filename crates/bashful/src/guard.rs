@@ -1,0 +1,158 @@
+//! The guard as the settings want it, and who may let a command pass all the same.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bashful_engine::{Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
+use bashful_guard::{Interception, Interceptor, TextRule};
+use thiserror::Error;
+
+pub(crate) use bashful_dialect::text::warnings;
+
+use crate::allow::Allowances;
+use crate::settings::{Settings, may_be_there};
+use crate::setup::Surroundings;
+
+/// Why there is no guard, although there should be one.
+#[derive(Debug, Error)]
+pub(crate) enum GuardError {
+    #[error("cannot read the guard's rules in {}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{place}")]
+    Rules { place: String, source: RuleError },
+}
+
+/// A better tool is there for what the command does.
+#[derive(Debug, Error)]
+#[error("{}", .0.text())]
+pub(crate) struct Intercepted(pub(crate) Interception);
+
+/// The judge of this program; none if the settings want none.
+pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
+    if !settings.guard.enabled {
+        return Ok(None);
+    }
+    let guard = guard(settings, around)?;
+    Ok(Some(Judge { guard: Arc::new(guard), consent: Some(Arc::new(Person { allowances: allowances(around) })) }))
+}
+
+/// The guard that the settings describe.
+pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard, GuardError> {
+    let mut place = "`[guard] levels` in the settings".to_owned();
+    let mut own_rules = String::new();
+    let named = Some(PathBuf::from(&settings.guard.rules_file)).filter(|path| !path.as_os_str().is_empty());
+    let usual =
+        || around.settings_file().map(|file| file.with_file_name("rules.toml")).filter(|path| may_be_there(path));
+    if let Some(path) = named.or_else(usual) {
+        place = path.display().to_string();
+        own_rules = std::fs::read_to_string(&path).map_err(|source| GuardError::Unreadable { path, source })?;
+    }
+    let levels: BTreeMap<String, Setting> =
+        settings.guard.levels.0.iter().map(|(name, level)| (name.clone(), level.setting())).collect();
+    Guard::new(Policy { levels, own_rules }).map_err(|source| GuardError::Rules { place, source })
+}
+
+/// Where it is kept what the user has allowed; none if there is no place for it.
+pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
+    Some(Allowances::new(around.state_directory()?.join("allowed")))
+}
+
+/// Says so if there is a better tool for a script, as far as the settings want that.
+pub(crate) fn intercept(settings: &Settings, script: &[u8]) -> Result<(), Box<dyn Error>> {
+    let wanted = &settings.interceptor;
+    if !wanted.enabled {
+        return Ok(());
+    }
+    let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
+    let interceptor = Interceptor { own: own.collect::<Result<_, _>>()? };
+    let tools: Vec<&str> = wanted.tools.0.iter().map(String::as_str).collect();
+    match interceptor.intercept(&String::from_utf8_lossy(script), &tools) {
+        Some(found) => Err(Intercepted(found).into()),
+        None => Ok(()),
+    }
+}
+
+/// The user: what they have allowed before, and what they say now.
+struct Person {
+    allowances: Option<Allowances>,
+}
+
+impl Consent for Person {
+    fn is_given(&self, plan: &Plan, verdict: &Verdict) -> bool {
+        let script = String::from_utf8_lossy(plan.script.as_bytes());
+        let allowed = self
+            .allowances
+            .as_ref()
+            .is_some_and(|allowances| allowances.take(&script, &plan.directory, SystemTime::now()));
+        allowed || (verdict.level() == Some(Level::Ask) && asks(&findings(&script, verdict), "run it?"))
+    }
+}
+
+/// Asks on a terminal; no, if there is none.
+pub(crate) fn asks(about: &str, question: &str) -> bool {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return false;
+    }
+    let mut answer = String::new();
+    let asked = write!(std::io::stderr(), "{about}\n{question} [y/N] ");
+    let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// All findings, each with the place in the script that it is about.
+pub(crate) fn findings(script: &str, verdict: &Verdict) -> String {
+    let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding)).collect();
+    parts.join("\n\n")
+}
+
+/// A finding with its line of the script, and a caret under what it is about.
+fn pointed(script: &str, finding: &Finding) -> String {
+    let level = match finding.level {
+        Level::Warn => "warning",
+        Level::Ask => "has to be asked",
+        Level::Deny => "refused",
+    };
+    let before = script.get(..finding.span.start).unwrap_or("");
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = script.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    let number = 1 + before.matches('\n').count();
+    let wide = |text: &str| unicode_width::UnicodeWidthStr::width(text);
+    let lead = wide(before.get(begin..).unwrap_or(""));
+    let about = script.get(finding.span.clone()).unwrap_or("").lines().next().unwrap_or("");
+    let margin = format!("{number} | ");
+    format!(
+        "{}: {level}\n{margin}{line}\n{}{}\n{}",
+        finding.rule,
+        " ".repeat(margin.len() + lead),
+        "^".repeat(wide(about).max(1)),
+        finding.text()
+    )
+}
+
+/// Where a script would run, for a guard that has no plan to look at.
+pub(crate) fn place(directory: Option<&Path>, around: &Surroundings) -> bashful_engine::Place {
+    let home = around.variable("HOME").map(|home| home.to_string_lossy().into_owned());
+    bashful_engine::Place {
+        directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
+        home: home.filter(|home| home.starts_with('/')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_points_at_its_place() {
+        let script = "echo ü\nls && git push -f";
+        let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
+        let text = findings(script, &verdict);
+        let start =
+            "git/force-push: refused\n2 | ls && git push -f\n          ^^^^^^^^^^^\npermission denied: git push";
+        assert!(text.starts_with(start), "{text}");
+    }
+}

@@ -1,0 +1,183 @@
+//! The guard as users of the program meet it.
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use bashful_testkit::Home;
+use serde_json::Value;
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs arguments with some standard input and variables.
+fn with(home: &Home, args: &[&str], input: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = home.command(args);
+    command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    // A program that does not read may be gone already.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+const PUSH: &str = "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
+                    without force\nfound: git push -f\ninstead: git push --force-with-lease\n";
+
+#[test]
+fn what_the_guard_refuses_does_not_run() {
+    let home = Home::new(BASHFUL);
+    let output = home.run(&["run", "touch was-here; git push -f"]);
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr), output.status.code()),
+        (String::new(), PUSH.into(), Some(125))
+    );
+    assert!(!home.path().join("was-here").exists());
+    let facts = json(&home.run(&["run", "--json", "x=rm; $x -rf /"]));
+    assert_eq!((&facts["status"], &facts["findings"][0]["rule"]), (&"refused".into(), &"rm/critical".into()));
+    assert_eq!(facts["findings"][0]["chain"], serde_json::json!(["x=rm", "$x -rf /", "rm -rf /"]));
+    let background = home.run(&["run", "--mode", "background", "git push -f"]);
+    assert_eq!((text(&background.stderr), background.status.code()), (PUSH.into(), Some(125)));
+}
+
+#[test]
+fn a_warning_is_said_and_the_command_runs() {
+    let home = Home::new(BASHFUL);
+    let output = home.run(&["run", "false && rm -rf \"$NOWHERE\"/*; echo ran"]);
+    assert_eq!(text(&output.stdout), "ran\n");
+    assert!(text(&output.stderr).starts_with("[warning (rm/unknown-directory): if the variable"), "{output:?}");
+}
+
+#[test]
+fn check_says_what_was_found_and_where() {
+    let home = Home::new(BASHFUL);
+    let passes = home.run(&["check", "echo hello"]);
+    assert_eq!((text(&passes.stdout), passes.status.code()), ("passes\n".into(), Some(0)));
+    let refused = with(&home, &["check"], "ls\ngit push -f", &[]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(text(&refused.stdout), format!("git/force-push: refused\n2 | git push -f\n    ^^^^^^^^^^^\n{PUSH}"));
+    let unclear = home.run(&["check", "--json", "echo 'open"]);
+    assert_eq!((unclear.status.code(), &json(&unclear)["understood"]), (Some(2), &false.into()));
+    let warned = home.run(&["check", "--json", "git push origin :x"]);
+    assert_eq!((warned.status.code(), &json(&warned)["verdict"]), (Some(0), &"warn".into()));
+}
+
+#[test]
+fn explain_shows_the_verdict() {
+    let home = Home::new(BASHFUL);
+    assert!(text(&home.run(&["explain", "ls"]).stdout).starts_with("guard:       passes\n"));
+    assert_eq!(json(&home.run(&["explain", "--json", "git add ."]))["guard"]["verdict"], "deny");
+}
+
+#[test]
+fn settings_change_levels_and_turn_rules_off() {
+    let home = Home::new(BASHFUL);
+    for (levels, code) in [(r#"{"git/force-push"="off"}"#, 0), (r#"{"git/force-push"="warn"}"#, 0), ("{}", 1)] {
+        let output = with(&home, &["check", "git push -f"], "", &[("BASHFUL_GUARD_LEVELS", levels)]);
+        assert_eq!(output.status.code(), Some(code), "{levels}");
+    }
+    let wrong = with(&home, &["check", "ls"], "", &[("BASHFUL_GUARD_LEVELS", r#"{"git/push"="off"}"#)]);
+    assert_eq!(wrong.status.code(), Some(125));
+    assert!(text(&wrong.stderr).contains("there is no rule called `git/push`"), "{wrong:?}");
+    let off = with(&home, &["run", "echo ran; true || git push -f"], "", &[("BASHFUL_GUARD_ENABLED", "false")]);
+    assert_eq!(text(&off.stdout), "ran\n");
+}
+
+#[test]
+fn own_rules_are_read_and_held_to_their_examples() {
+    let home = Home::new(BASHFUL);
+    let directory = home.path().join(".config/bashful");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let rule = |example: &str| {
+        format!(
+            "[[rule]]\nname = \"hard-reset\"\ncommand = \"git\"\nsubcommand = \"reset\"\nany_flag = [\"--hard\"]\nlevel = \
+             \"deny\"\nmessage = \"work would be lost\"\ntry = \"git stash\"\nrefuses = [\"{example}\"]\n"
+        )
+    };
+    std::fs::write(directory.join("rules.toml"), rule("git reset --hard")).expect("written");
+    let output = home.run(&["run", "git -C x reset --hard HEAD"]);
+    assert!(text(&output.stderr).starts_with("work would be lost\nfound: "), "{output:?}");
+    std::fs::write(directory.join("rules.toml"), rule("git reset --soft")).expect("written");
+    let output = home.run(&["run", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(
+        text(&output.stderr).contains("rule `hard-reset` does not refuse its example `git reset --soft`"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn hooks_answer_in_the_form_of_their_agent() {
+    let home = Home::new(BASHFUL);
+    let call = |event: &str, tool: &str, script: &str| {
+        serde_json::json!({ "session_id": "s", "cwd": "/tmp", "hook_event_name": event, "tool_name": tool,
+            "tool_input": { "command": script } })
+        .to_string()
+    };
+    let claude = with(&home, &["hook", "claude"], &call("PreToolUse", "Bash", "git add -A"), &[]);
+    let answer = &json(&claude)["hookSpecificOutput"];
+    assert_eq!((claude.status.code(), &answer["permissionDecision"]), (Some(0), &"deny".into()));
+    let gemini = with(&home, &["hook", "gemini"], &call("BeforeTool", "run_shell_command", "rm -rf ~"), &[]);
+    assert_eq!((gemini.status.code(), &json(&gemini)["decision"]), (Some(0), &"deny".into()));
+    for (agent, input, code) in [
+        ("claude", call("PreToolUse", "Bash", "ls"), 0),
+        ("codex", call("PreToolUse", "apply_patch", "rm -rf /"), 0),
+        ("gemini", call("AfterTool", "run_shell_command", "rm -rf /"), 0),
+        ("codex", "not JSON".to_owned(), 1),
+    ] {
+        let output = with(&home, &["hook", agent], &input, &[]);
+        assert_eq!((text(&output.stdout), output.status.code()), (String::new(), Some(code)), "{agent} {input}");
+    }
+    let broken =
+        with(&home, &["hook", "claude"], &call("PreToolUse", "Bash", "ls"), &[("BASHFUL_GUARD_LEVELS", "{x=1}")]);
+    assert_eq!(
+        json(&broken)["hookSpecificOutput"]["permissionDecision"],
+        "deny",
+        "no guard is not a guard that passes"
+    );
+}
+
+#[test]
+fn nobody_without_a_terminal_can_allow_anything() {
+    let home = Home::new(BASHFUL);
+    let output = with(&home, &["allow", "git push -f"], "y\n", &[]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("only a person at a terminal"), "{output:?}");
+    assert_eq!(home.run(&["check", "bashful allow 'git push -f'"]).status.code(), Some(1));
+}
+
+#[test]
+fn what_the_user_has_allowed_runs_once() {
+    let home = Home::new(BASHFUL);
+    let script = "echo ran; true || git push -f";
+    let directory = home.path().canonicalize().expect("a directory");
+    let allowed = home.path().join(".local/state/bashful/allowed");
+    std::fs::create_dir_all(&allowed).expect("a directory");
+    // As `bashful allow` leaves it; far in the future.
+    let note = serde_json::json!({ "script": script, "directory": directory, "until": 4_000_000_000_u64 });
+    std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
+    assert_eq!(text(&home.run(&["run", script]).stdout), "ran\n");
+    assert_eq!(home.run(&["run", script]).status.code(), Some(125), "once");
+}
+
+#[test]
+fn the_interceptor_points_to_a_tool_that_is_there() {
+    let home = Home::new(BASHFUL);
+    let on = [("BASHFUL_INTERCEPTOR_ENABLED", "true"), ("BASHFUL_INTERCEPTOR_TOOLS", r#"["read"]"#)];
+    let output = with(&home, &["run", "cd / && cat etc/hostname"], "", &on);
+    assert_eq!(output.status.code(), Some(125));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("Blocked: Use the `read` tool"), "{said}");
+    assert!(said.ends_with("Original command: cd / && cat etc/hostname\n"), "{said}");
+    let facts = json(&with(&home, &["run", "--json", "cat x"], "", &on));
+    assert_eq!((&facts["status"], &facts["suggested_tool"]), (&"refused".into(), &"read".into()));
+    assert_eq!(text(&with(&home, &["run", "echo x | cat"], "", &on).stdout), "x\n");
+    let off = with(&home, &["run", "cat /dev/null"], "", &on[1..]);
+    assert_eq!(off.status.code(), Some(0));
+}

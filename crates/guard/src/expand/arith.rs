@@ -1,0 +1,124 @@
+//! Arithmetic, as far as it decides anything: what is not simple is some number.
+
+use crate::marks::SOME;
+use crate::run::Run;
+use crate::state::Value;
+use crate::syntax::ast::{Piece, Word};
+
+/// How long an expression may be that is worked out, in bytes.
+const LONGEST: usize = 256;
+
+impl Run<'_> {
+    /// The value of an expression as text.
+    pub(crate) fn arithmetic(&mut self, pieces: &[Piece]) -> String {
+        let expression = self.text(&Word { pieces: pieces.to_vec(), ..Word::default() });
+        self.number(&expression).map_or_else(|| SOME.to_string(), |number| number.to_string())
+    }
+
+    /// The value of an expression, if it can be worked out.
+    pub(crate) fn number(&mut self, expression: &str) -> Option<i64> {
+        if expression.len() > LONGEST {
+            return None;
+        }
+        let expression = expression.trim();
+        // `x=1` and `x+=1`, but neither `x==1` nor `x<=1`.
+        if let Some((name, value)) = expression.split_once('=')
+            && !value.starts_with('=')
+        {
+            let name = name.trim_end();
+            let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name.trim_end(), true));
+            if is_name(name) {
+                let mut result = self.number(value);
+                if adds {
+                    result = result.zip(self.number(name)).and_then(|(more, before)| before.checked_add(more));
+                }
+                let text = result.map_or_else(|| SOME.to_string(), |number| number.to_string());
+                self.assign(name, Value::Scalar(text), None);
+                return result;
+            }
+        }
+        for (suffix, by) in [("++", 1), ("--", -1)] {
+            if let Some(name) = expression.strip_suffix(suffix).filter(|name| is_name(name)) {
+                let before = self.number(name)?;
+                self.assign(name, Value::Scalar(before.checked_add(by)?.to_string()), None);
+                return Some(before);
+            }
+        }
+        let mut reader = Reader { rest: expression, depth: 0 };
+        let value = reader.sum(self)?;
+        if reader.rest.trim_start().is_empty() { Some(value) } else { None }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|letter: char| letter.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, operators: &[char]) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        let letter = self.rest.chars().next().filter(|letter| operators.contains(letter))?;
+        // `**`, `<<` and the like are beyond this.
+        if self.rest.get(1..2).is_some_and(|next| next == "*") {
+            return None;
+        }
+        self.rest = self.rest.get(1..)?;
+        Some(letter)
+    }
+
+    fn sum(&mut self, run: &mut Run<'_>) -> Option<i64> {
+        let mut left = self.product(run)?;
+        while let Some(operator) = self.take(&['+', '-']) {
+            let right = self.product(run)?;
+            left = if operator == '+' { left.checked_add(right)? } else { left.checked_sub(right)? };
+        }
+        Some(left)
+    }
+
+    fn product(&mut self, run: &mut Run<'_>) -> Option<i64> {
+        let mut left = self.atom(run)?;
+        while let Some(operator) = self.take(&['*', '/', '%']) {
+            let right = self.atom(run)?;
+            left = match operator {
+                '*' => left.checked_mul(right)?,
+                '/' => left.checked_div(right)?,
+                _ => left.checked_rem(right)?,
+            };
+        }
+        Some(left)
+    }
+
+    fn atom(&mut self, run: &mut Run<'_>) -> Option<i64> {
+        self.depth += 1;
+        if self.depth > 64 {
+            return None;
+        }
+        if let Some(sign) = self.take(&['-', '+']) {
+            let value = self.atom(run)?;
+            return if sign == '-' { value.checked_neg() } else { Some(value) };
+        }
+        if self.take(&['(']).is_some() {
+            let value = self.sum(run)?;
+            self.take(&[')'])?;
+            return Some(value);
+        }
+        let length = self.rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let (word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        if is_name(word) {
+            return match run.scalar(word) {
+                Some(text) if text.is_empty() => Some(0),
+                Some(text) => text.trim().parse().ok(),
+                None => None,
+            };
+        }
+        word.parse().ok()
+    }
+}

@@ -1,0 +1,269 @@
+//! From words to fields, in bash's order: braces, tilde, parameters and substitutions, splitting, globs.
+//!
+//! Globs are not matched against files; they stay in the fields as marks.
+
+mod arith;
+mod brace;
+mod param;
+
+pub(crate) use param::unescape_all;
+
+use std::rc::Rc;
+
+use crate::marks::{HOME, ONE, SET, STAR, UNKNOWN};
+use crate::run::Run;
+use crate::state::DIRECTORY;
+use crate::syntax::ast::{List, Piece, Word};
+
+/// How the text of an expansion is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mode {
+    /// Inside of double quotes.
+    pub(crate) quoted: bool,
+    /// Unquoted results are split at blanks.
+    pub(crate) split: bool,
+    /// Unquoted globs become marks.
+    pub(crate) live: bool,
+}
+
+impl Mode {
+    const FIELDS: Self = Self { quoted: false, split: true, live: true };
+    const TEXT: Self = Self { quoted: false, split: false, live: false };
+    const PATTERN: Self = Self { quoted: false, split: false, live: true };
+}
+
+/// The fields that a word becomes.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    done: Vec<String>,
+    current: Option<String>,
+}
+
+impl Fields {
+    fn push(&mut self, text: &str) {
+        self.current.get_or_insert_default().push_str(text);
+    }
+
+    fn push_letter(&mut self, letter: char) {
+        self.current.get_or_insert_default().push(letter);
+    }
+
+    fn touch(&mut self) {
+        self.current.get_or_insert_default();
+    }
+
+    /// Ends the field that is being put together, if there is one.
+    fn cut(&mut self) {
+        self.done.extend(self.current.take());
+    }
+
+    /// Goes on with what another word became.
+    fn append(&mut self, other: Self) {
+        for (at, field) in other.finish().into_iter().enumerate() {
+            if at > 0 {
+                self.cut();
+            }
+            self.push(&field);
+        }
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        self.cut();
+        self.done
+    }
+
+    fn joined(self) -> String {
+        let mut fields = self.finish();
+        if fields.len() == 1 { fields.pop().unwrap_or_default() } else { fields.join(" ") }
+    }
+}
+
+impl Run<'_> {
+    /// The fields of all words.
+    pub(crate) fn fields(&mut self, words: &[Word]) -> Vec<String> {
+        let mut fields = Vec::with_capacity(words.len());
+        for word in words {
+            self.word_fields(word, &mut fields);
+        }
+        fields
+    }
+
+    fn word_fields(&mut self, word: &Word, fields: &mut Vec<String>) {
+        if let Some(text) = word.plain()
+            && !text.contains(['{', '~', '*', '?', '['])
+        {
+            fields.push(text.to_owned());
+            return;
+        }
+        match brace::expand(word) {
+            brace::Expanded::Same => {
+                let expanded = self.expand(&word.pieces, Mode::FIELDS);
+                fields.extend(expanded.finish());
+            }
+            brace::Expanded::Words(words) => {
+                for pieces in words {
+                    let expanded = self.expand(&pieces, Mode::FIELDS);
+                    fields.extend(expanded.finish());
+                }
+            }
+            brace::Expanded::TooMany => self.give_up("its braces expand to too many words"),
+        }
+    }
+
+    /// The text of a word that is neither split nor matched against files.
+    pub(crate) fn text(&mut self, word: &Word) -> String {
+        self.expand(&word.pieces, Mode::TEXT).joined()
+    }
+
+    /// The text of an assigned value: tildes also count after a colon.
+    pub(crate) fn assigned_text(&mut self, word: &Word) -> String {
+        let text = self.text(word);
+        match word.pieces.first() {
+            Some(Piece::Text(first)) if first.contains(":~") => text.replace(":~", &format!(":{HOME}")),
+            _ => text,
+        }
+    }
+
+    /// A word as a pattern: what is not quoted is alive.
+    pub(crate) fn pattern(&mut self, word: &Word) -> String {
+        self.expand(&word.pieces, Mode::PATTERN).joined()
+    }
+
+    fn expand(&mut self, pieces: &[Piece], mode: Mode) -> Fields {
+        let mut fields = Fields::default();
+        let mut rest = pieces;
+        if let Some((Piece::Text(first), after)) = pieces.split_first()
+            && let Some((expanded, left)) = self.tilde(first, after.is_empty())
+        {
+            fields.push(&expanded);
+            self.piece(&Piece::Text(left.to_owned()), mode, &mut fields);
+            rest = after;
+        }
+        for piece in rest {
+            self.piece(piece, mode, &mut fields);
+        }
+        fields
+    }
+
+    /// What a leading tilde stands for, and the text after it. `ends` says that the word ends with this text.
+    fn tilde<'t>(&mut self, text: &'t str, ends: bool) -> Option<(String, &'t str)> {
+        let (before, tail) = if let Some(tail) = text.strip_prefix('~') {
+            ("", tail)
+        } else {
+            // `make prefix=~/x` is treated like an assignment.
+            let (name, value) = text.split_once("=~")?;
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !is_name {
+                return None;
+            }
+            (text.get(..=name.len())?, value)
+        };
+        let length = tail.find('/').unwrap_or(tail.len());
+        if length == tail.len() && !ends {
+            return None;
+        }
+        let (user, left) = tail.split_at(length);
+        let path = match user {
+            "" => self.scalar("HOME").unwrap_or_else(|| HOME.to_string()),
+            "+" => self.scalar(DIRECTORY)?,
+            "-" => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
+            _ if user.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) => {
+                HOME.to_string()
+            }
+            _ => return None,
+        };
+        Some((format!("{before}{path}"), left))
+    }
+
+    fn piece(&mut self, piece: &Piece, mode: Mode, fields: &mut Fields) {
+        match piece {
+            Piece::Text(text) if mode.quoted || !mode.live => fields.push(text),
+            Piece::Text(text) => self.live(text, fields),
+            Piece::Quoted(text) => fields.push(text),
+            Piece::Double(inner) => {
+                // `"$@"` without arguments is no field at all.
+                if !matches!(inner.as_slice(), [Piece::Param(param)] if param::is_list(param)) {
+                    fields.touch();
+                }
+                for piece in inner {
+                    self.piece(piece, Mode { quoted: true, ..mode }, fields);
+                }
+            }
+            Piece::Param(param) => self.param(param, mode, fields),
+            Piece::Command(list) => {
+                let text = self.captured(list);
+                self.result(&text, mode, fields);
+            }
+            Piece::Arith(inner) => {
+                let text = self.arithmetic(inner);
+                self.result(&text, mode, fields);
+            }
+            Piece::Input(list) => {
+                let path = self.process_file(list);
+                fields.push(&path);
+            }
+            Piece::Output(list) => {
+                let path = self.process_reader(list);
+                fields.push(&path);
+            }
+            Piece::Extended { options, .. } => {
+                for option in options {
+                    self.pattern(option);
+                }
+                fields.push_letter(if mode.live { STAR } else { UNKNOWN });
+            }
+            Piece::Array(_) => {}
+        }
+    }
+
+    /// Text outside of quotes.
+    fn live(&self, text: &str, fields: &mut Fields) {
+        fields.touch();
+        let closed = text.rfind(']').unwrap_or(0);
+        for (at, letter) in text.char_indices() {
+            fields.push_letter(self.live_letter(letter, at + 1 < closed));
+        }
+    }
+
+    /// A letter outside of quotes; `closed` says that a bracket follows, with something before it.
+    fn live_letter(&self, letter: char, closed: bool) -> char {
+        match letter {
+            _ if self.state.no_glob => letter,
+            '*' => STAR,
+            '?' => ONE,
+            '[' if closed => SET,
+            _ => letter,
+        }
+    }
+
+    /// The result of an expansion.
+    fn result(&mut self, text: &str, mode: Mode, fields: &mut Fields) {
+        if mode.quoted || !mode.split {
+            if mode.live && !mode.quoted {
+                self.live(text, fields);
+            } else {
+                fields.push(text);
+            }
+            return;
+        }
+        let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
+        let closed = text.rfind(']').unwrap_or(0);
+        for (at, letter) in text.char_indices() {
+            if !separators.contains(letter) {
+                fields.push_letter(if mode.live { self.live_letter(letter, at + 1 < closed) } else { letter });
+            } else if letter.is_ascii_whitespace() {
+                fields.cut();
+            } else {
+                fields.touch();
+                fields.cut();
+            }
+        }
+    }
+
+    /// What a substitution writes, without the ends of lines after it.
+    fn captured(&mut self, list: &Rc<List>) -> String {
+        let mut text = self.capture(list);
+        text.truncate(text.trim_end_matches('\n').len());
+        text
+    }
+}

@@ -1,0 +1,401 @@
+//! `$x` and everything that `${…}` can do with it.
+
+use crate::expand::{Fields, Mode};
+use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
+use crate::pattern;
+use crate::run::Run;
+use crate::state::{DIRECTORY, State, Value};
+use crate::syntax::ast::{Anchor, Change, Index, Param, Word};
+use crate::syntax::unescape;
+
+/// The longest text in which a pattern is looked for at every place, in bytes.
+const LONGEST_REPLACED: usize = 512;
+
+/// What a parameter is before anything is done with it.
+#[derive(Debug, Clone)]
+enum Base {
+    /// Known to be unset.
+    Unset,
+    /// Not set by the script: whatever the environment has.
+    Outside,
+    One(String),
+    /// All elements, to be joined if asked for with `*`.
+    Many {
+        items: Vec<String>,
+        joined: bool,
+        positional: bool,
+    },
+}
+
+/// Whether this gives as many fields as there are elements, also inside of quotes.
+pub(super) fn is_list(param: &Param) -> bool {
+    !param.length
+        && (param.name == "@" || matches!(param.index, Some(Index::All)))
+        && !matches!(param.change, Change::Fallback { .. })
+}
+
+impl Run<'_> {
+    /// The value of a name without an index, if the script or its environment gives it one.
+    pub(crate) fn scalar(&mut self, name: &str) -> Option<String> {
+        match self.base(name, None) {
+            Base::One(text) => Some(text),
+            Base::Many { items, .. } => Some(items.join(" ")),
+            Base::Unset | Base::Outside => None,
+        }
+    }
+
+    /// Expands one parameter into the fields.
+    pub(super) fn param(&mut self, param: &Param, mode: Mode, fields: &mut Fields) {
+        let mut name = param.name.clone();
+        let mut index = param.index.clone();
+        if param.indirect {
+            if matches!(param.change, Change::Names) {
+                let names: Vec<String> =
+                    self.state.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
+                return self.give(Base::Many { items: names, joined: false, positional: false }, mode, fields);
+            }
+            if matches!(param.index, Some(Index::All | Index::Joined)) {
+                let keys = self.keys(&name);
+                return self.give(Base::Many { items: keys, joined: false, positional: false }, mode, fields);
+            }
+            match self.base(&name, index.as_ref()) {
+                Base::One(other) => (name, index) = self.target(&other),
+                _ => return self.give(Base::Outside, mode, fields),
+            }
+        }
+        let base = self.base(&name, index.as_ref());
+        if param.length {
+            let text = match base {
+                Base::Many { items, .. } => items.len().to_string(),
+                Base::One(text) if !is_vague(&text) => self.concrete(&text).chars().count().to_string(),
+                Base::Unset => "0".to_owned(),
+                Base::One(_) | Base::Outside => SOME.to_string(),
+            };
+            return self.result(&text, mode, fields);
+        }
+        if let Change::Fallback { kind, empty_too, word } = &param.change {
+            return self.fallback(base, (*kind, *empty_too), word, &name, mode, fields);
+        }
+        let changed = self.changed(base, &param.change);
+        self.give(changed, mode, fields);
+    }
+
+    /// What another name, as text, means: it may have an index.
+    fn target(&mut self, text: &str) -> (String, Option<Index>) {
+        match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+            Some((name, "@")) => (name.to_owned(), Some(Index::All)),
+            Some((name, "*")) => (name.to_owned(), Some(Index::Joined)),
+            Some((name, index)) => (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.extent)))),
+            None => (text.to_owned(), None),
+        }
+    }
+
+    fn keys(&mut self, name: &str) -> Vec<String> {
+        match self.value(name) {
+            Some(Value::Array(items)) => items.keys().map(ToString::to_string).collect(),
+            Some(Value::Table(items)) => items.keys().cloned().collect(),
+            Some(Value::Scalar(_)) => vec!["0".to_owned()],
+            Some(Value::Unset) | None => Vec::new(),
+        }
+    }
+
+    fn base(&mut self, name: &str, index: Option<&Index>) -> Base {
+        match name {
+            "@" | "*" => {
+                let items = self.state.arguments.to_vec();
+                return Base::Many { items, joined: name == "*", positional: true };
+            }
+            "#" => return Base::One(self.state.arguments.len().to_string()),
+            "0" => return Base::One(self.state.zero.clone()),
+            "_" => return Base::One(self.state.last_word.clone()),
+            "PWD" if self.state.variable("PWD").is_none() => return self.base(DIRECTORY, None),
+            _ => {}
+        }
+        if let Ok(number) = name.parse::<usize>() {
+            return match self.state.arguments.get(number.wrapping_sub(1)) {
+                Some(text) => Base::One(text.clone()),
+                None => Base::Unset,
+            };
+        }
+        let Some(value) = self.value(name) else {
+            // The index is expanded all the same.
+            if let Some(Index::At(word)) = index {
+                self.text(word);
+            }
+            return match State::inherited(name) {
+                Some(text) => Base::One(text),
+                None if name == "OLDPWD" || index.is_none() => Base::Outside,
+                None => Base::Unset,
+            };
+        };
+        match index {
+            Some(Index::All) => Base::Many { items: value.all(), joined: false, positional: false },
+            Some(Index::Joined) => Base::Many { items: value.all(), joined: true, positional: false },
+            Some(Index::At(word)) => {
+                let key = self.text(word);
+                self.element(&value, &key)
+            }
+            None => match value.scalar() {
+                Some(text) => Base::One(text.to_owned()),
+                None => Base::Unset,
+            },
+        }
+    }
+
+    fn element(&mut self, value: &Value, key: &str) -> Base {
+        match value {
+            Value::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
+            Value::Array(items) => {
+                let Some(number) = self.number(key) else { return Base::One(UNKNOWN.to_string()) };
+                let at = if number < 0 {
+                    items.keys().next_back().map_or(0, |last| last.saturating_add(1)).saturating_add(number)
+                } else {
+                    number
+                };
+                items.get(&at).cloned().map_or(Base::Unset, Base::One)
+            }
+            Value::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),
+            Value::Scalar(_) | Value::Unset => Base::Unset,
+        }
+    }
+
+    fn fallback(
+        &mut self,
+        base: Base,
+        (kind, empty_too): (char, bool),
+        word: &Word,
+        name: &str,
+        mode: Mode,
+        fields: &mut Fields,
+    ) {
+        let is_set = match &base {
+            Base::Unset | Base::Outside => false,
+            Base::One(text) => !(empty_too && text.is_empty()),
+            Base::Many { items, .. } => !(items.is_empty() || empty_too && items.iter().all(String::is_empty)),
+        };
+        match (kind, is_set) {
+            ('+', true) | ('-' | '=', false) => {
+                if kind == '=' {
+                    let text = self.text(word);
+                    self.assign(name, Value::Scalar(text), None);
+                }
+                let expanded = self.expand(&word.pieces, mode);
+                fields.append(expanded);
+            }
+            ('+', false) => {}
+            // The script ends here if it is unset, so whatever comes after it has a value.
+            ('?', false) => self.result(&SOME.to_string(), mode, fields),
+            ('?', true) if matches!(&base, Base::One(text) if text.contains(UNKNOWN)) => {
+                self.result(&SOME.to_string(), mode, fields);
+            }
+            _ => self.give(base, mode, fields),
+        }
+    }
+
+    fn changed(&mut self, base: Base, change: &Change) -> Base {
+        match change {
+            Change::None | Change::Names | Change::Fallback { .. } => base,
+            Change::Slice { offset, length } => {
+                let offset = self.text(offset);
+                let Some(offset) = self.number(&offset) else { return Base::One(UNKNOWN.to_string()) };
+                let mut end = None;
+                if let Some(length) = length {
+                    let text = self.text(length);
+                    end = self.number(&text);
+                    if end.is_none() {
+                        return Base::One(UNKNOWN.to_string());
+                    }
+                }
+                self.slice(base, offset, end)
+            }
+            Change::Trim { from_end, longest, pattern } => {
+                let pattern = self.pattern(pattern);
+                self.each(base, |run, text| {
+                    run.spend(text.len() * text.len() / 256);
+                    match pattern::trim(&pattern, text, *from_end, *longest) {
+                        Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
+                        Some(taken) => text.get(taken..).unwrap_or("").to_owned(),
+                        None => text.to_owned(),
+                    }
+                })
+            }
+            Change::Replace { anchor, pattern, by } => {
+                let pattern = self.pattern(pattern);
+                let by = self.text(by);
+                self.each(base, |run, text| {
+                    run.spend(text.len() * text.len() / 256);
+                    replace(text, &pattern, &by, *anchor)
+                })
+            }
+            Change::Case { kind, all } => self.each(base, |_, text| change_case(text, *kind, *all)),
+            Change::Transform(kind) => self.each(base, |_, text| transform(text, *kind)),
+        }
+    }
+
+    /// Applies a change of text to every element.
+    fn each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
+        let mut apply = |text: String| {
+            if text.contains([HOME, START, REPO]) {
+                let changed = change(self, &self.concrete(&text));
+                self.symbolic(&changed)
+            } else {
+                change(self, &text)
+            }
+        };
+        match base {
+            Base::One(text) => Base::One(apply(text)),
+            Base::Many { items, joined, positional } => {
+                Base::Many { items: items.into_iter().map(apply).collect(), joined, positional }
+            }
+            other => other,
+        }
+    }
+
+    fn slice(&mut self, base: Base, offset: i64, length: Option<i64>) -> Base {
+        match base {
+            Base::One(text) => {
+                let text = self.concrete(&text);
+                if text.contains([UNKNOWN, SOME]) {
+                    return Base::One(UNKNOWN.to_string());
+                }
+                let letters: Vec<char> = text.chars().collect();
+                let cut: String = span(letters.len(), offset, length).filter_map(|at| letters.get(at)).collect();
+                Base::One(self.symbolic(&cut))
+            }
+            Base::Many { mut items, joined, positional } => {
+                // `${@:0}` starts with the name of the shell.
+                if positional {
+                    items.insert(0, self.state.zero.clone());
+                }
+                let cut = span(items.len(), offset, length).filter_map(|at| items.get(at).cloned()).collect();
+                Base::Many { items: cut, joined, positional }
+            }
+            other => other,
+        }
+    }
+
+    /// Puts the outcome into the fields.
+    fn give(&mut self, base: Base, mode: Mode, fields: &mut Fields) {
+        match base {
+            Base::Unset => {}
+            Base::Outside => self.result(&UNKNOWN.to_string(), mode, fields),
+            Base::One(text) => self.result(&text, mode, fields),
+            Base::Many { items, joined: true, .. } if mode.quoted || !mode.split => {
+                let separators = self.scalar("IFS").unwrap_or_else(|| " ".to_owned());
+                let separator: String = separators.chars().take(1).collect();
+                self.result(&items.join(&separator), mode, fields);
+            }
+            Base::Many { items, .. } if !mode.split => self.result(&items.join(" "), mode, fields),
+            Base::Many { items, .. } => {
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        fields.cut();
+                    }
+                    self.result(item, mode, fields);
+                }
+            }
+        }
+    }
+}
+
+/// The positions that `${x:offset:length}` takes.
+fn span(count: usize, offset: i64, length: Option<i64>) -> std::ops::Range<usize> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let start = if offset < 0 { count.saturating_add(offset) } else { offset };
+    if start < 0 || start > count {
+        return 0..0;
+    }
+    let end = match length {
+        None => count,
+        Some(length) if length < 0 => count.saturating_add(length),
+        Some(length) => start.saturating_add(length).min(count),
+    };
+    let place = |number: i64| usize::try_from(number.max(0)).unwrap_or(usize::MAX);
+    place(start)..place(end.max(start))
+}
+
+fn replace(text: &str, pattern: &str, by: &str, anchor: Anchor) -> String {
+    if pattern.is_empty() {
+        return match anchor {
+            Anchor::Start => format!("{by}{text}"),
+            Anchor::End => format!("{text}{by}"),
+            Anchor::First | Anchor::Every => text.to_owned(),
+        };
+    }
+    let is_literal = !pattern.contains(is_wild);
+    match anchor {
+        Anchor::First if is_literal => text.replacen(pattern, by, 1),
+        Anchor::Every if is_literal => text.replace(pattern, by),
+        // Cubic in the length: not for long texts.
+        Anchor::First | Anchor::Every if text.len() > LONGEST_REPLACED => UNKNOWN.to_string(),
+        Anchor::Start => match pattern::trim(pattern, text, false, true) {
+            Some(taken) => format!("{by}{}", text.get(taken..).unwrap_or("")),
+            None => text.to_owned(),
+        },
+        Anchor::End => match pattern::trim(pattern, text, true, true) {
+            Some(taken) => format!("{}{by}", text.get(..text.len() - taken).unwrap_or("")),
+            None => text.to_owned(),
+        },
+        Anchor::First | Anchor::Every => {
+            let mut out = String::new();
+            let mut rest = text;
+            while let Some(letter) = rest.chars().next() {
+                match pattern::trim(pattern, rest, false, true) {
+                    Some(taken) if taken > 0 => {
+                        out.push_str(by);
+                        rest = rest.get(taken..).unwrap_or("");
+                        if anchor == Anchor::First {
+                            break;
+                        }
+                    }
+                    _ => {
+                        out.push(letter);
+                        rest = rest.get(letter.len_utf8()..).unwrap_or("");
+                    }
+                }
+            }
+            out.push_str(rest);
+            out
+        }
+    }
+}
+
+fn change_case(text: &str, kind: char, all: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, letter) in text.chars().enumerate() {
+        let changed = match kind {
+            _ if at > 0 && !all => letter,
+            '^' => letter.to_ascii_uppercase(),
+            ',' => letter.to_ascii_lowercase(),
+            _ if letter.is_ascii_uppercase() => letter.to_ascii_lowercase(),
+            _ => letter.to_ascii_uppercase(),
+        };
+        out.push(changed);
+    }
+    out
+}
+
+fn transform(text: &str, kind: char) -> String {
+    match kind {
+        'U' => text.to_uppercase(),
+        'L' => text.to_lowercase(),
+        'u' => change_case(text, '^', false),
+        'Q' => format!("'{}'", text.replace('\'', "'\\''")),
+        'E' | 'P' => unescape_all(text, true),
+        _ => text.to_owned(),
+    }
+}
+
+/// Decodes every backslash.
+pub(crate) fn unescape_all(text: &str, ansi: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let (taken, decoded) = unescape(after, ansi);
+        out.extend(decoded);
+        rest = after.get(taken..).unwrap_or("");
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,149 @@
+//! The guard itself: which rules there are, and judging by them.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Level, Verdict};
+use crate::marks;
+use crate::rules::{self, OwnRule, RuleError};
+use crate::run::Run;
+
+/// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
+/// their length. Longer ones are for a person to look at.
+pub const LONGEST_SCRIPT: usize = 1 << 20;
+
+/// What a rule is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// It says nothing.
+    Off,
+    /// It finds at this level.
+    At(Level),
+}
+
+/// What a guard goes by.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    /// Levels of rules that differ from their own, by name.
+    pub levels: BTreeMap<String, Setting>,
+    /// Rules of the user, in TOML; see [`Guard::new`].
+    pub own_rules: String,
+}
+
+/// Where a script would run, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The working directory.
+    pub directory: Option<String>,
+    /// The home directory.
+    pub home: Option<String>,
+}
+
+/// Directories as they are written out where text has to be cut: real ones, or stand-ins.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelled {
+    pub(crate) home: String,
+    pub(crate) directory: String,
+}
+
+/// Judges scripts.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    levels: BTreeMap<String, Setting>,
+    pub(crate) own: Vec<OwnRule>,
+}
+
+impl Guard {
+    /// A guard with its own rules and the user's.
+    ///
+    /// The user's rules carry examples, which are tried out here: a rule that does not do what they say is an error.
+    ///
+    /// ```
+    /// use bashful_guard::{Guard, Place, Policy};
+    ///
+    /// let own_rules = r#"
+    ///     [[rule]]
+    ///     name = "hard-reset"
+    ///     command = "git"
+    ///     subcommand = "reset"
+    ///     any_flag = ["--hard"]
+    ///     level = "deny"
+    ///     message = "work that is not committed would be lost"
+    ///     try = "git stash"
+    ///     refuses = ["git reset --hard", "sudo git -C x reset --hard HEAD~1"]
+    ///     allows = ["git reset --soft HEAD~1", "echo git reset --hard"]
+    /// "#;
+    /// let guard = Guard::new(Policy { own_rules: own_rules.into(), ..Policy::default() })?;
+    /// assert!(guard.judge("cd src && git reset --hard", &Place::default()).refuses());
+    /// # Ok::<(), bashful_guard::RuleError>(())
+    /// ```
+    pub fn new(policy: Policy) -> Result<Self, RuleError> {
+        let own = rules::own_rules(&policy.own_rules)?;
+        for name in policy.levels.keys() {
+            let known =
+                rules::BUILT_IN.iter().any(|rule| rule.name == name) || own.iter().any(|rule| rule.name == *name);
+            if !known {
+                return Err(RuleError::NoSuchRule { rule: name.clone() });
+            }
+        }
+        // The examples are held against the rules as they are, not as they are set.
+        let guard = Self { levels: BTreeMap::new(), own };
+        rules::check_examples(&guard)?;
+        Ok(Self { levels: policy.levels, ..guard })
+    }
+
+    /// Judges what bash would do with a script.
+    ///
+    /// Pure: it reads nothing and runs nothing, and the same script has always the same verdict.
+    ///
+    /// ```
+    /// use bashful_guard::{Guard, Level, Place};
+    ///
+    /// let guard = Guard::default();
+    /// let verdict = guard.judge("x=rm; $x -rf ~", &Place::default());
+    /// assert_eq!(verdict.level(), Some(Level::Deny));
+    /// assert_eq!(verdict.findings[0].chain, ["x=rm", "$x -rf ~", "rm -rf ~"]);
+    ///
+    /// // What is only printed is not run.
+    /// assert!(guard.judge("echo 'rm -rf ~'", &Place::default()).findings.is_empty());
+    /// ```
+    pub fn judge(&self, script: &str, place: &Place) -> Verdict {
+        if script.len() > LONGEST_SCRIPT {
+            return self.too_complex(script, "it is longer than 1 MiB", false);
+        }
+        let script = marks::without_marks(script);
+        let mut run = Run::new(self, &script, place, false);
+        run.whole();
+        let incomplete = run.incomplete;
+        let mut findings = std::mem::take(&mut run.findings);
+        if let Some(why) = run.over {
+            findings.extend(self.too_complex(&script, why, incomplete).findings);
+        }
+        findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
+        Verdict { findings, incomplete }
+    }
+
+    fn too_complex(&self, script: &str, why: &str, incomplete: bool) -> Verdict {
+        let rule = &rules::TOO_COMPLEX;
+        let findings = match self.level(rule.name, rule.level) {
+            Some(level) => vec![Finding {
+                rule: rule.name.to_owned(),
+                level,
+                span: 0..script.len(),
+                chain: Vec::new(),
+                message: format!("{}: {why}", rule.message),
+                alternative: rule.alternative.to_owned(),
+            }],
+            None => Vec::new(),
+        };
+        Verdict { findings, incomplete }
+    }
+
+    /// The level of a rule, if it is on.
+    pub(crate) fn level(&self, name: &str, own: Level) -> Option<Level> {
+        match self.levels.get(name) {
+            None => Some(own),
+            Some(Setting::At(level)) => Some(*level),
+            Some(Setting::Off) => None,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The interceptor: points out that there is a better tool for what a command does.
+//!
+//! It goes by the same resolved words as the rules. It only speaks up if the better tool is there.
+
+use regex::RegexBuilder;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::guard::{Guard, Place};
+use crate::marks::{readable, without_marks};
+use crate::run::Run;
+use crate::syntax::ast::Extent;
+
+/// A command that the script would run by itself, outside of substitutions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    pub(crate) words: Vec<String>,
+    pub(crate) extent: Extent,
+    /// It reads what another command writes.
+    pub(crate) reads_pipe: bool,
+    /// It has a here-document or a here-string.
+    pub(crate) here: bool,
+    /// Where its output goes.
+    pub(crate) files: Vec<String>,
+}
+
+/// What the interceptor says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Interception {
+    /// The tool to use instead.
+    pub suggested_tool: String,
+    /// Why.
+    pub message: String,
+    /// The script as it was given.
+    pub script: String,
+}
+
+impl Interception {
+    /// The whole text for the model.
+    pub fn text(&self) -> String {
+        format!("Blocked: {}\n\nOriginal command: {}", self.message, self.script)
+    }
+}
+
+/// A rule of the user: an expression for the text of a command.
+#[derive(Debug, Clone)]
+pub struct TextRule {
+    expression: regex::Regex,
+    tool: String,
+    message: String,
+}
+
+/// An expression that cannot be used.
+#[derive(Debug, Error)]
+#[error("the expression for the tool `{tool}` cannot be used")]
+pub struct ExpressionError {
+    /// The tool it should lead to.
+    pub tool: String,
+    /// What is wrong.
+    pub source: regex::Error,
+}
+
+impl TextRule {
+    /// A rule that leads to `tool` whenever a command's text matches.
+    pub fn new(expression: &str, tool: &str, message: &str) -> Result<Self, ExpressionError> {
+        let expression = RegexBuilder::new(expression)
+            .size_limit(1 << 20)
+            .build()
+            .map_err(|source| ExpressionError { tool: tool.to_owned(), source })?;
+        Ok(Self { expression, tool: tool.to_owned(), message: message.to_owned() })
+    }
+}
+
+/// Points to better tools.
+#[derive(Debug, Clone, Default)]
+pub struct Interceptor {
+    /// Rules of the user, looked at before the ones that it comes with.
+    pub own: Vec<TextRule>,
+}
+
+/// One of the rules that it comes with: what it is for, names that the tool goes by, and what to say.
+struct Suggestion {
+    matches: fn(&Seen) -> bool,
+    tools: &'static [&'static str],
+    message: &'static str,
+}
+
+const SUGGESTIONS: [Suggestion; 5] = [
+    Suggestion {
+        matches: writes,
+        tools: &["write"],
+        message: "Use the `{tool}` tool instead of echo, printf or a here-document to write a file. It shows what was written.",
+    },
+    Suggestion {
+        matches: reads,
+        tools: &["read"],
+        message: "Use the `{tool}` tool instead of cat, head or tail. It can show parts of a file.",
+    },
+    Suggestion {
+        matches: searches,
+        tools: &["search", "grep"],
+        message: "Use the `{tool}` tool instead of grep. It leaves out what is ignored and limits its output.",
+    },
+    Suggestion {
+        matches: finds,
+        tools: &["find", "glob"],
+        message: "Use the `{tool}` tool instead of find. It leaves out what is ignored.",
+    },
+    Suggestion {
+        matches: edits,
+        tools: &["edit"],
+        message: "Use the `{tool}` tool instead of editing in place. It fails if the text is not there.",
+    },
+];
+
+impl Interceptor {
+    /// Looks at a script; `tools` are the ones that are there.
+    ///
+    /// ```
+    /// use bashful_guard::Interceptor;
+    ///
+    /// let interceptor = Interceptor::default();
+    /// let found = interceptor.intercept("cd src && sudo cat main.rs", &["read"]).expect("there is a tool for that");
+    /// assert_eq!(found.suggested_tool, "read");
+    /// assert_eq!(interceptor.intercept("cat main.rs", &["write"]), None);
+    /// assert_eq!(interceptor.intercept("ls | cat", &["read"]), None);
+    /// ```
+    pub fn intercept(&self, script: &str, tools: &[&str]) -> Option<Interception> {
+        if tools.is_empty() || script.len() > crate::guard::LONGEST_SCRIPT {
+            return None;
+        }
+        let cleaned = without_marks(script);
+        let guard = Guard::default();
+        let place = Place::default();
+        let mut run = Run::new(&guard, &cleaned, &place, true);
+        run.whole();
+        for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
+            let texts = run.seen.iter().filter(|seen| !seen.reads_pipe).flat_map(|seen| {
+                let written = cleaned.get(seen.extent.start..seen.extent.end).unwrap_or("").to_owned();
+                let resolved: Vec<String> = seen.words.iter().map(|word| readable(word)).collect();
+                [written, resolved.join(" ")]
+            });
+            // The whole text too: an expression may be about more than one command.
+            if std::iter::once(script.trim().to_owned()).chain(texts).any(|text| rule.expression.is_match(&text)) {
+                return Some(self.says(&rule.tool, &rule.message, script));
+            }
+        }
+        for seen in run.seen.iter().filter(|seen| !seen.reads_pipe) {
+            for suggestion in &SUGGESTIONS {
+                let tool = suggestion.tools.iter().find(|tool| tools.contains(tool));
+                if let Some(tool) = tool.filter(|_| (suggestion.matches)(seen)) {
+                    return Some(self.says(tool, &suggestion.message.replace("{tool}", tool), script));
+                }
+            }
+        }
+        None
+    }
+
+    #[expect(clippy::unused_self, reason = "what it says belongs to it")]
+    fn says(&self, tool: &str, message: &str, script: &str) -> Interception {
+        Interception { suggested_tool: tool.to_owned(), message: message.to_owned(), script: script.to_owned() }
+    }
+}
+
+fn program(seen: &Seen) -> &str {
+    seen.words.first().map_or("", String::as_str)
+}
+
+fn operands(seen: &Seen) -> impl Iterator<Item = &String> {
+    seen.words.iter().skip(1).filter(|word| !word.starts_with('-'))
+}
+
+fn has_flag(seen: &Seen, flags: &[&str]) -> bool {
+    seen.words.iter().skip(1).any(|word| flags.contains(&word.as_str()))
+}
+
+/// Files that are no files.
+fn is_sink(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/tty" | "/dev/stdout" | "/dev/stderr")
+}
+
+fn reads(seen: &Seen) -> bool {
+    matches!(program(seen), "cat" | "head" | "tail" | "less" | "more")
+        && operands(seen).next().is_some()
+        && seen.files.is_empty()
+        // Following a file that grows is something that no other tool does.
+        && !has_flag(seen, &["-f", "-F", "--follow"])
+}
+
+fn searches(seen: &Seen) -> bool {
+    matches!(program(seen), "grep" | "egrep" | "fgrep" | "rg" | "ripgrep" | "ag" | "ack")
+}
+
+fn finds(seen: &Seen) -> bool {
+    matches!(program(seen), "find" | "fd" | "locate")
+        && has_flag(seen, &["-name", "-iname", "-type", "--type", "-glob", "--glob", "-path", "-t", "-e"])
+}
+
+fn edits(seen: &Seen) -> bool {
+    let in_place = |word: &String, letters: &str| {
+        word.starts_with("--in-place")
+            || word.strip_prefix('-').is_some_and(|flags| {
+                !flags.starts_with('-')
+                    && flags.split('i').next().is_some_and(|before| before.chars().all(|c| letters.contains(c)))
+                    && flags.contains('i')
+            })
+    };
+    let arguments = || seen.words.iter().skip(1);
+    match program(seen) {
+        "sed" | "gsed" => arguments().any(|word| in_place(word, "nErsuz")),
+        "perl" | "ruby" => arguments().any(|word| in_place(word, "pnlw0")),
+        "awk" | "gawk" => has_flag(seen, &["inplace"]),
+        _ => false,
+    }
+}
+
+fn writes(seen: &Seen) -> bool {
+    let to_file = seen.files.iter().any(|path| !is_sink(path));
+    match program(seen) {
+        "echo" | "printf" => to_file,
+        "cat" => to_file && seen.here,
+        _ => false,
+    }
+}

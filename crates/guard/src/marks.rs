@@ -1,0 +1,90 @@
+//! The alphabet of the guard's text: ordinary characters, and marks for what is not known letter by letter.
+//!
+//! A value in the interpreter is a `String` over this alphabet. `"$HOME"/*` is the mark for the home directory, a slash
+//! and the mark for a star that matches files. Concatenation, splitting, and even parsing (`bash -c "rm -rf $HOME"`) work
+//! on it without knowing about marks, because to all of them a mark is one more letter.
+//!
+//! Invariant: no mark comes from a script. [`without_marks`] sees to it before anything is parsed. All marks are four
+//! bytes long, as is what stands in for them, so that spans stay true.
+
+use std::borrow::Cow;
+
+/// The home directory, spelled in a way that means it (`~`, `$HOME`).
+pub(crate) const HOME: char = '\u{10F000}';
+/// The directory in which the script starts.
+pub(crate) const START: char = '\u{10F001}';
+/// The top of the repository.
+pub(crate) const REPO: char = '\u{10F002}';
+/// Text that nothing is known about, possibly empty.
+pub(crate) const UNKNOWN: char = '\u{10F003}';
+/// Text that nothing is known about, except that it is not empty.
+pub(crate) const SOME: char = '\u{10F004}';
+/// A `*` that matches file names.
+pub(crate) const STAR: char = '\u{10F005}';
+/// A `?` that matches one character of file names.
+pub(crate) const ONE: char = '\u{10F006}';
+/// A `[` that opens a set of characters of file names.
+pub(crate) const SET: char = '\u{10F007}';
+/// Everything below a directory, at any depth, as `find` lists it.
+pub(crate) const TREE: char = '\u{10F008}';
+/// Names from a listing of some other directory.
+pub(crate) const NAME: char = '\u{10F009}';
+
+const FIRST: char = '\u{10F000}';
+const LAST: char = '\u{10F00F}';
+
+/// What stands in for a mark that a script contains: as long, and never a mark.
+const STAND_IN: &str = "\u{10FFFD}";
+
+/// Whether this is a mark.
+pub(crate) fn is_mark(letter: char) -> bool {
+    (FIRST..=LAST).contains(&letter)
+}
+
+/// Whether this mark stands for more than one file name.
+pub(crate) fn is_wild(letter: char) -> bool {
+    matches!(letter, STAR | ONE | SET | TREE)
+}
+
+/// Whether the text has something that is not known letter by letter.
+pub(crate) fn is_vague(text: &str) -> bool {
+    text.contains([UNKNOWN, SOME, NAME])
+}
+
+/// The script, without anything that could be taken for a mark.
+pub(crate) fn without_marks(script: &str) -> Cow<'_, str> {
+    if script.contains(is_mark) { Cow::Owned(script.replace(is_mark, STAND_IN)) } else { Cow::Borrowed(script) }
+}
+
+/// The text as a person would read it.
+pub(crate) fn readable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            HOME => out.push('~'),
+            START => out.push_str("$PWD"),
+            REPO => out.push_str("<repository>"),
+            UNKNOWN | SOME => out.push_str("<unknown>"),
+            STAR => out.push('*'),
+            ONE => out.push('?'),
+            SET => out.push('['),
+            TREE => out.push_str("<everything below>"),
+            NAME => out.push_str("<names>"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_cannot_smuggle_in_a_mark() {
+        let script = format!("rm -rf {HOME}{STAR} ü");
+        let cleaned = without_marks(&script);
+        assert!(!cleaned.contains(is_mark));
+        assert_eq!(cleaned.len(), script.len(), "spans stay true");
+    }
+}

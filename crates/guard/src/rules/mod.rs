@@ -1,0 +1,260 @@
+//! The rules: what they are called, what they say, and examples that hold them to their word.
+//!
+//! A rule sees resolved words only. Whether something was quoted, aliased, decoded or wrapped is over by then.
+
+mod git;
+mod own;
+mod rm;
+mod target;
+
+pub use own::RuleError;
+pub(crate) use own::{OwnRule, check_examples, own_rules};
+pub(crate) use rm::{deleted, deleted_one_by_one};
+
+use crate::finding::{Finding, Level};
+use crate::run::Run;
+
+/// A rule that the guard comes with.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Its name, for settings and findings.
+    pub name: &'static str,
+    /// How serious it is unless settings say otherwise.
+    pub level: Level,
+    /// What it says.
+    pub message: &'static str,
+    /// Something that does what was probably meant, and passes.
+    pub alternative: &'static str,
+    /// Scripts in which it finds something.
+    pub refuses: &'static [&'static str],
+    /// Scripts in which it finds nothing, near misses among them.
+    pub allows: &'static [&'static str],
+}
+
+/// `git add` of everything.
+pub(crate) const BLIND_ADD: Rule = Rule {
+    name: "git/blind-add",
+    level: Level::Deny,
+    message: "permission denied: blind git add commands (git add -A, git add ., git add --all, git add *) are not allowed, \
+              specify files explicitly",
+    alternative: "git add src/main.rs README.md",
+    refuses: &[
+        "git add -A",
+        "git add --all",
+        "git add .",
+        "git add *",
+        "git add '*'",
+        "git add :/",
+        "git add -Av",
+        "git stage .",
+        "git add src/..",
+        "git add -- ./",
+        "git -C sub add .",
+        "git add \"$PWD\"",
+        "find . -type f | xargs git add",
+    ],
+    allows: &[
+        "git add src/main.rs",
+        "git add -u",
+        "git add -A docs",
+        "git add -n .",
+        "git add -p",
+        "git add -- -A",
+        "git add *.md",
+        "git commit -m 'git add .'",
+        "git log --grep add .",
+        "git worktree add ../x",
+    ],
+};
+
+/// `git push` that overwrites what others pushed.
+pub(crate) const FORCE_PUSH: Rule = Rule {
+    name: "git/force-push",
+    level: Level::Deny,
+    message: "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
+              without force",
+    alternative: "git push --force-with-lease",
+    refuses: &[
+        "git push -f",
+        "git push origin main --force",
+        "git push origin +main",
+        "git push --mirror",
+        "git push -uf origin x",
+        "git push --force-with-lease --force",
+        "git -c alias.p='push -f' p",
+        "git send-pack --force origin",
+    ],
+    allows: &[
+        "git push",
+        "git push --force-with-lease",
+        "git push origin fix-f",
+        "git push -o force=1",
+        "git fetch -f",
+        "echo 'git push -f'",
+        "git push --force --dry-run",
+        "git push origin v1+2",
+    ],
+};
+
+/// `rm -r` of what nobody means to lose.
+pub(crate) const CRITICAL_RM: Rule = Rule {
+    name: "rm/critical",
+    level: Level::Deny,
+    message: "permission denied: this rm command could delete critical data (.git, home directory, or root). Specify the \
+              full path explicitly (no wildcards, ~, or $HOME)",
+    alternative: "rm -rf ./build",
+    refuses: &[
+        "rm -rf /",
+        "rm -r ~",
+        "rm -rf .git",
+        "rm -rf *",
+        "rm -rf .",
+        "rm -rf ..",
+        "rm -rf /etc",
+        "rm -rf \"$HOME\"/*",
+        "cd / && rm -rf *",
+        "find . -delete",
+        "ls | xargs rm -rf",
+        "rm -rf .gi[t]",
+        "rm / -fr",
+        "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
+    ],
+    allows: &[
+        "rm -rf build",
+        "rm -rf /tmp/x",
+        "rm -rf '~'",
+        "rm -rf \"*\"",
+        "rm -rf build/*",
+        "rm -f .git/index.lock",
+        "find . -name '*.pyc' -delete",
+        "git rm -r --cached .",
+        "echo rm -rf /",
+        "cd build && rm -rf *",
+    ],
+};
+
+/// `rm -r` of something below the home directory, spelled by it.
+pub(crate) const BELOW_HOME: Rule = Rule {
+    name: "rm/below-home",
+    message: CRITICAL_RM.message,
+    alternative: CRITICAL_RM.alternative,
+    level: Level::Deny,
+    refuses: &["rm -rf ~/Documents", "rm -r $HOME/.cache/x", "rm -rf ~other/x"],
+    allows: &["rm -rf '~/Documents'", "cd ~/project && rm -rf build", "rm ~/notes.txt", "rm -rf $HOMEBREW_CACHE/x"],
+};
+
+/// `rm -rf "$UNKNOWN"/*`: fine, unless the variable is empty.
+pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
+    name: "rm/unknown-directory",
+    level: Level::Warn,
+    message: "if the variable in this path is empty, rm deletes everything from the root on",
+    alternative: "rm -rf \"${DIR:?}\"/build",
+    refuses: &["rm -rf \"$DIR\"/*", "rm -rf $DIR/", "rm -rf /$DIR"],
+    allows: &["rm -rf \"${DIR:?}\"/*", "rm -rf \"$DIR/build\"", "rm -rf \"$DIR\"", "DIR=x; rm -rf \"$DIR\"/*"],
+};
+
+/// `git push` that deletes what is on the other side.
+pub(crate) const DELETE_REMOTE: Rule = Rule {
+    name: "git/delete-remote",
+    level: Level::Warn,
+    message: "this push deletes branches or tags on the remote",
+    alternative: "git push origin main",
+    refuses: &["git push --delete origin x", "git push origin :x", "git push -d origin x", "git push --prune origin"],
+    allows: &["git push origin x:y", "git branch -d x", "git fetch --prune"],
+};
+
+/// A command that would let another one pass: that is for the user alone.
+pub(crate) const SELF_ALLOW: Rule = Rule {
+    name: "guard/allow",
+    level: Level::Deny,
+    message: "permission denied: only the user can allow what the guard refuses",
+    alternative: "bashful check 'make test'",
+    refuses: &[
+        "bashful allow 'make'",
+        "script -qc \"bashful --config x allow 'make'\" /dev/null",
+        "sudo bashful allow x",
+    ],
+    allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
+};
+
+/// What is too much to be followed.
+pub(crate) const TOO_COMPLEX: Rule = Rule {
+    name: "guard/too-complex",
+    level: Level::Ask,
+    message: "this script is too complex to be judged",
+    alternative: "bash build.sh",
+    // Its examples are too long to stand here; the tests of pathological input have them.
+    refuses: &[],
+    allows: &["for f in a b c; do echo \"$f\"; done"],
+};
+
+/// All rules that the guard comes with.
+pub const BUILT_IN: [Rule; 8] =
+    [BLIND_ADD, FORCE_PUSH, CRITICAL_RM, BELOW_HOME, UNKNOWN_DIRECTORY, DELETE_REMOTE, SELF_ALLOW, TOO_COMPLEX];
+
+/// Looks at a command of this name. `git` is looked at when its own options are out of the way: [`judge_git`].
+pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
+    let arguments = words.get(1..).unwrap_or(&[]);
+    if matches!(name, "git" | "hub") {
+        return;
+    }
+    rm::judge(run, name, arguments);
+    if name == "bashful" && subcommand_is(arguments, "allow") {
+        run.find_rule(&SELF_ALLOW);
+    }
+    own::judge(run, name, arguments);
+}
+
+/// Looks at a subcommand of git.
+pub(crate) fn judge_git(run: &mut Run<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+    git::judge(run, name, arguments, settings);
+    let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
+    own::judge(run, "git", &words);
+}
+
+/// Whether the first word of our own program that is no option is this one.
+fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--config" {
+            words.next();
+        } else if !word.starts_with('-') {
+            return word == wanted;
+        }
+    }
+    false
+}
+
+impl Run<'_> {
+    /// Adds a finding of a rule.
+    pub(crate) fn find_rule(&mut self, rule: &Rule) {
+        self.report(rule.name, rule.level, rule.message, rule.alternative);
+    }
+
+    pub(crate) fn report(&mut self, name: &str, level: Level, message: &str, alternative: &str) {
+        /// More than this says nothing new.
+        const MOST_FINDINGS: usize = 64;
+        let Some(level) = self.guard.level(name, level) else { return };
+        let span = self.extent.start..self.extent.end;
+        let known = self.findings.iter().any(|finding| finding.rule == name && finding.span == span);
+        if known || self.findings.len() >= MOST_FINDINGS {
+            return;
+        }
+        let written = self.script.get(span.clone()).unwrap_or("").trim();
+        let mut chain: Vec<String> = Vec::new();
+        let steps = self.trail.iter().map(ToString::to_string).chain([written.to_owned()]);
+        for step in steps.chain(self.unwrapped.iter().cloned()) {
+            if !step.is_empty() && chain.last() != Some(&step) {
+                chain.push(step);
+            }
+        }
+        self.findings.push(Finding {
+            rule: name.to_owned(),
+            level,
+            span,
+            chain,
+            message: message.to_owned(),
+            alternative: alternative.to_owned(),
+        });
+    }
+}

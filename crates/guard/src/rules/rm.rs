@@ -1,0 +1,62 @@
+//! `rm`, and everything else that deletes a tree.
+
+use super::target::{Danger, danger};
+use super::{BELOW_HOME, CRITICAL_RM, UNKNOWN_DIRECTORY};
+use crate::marks::{SOME, TREE, UNKNOWN};
+use crate::pattern::is_wide;
+use crate::run::Run;
+
+/// Looks at a command of this name.
+pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String]) {
+    let mut recursive = match name {
+        "rm" | "grm" | "srm" | "safe-rm" => false,
+        // It has no other way.
+        "rimraf" => true,
+        _ => return,
+    };
+    let mut targets = Vec::new();
+    let mut options = true;
+    for word in arguments {
+        // A variable that nobody has set, in the middle of an option, is there to be nothing.
+        let flag = word.replace([UNKNOWN, SOME], "");
+        if options && word == "--" {
+            options = false;
+        } else if options && flag.len() > 1 && word.starts_with('-') {
+            if matches!(flag.as_str(), "--help" | "--version") {
+                return;
+            }
+            recursive |= match flag.strip_prefix("--") {
+                Some(long) => !long.is_empty() && "recursive".starts_with(long),
+                None => flag.contains(['r', 'R']),
+            };
+        } else {
+            targets.push(word.as_str());
+        }
+    }
+    for target in targets {
+        // Names that `find` has listed come from below, so nothing more is needed to delete a tree.
+        if recursive {
+            deleted(run, target);
+        } else if target.contains(TREE) {
+            deleted_one_by_one(run, target);
+        }
+    }
+}
+
+/// Judges that the files of this path are deleted, but no directory that is not empty.
+pub(crate) fn deleted_one_by_one(run: &mut Run<'_>, path: &str) {
+    let last = path.rsplit('/').next().unwrap_or("");
+    if last.contains(TREE) || is_wide(last) && !last.starts_with('.') || !path.contains(TREE) {
+        deleted(run, path);
+    }
+}
+
+/// Judges that a path is deleted with everything below it.
+pub(crate) fn deleted(run: &mut Run<'_>, path: &str) {
+    match danger(run, path) {
+        Danger::None => {}
+        Danger::Critical => run.find_rule(&CRITICAL_RM),
+        Danger::BelowHome => run.find_rule(&BELOW_HOME),
+        Danger::IfEmpty => run.find_rule(&UNKNOWN_DIRECTORY),
+    }
+}

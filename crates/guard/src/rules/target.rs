@@ -1,0 +1,154 @@
+//! What is lost if a path is deleted with everything below it.
+
+use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
+use crate::pattern::{is_wide, may_be};
+use crate::run::Run;
+use crate::run::files::normalized;
+
+/// Directories of the system. Also `/home` and its like: other people live there.
+const SYSTEM: [&str; 30] = [
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "Users",
+    "Applications",
+    "Library",
+    "System",
+    "Volumes",
+    "private",
+    "cores",
+    "nix",
+    "snap",
+    "efi",
+    "lost+found",
+];
+
+/// Directories below `/usr` without which nothing works.
+const BELOW_USR: [&str; 6] = ["bin", "lib", "lib64", "sbin", "share", "local"];
+
+/// Parts of `.git` without which there is no history.
+const HISTORY: [&str; 4] = ["objects", "refs", "HEAD", "packed-refs"];
+
+/// What a path means to whoever deletes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Danger {
+    None,
+    /// The root, the home directory, the repository, everything here.
+    Critical,
+    /// Something below the home directory, spelled by it.
+    BelowHome,
+    /// The same as critical, if what is not known is empty.
+    IfEmpty,
+}
+
+/// Judges a path.
+pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
+    if path.is_empty() {
+        return Danger::None;
+    }
+    let own = normalized(path);
+    // `.` and `..` are never what one means to delete.
+    if own.split('/').all(|part| part == "." || part == "..") && !own.starts_with('/') {
+        return Danger::Critical;
+    }
+    let spelled_by_home = path.starts_with(HOME);
+    let full = run.absolute(path);
+    if is_place(run, &full) {
+        return Danger::Critical;
+    }
+    let (root, tail) = split_root(&full);
+    let parts: Vec<&str> = tail.split('/').filter(|part| !part.is_empty()).collect();
+    if is_repository(&parts) {
+        return Danger::Critical;
+    }
+    match root {
+        Some(HOME) => match parts.as_slice() {
+            [TREE_PART, name, ..] if !is_everything(name) => Danger::None,
+            [] | ["..", ..] => Danger::Critical,
+            [first] if is_everything(first) => Danger::Critical,
+            _ if spelled_by_home => Danger::BelowHome,
+            _ => Danger::None,
+        },
+        Some(START | REPO) => {
+            let below: Vec<&str> = parts.iter().copied().skip_while(|part| *part == "..").collect();
+            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { Danger::None }
+        }
+        Some(UNKNOWN) => {
+            let is_all = parts.iter().all(|part| is_wide(part));
+            if is_all && (!parts.is_empty() || path.ends_with('/')) { Danger::IfEmpty } else { Danger::None }
+        }
+        _ => from_root(&parts),
+    }
+}
+
+/// The mark for a whole tree, as a part of a path.
+const TREE_PART: &str = "\u{10F008}";
+
+fn from_root(parts: &[&str]) -> Danger {
+    let in_system = |name: &str| SYSTEM.iter().any(|own| may_be(name, own));
+    match parts {
+        [] => Danger::Critical,
+        [only] if only.chars().all(|letter| matches!(letter, UNKNOWN)) => Danger::IfEmpty,
+        [only] if is_everything(only) || in_system(only) => Danger::Critical,
+        [TREE_PART, name, ..] if !is_everything(name) => Danger::None,
+        all if all.iter().all(|part| is_everything(part)) => Danger::Critical,
+        [first, second] if *first != "tmp" && in_system(first) => {
+            let somebodys_home = matches!(*first, "home" | "Users");
+            let below_usr = *first == "usr" && BELOW_USR.iter().any(|own| may_be(second, own));
+            if is_everything(second) || somebodys_home || below_usr { Danger::Critical } else { Danger::None }
+        }
+        _ => Danger::None,
+    }
+}
+
+/// Whether a part of a path stands for everything in its directory.
+fn is_everything(part: &str) -> bool {
+    is_wide(part) || part.chars().eq([NAME])
+}
+
+/// Whether the path is a repository's data, or may be.
+fn is_repository(parts: &[&str]) -> bool {
+    let Some((last, before)) = parts.split_last() else { return false };
+    // A name with nothing known in it is no `.git` because of that.
+    let plain: String = last.chars().filter(|letter| !matches!(*letter, UNKNOWN | SOME)).collect();
+    if may_be(&plain, ".git") {
+        return true;
+    }
+    let inside = before.last().is_some_and(|part| may_be(part, ".git"));
+    inside && (is_wide(last) || HISTORY.contains(last) || last.chars().eq([TREE]))
+}
+
+/// Whether the path is the known home or working directory, or above one of them.
+fn is_place(run: &Run<'_>, path: &str) -> bool {
+    let place = run.place;
+    let path = normalized(&run.concrete(path));
+    if path.contains(crate::marks::is_mark) {
+        return false;
+    }
+    [&place.home, &place.directory].into_iter().flatten().any(|own| {
+        own.strip_prefix(path.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+fn split_root(path: &str) -> (Option<char>, &str) {
+    match path.chars().next() {
+        Some(mark @ (HOME | START | REPO | UNKNOWN)) => (Some(mark), path.get(mark.len_utf8()..).unwrap_or("")),
+        _ => (None, path),
+    }
+}

@@ -1,0 +1,377 @@
+//! Commands of the shell itself: those that change its state, and those that run text.
+
+use std::rc::Rc;
+
+use crate::marks::UNKNOWN;
+use crate::run::files::normalized;
+use crate::run::{Flow, Run};
+use crate::state::Value;
+
+/// The longest path that a directory may have, in bytes.
+const LONGEST_PATH: usize = 1024;
+
+impl Run<'_> {
+    /// Runs a builtin, if this is one.
+    pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
+        let arguments = words.get(1..).unwrap_or(&[]);
+        match name {
+            "eval" => {
+                let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
+                return Some(self.derived(&words.join(" ")));
+            }
+            "exit" | "return" | "break" | "continue" => return Some(Flow::Leaves),
+            "cd" | "pushd" | "popd" => self.change_directory(name, arguments),
+            "source" | "." => self.source_file(arguments),
+            "trap" => self.trap(arguments),
+            "alias" => self.alias(arguments),
+            "unalias" => {
+                for name in arguments {
+                    Rc::make_mut(&mut self.state.aliases).remove(name);
+                }
+            }
+            "unset" => self.unset(arguments),
+            "set" => self.set(arguments),
+            "shift" => {
+                let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
+                self.spend(self.state.arguments.len() / 4);
+                let rest = self.state.arguments.iter().skip(by).cloned().collect();
+                self.state.arguments = Rc::new(rest);
+            }
+            "shopt" => {
+                if arguments.iter().any(|word| word == "expand_aliases") {
+                    self.state.expand_aliases = !arguments.iter().any(|word| word == "-u");
+                }
+            }
+            "read" => self.read(arguments),
+            "mapfile" | "readarray" => self.map_file(arguments),
+            "getopts" => {
+                if let Some(name) = arguments.get(1) {
+                    self.assign(name, Value::Scalar(UNKNOWN.to_string()), None);
+                }
+            }
+            "let" => {
+                for expression in arguments {
+                    self.number(expression);
+                }
+            }
+            "hash" => self.hash(arguments),
+            "declare" | "typeset" | "local" | "export" | "readonly" => {
+                let extent = self.extent;
+                let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
+                self.declare(name, &words);
+            }
+            ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
+            | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm"
+            | "rmdir" => {}
+            "exec" => {
+                let command = after_options(arguments, "a");
+                self.call(command.to_vec());
+                return Some(if command.is_empty() { Flow::Next } else { Flow::Leaves });
+            }
+            "command" => self.command_builtin(arguments),
+            "builtin" | "noglob" | "nocorrect" => {
+                return Some(self.call_ignoring_functions(arguments.to_vec()));
+            }
+            "cp" | "ln" | "install" | "mv" => self.copy(arguments),
+            "echo" => self.echo(arguments),
+            "printf" => self.printf(arguments),
+            "pwd" => {
+                let directory = self.directory();
+                self.write(&format!("{directory}\n"));
+            }
+            "type" | "which" | "whereis" => self.locate(arguments),
+            _ => return None,
+        }
+        Some(Flow::Next)
+    }
+
+    /// `command`: past functions; with `-v` it only says what would run.
+    fn command_builtin(&mut self, arguments: &[String]) {
+        let command = after_options(arguments, "");
+        let flags = arguments.iter().take_while(|word| word.starts_with('-') && *word != "--");
+        if flags.clone().any(|flag| flag.contains(['v', 'V'])) {
+            self.locate(command);
+        } else {
+            self.call_ignoring_functions(command.to_vec());
+        }
+    }
+
+    fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
+        let before = std::mem::take(&mut self.state.functions);
+        let flow = self.call(words);
+        self.state.functions = before;
+        flow
+    }
+
+    /// Prints where a program is.
+    fn locate(&mut self, arguments: &[String]) {
+        for name in arguments.iter().filter(|word| !word.starts_with('-')) {
+            let path = if name.contains('/') { name.clone() } else { format!("/usr/bin/{name}") };
+            self.write(&format!("{path}\n"));
+        }
+    }
+
+    fn change_directory(&mut self, name: &str, arguments: &[String]) {
+        let target = arguments.iter().find(|word| !word.starts_with('-') || *word == "-");
+        let before = self.directory();
+        let next = match (name, target.map(String::as_str)) {
+            ("popd", _) => self.state.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
+            (_, Some("-")) => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
+            (_, Some(path)) => self.absolute(path),
+            ("cd", None) => self.scalar("HOME").unwrap_or_else(|| crate::marks::HOME.to_string()),
+            (_, None) => self.state.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
+        };
+        if name == "pushd" {
+            self.state.directories.push(before.clone());
+        }
+        self.assign("OLDPWD", Value::Scalar(before), None);
+        self.spend(next.len() / 64);
+        // Paths that are longer do not happen.
+        let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
+        self.state.set_directory(next);
+    }
+
+    fn source_file(&mut self, arguments: &[String]) {
+        let Some((file, more)) = arguments.split_first() else { return };
+        let Some(text) = self.known_file(file) else { return };
+        let before = Rc::clone(&self.state.arguments);
+        if !more.is_empty() {
+            self.state.arguments = Rc::new(more.to_vec());
+        }
+        self.derived(&text);
+        self.state.arguments = before;
+    }
+
+    /// Notes an action for the end of the shell. `-` and an empty action take it back.
+    fn trap(&mut self, arguments: &[String]) {
+        let words = after_options(arguments, "");
+        match words {
+            [action, _, ..] if action != "-" && !action.is_empty() => {
+                let extent = self.extent;
+                self.state.traps.push((action.clone(), extent));
+            }
+            [_, _, ..] => self.state.traps.clear(),
+            _ => {}
+        }
+    }
+
+    fn alias(&mut self, arguments: &[String]) {
+        let line = self.line;
+        for word in arguments {
+            if let Some((name, text)) = word.split_once('=') {
+                Rc::make_mut(&mut self.state.aliases).insert(name.to_owned(), (text.to_owned(), line));
+            }
+        }
+    }
+
+    fn unset(&mut self, arguments: &[String]) {
+        let functions = arguments.iter().any(|word| word == "-f");
+        for name in arguments.iter().filter(|word| !word.starts_with('-')) {
+            if functions {
+                Rc::make_mut(&mut self.state.functions).remove(name);
+            } else if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+                let value = match self.value(array) {
+                    Some(Value::Array(mut items)) => {
+                        items.remove(&key.parse().unwrap_or(0));
+                        Value::Array(items)
+                    }
+                    Some(Value::Table(mut items)) => {
+                        items.remove(key);
+                        Value::Table(items)
+                    }
+                    _ => continue,
+                };
+                self.assign(array, value, None);
+            } else {
+                if self.state.variable(name).is_none() && self.state.functions.contains_key(name) {
+                    Rc::make_mut(&mut self.state.functions).remove(name);
+                }
+                self.assign(name, Value::Unset, None);
+            }
+        }
+    }
+
+    fn set(&mut self, arguments: &[String]) {
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            match word.as_str() {
+                "--" => {
+                    self.spend(after.len() / 4);
+                    self.state.arguments = Rc::new(after.to_vec());
+                    return;
+                }
+                "-o" | "+o" => {
+                    if after.first().is_some_and(|option| option == "noglob") {
+                        self.state.no_glob = word == "-o";
+                    }
+                    rest = after.get(1..).unwrap_or(&[]);
+                }
+                "-" => {
+                    rest = after;
+                    break;
+                }
+                flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
+                    if flags.contains('f') {
+                        self.state.no_glob = flags.starts_with('-');
+                    }
+                    rest = if flags.ends_with('o') { after.get(1..).unwrap_or(&[]) } else { after };
+                }
+                _ => break,
+            }
+        }
+        if !rest.is_empty() {
+            self.spend(rest.len() / 4);
+            self.state.arguments = Rc::new(rest.to_vec());
+        }
+    }
+
+    /// `read`: a line of known input into variables.
+    fn read(&mut self, arguments: &[String]) {
+        let mut names = Vec::new();
+        let mut array = None;
+        let mut delimiter = '\n';
+        let mut from = None;
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.is_empty() && names.is_empty()) else {
+                names.push(word.clone());
+                continue;
+            };
+            let Some((at, kind)) = flags.char_indices().find(|(_, flag)| "aditnNpu".contains(*flag)) else { continue };
+            let attached = flags.get(at + 1..).unwrap_or("");
+            let value =
+                if attached.is_empty() { words.next().cloned().unwrap_or_default() } else { attached.to_owned() };
+            match kind {
+                'a' => array = Some(value),
+                'd' => delimiter = value.chars().next().unwrap_or('\0'),
+                'u' => from = value.parse::<u32>().ok(),
+                _ => {}
+            }
+        }
+        let line = self.read_line(delimiter, from);
+        let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
+        if let Some(array) = array {
+            let items = split(&line, &separators, usize::MAX);
+            return self.assign(&array, Value::list(items), None);
+        }
+        if names.is_empty() {
+            return self.assign("REPLY", Value::Scalar(line), None);
+        }
+        let items = split(&line, &separators, names.len());
+        for (at, name) in names.iter().enumerate() {
+            let text = match items.get(at) {
+                Some(text) => text.clone(),
+                // Unknown text may have any number of words.
+                None if line.contains(UNKNOWN) => UNKNOWN.to_string(),
+                None => String::new(),
+            };
+            self.assign(name, Value::Scalar(text), None);
+        }
+    }
+
+    fn read_line(&mut self, delimiter: char, from: Option<u32>) -> String {
+        let input = match from {
+            Some(number) => self.state.descriptors.get(&number).cloned().unwrap_or_else(|| UNKNOWN.to_string().into()),
+            None => Rc::clone(&self.state.input),
+        };
+        if input.is_empty() {
+            self.state.read_failed = true;
+        }
+        let (line, rest) = match input.split_once(delimiter) {
+            Some((line, rest)) => (line.to_owned(), rest),
+            None => (input.trim_end_matches('\n').to_owned(), ""),
+        };
+        match from {
+            Some(number) => {
+                Rc::make_mut(&mut self.state.descriptors).insert(number, rest.into());
+            }
+            None => self.state.input = rest.into(),
+        }
+        line
+    }
+
+    fn map_file(&mut self, arguments: &[String]) {
+        let names: Vec<&String> = after_options(arguments, "dnOsucC").iter().collect();
+        let name = names.first().map_or("MAPFILE", |name| name.as_str()).to_owned();
+        let delimiter = arguments.iter().position(|word| word == "-d").and_then(|at| arguments.get(at + 1));
+        let delimiter = delimiter.map_or('\n', |text| text.chars().next().unwrap_or('\0'));
+        let input = Rc::clone(&self.state.input);
+        let items: Vec<String> = input.split_terminator(delimiter).take(1024).map(str::to_owned).collect();
+        self.state.input = "".into();
+        self.assign(&name, Value::list(items), None);
+    }
+
+    /// `hash -p path name`
+    fn hash(&mut self, arguments: &[String]) {
+        if let [flag, path, names @ ..] = arguments
+            && flag == "-p"
+        {
+            for name in names {
+                Rc::make_mut(&mut self.state.hashed).insert(name.clone(), path.clone());
+            }
+        }
+    }
+
+    /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
+    fn copy(&mut self, arguments: &[String]) {
+        let valued =
+            |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
+        let operands: Vec<&String> = arguments
+            .iter()
+            .enumerate()
+            .filter(|(at, word)| !word.starts_with('-') && !at.checked_sub(1).is_some_and(valued))
+            .map(|(_, word)| word)
+            .collect();
+        match operands.as_slice() {
+            [from] => self.copy_file(from, crate::run::files::base_name(from)),
+            [from, to] => {
+                self.copy_file(from, to);
+                // The target may be a directory.
+                let inside = format!("{to}/{}", crate::run::files::base_name(from));
+                self.copy_file(from, &inside);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The words after options; `valued` are the letters that take another word.
+pub(crate) fn after_options<'w>(words: &'w [String], valued: &str) -> &'w [String] {
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        if word == "--" {
+            return after;
+        }
+        let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.is_empty()) else { break };
+        rest = after;
+        if flags.ends_with(|flag: char| valued.contains(flag)) && !flags.starts_with('-') {
+            rest = rest.get(1..).unwrap_or(&[]);
+        }
+    }
+    rest
+}
+
+/// Splits as `read` does: the last part takes what is left.
+fn split(line: &str, separators: &str, most: usize) -> Vec<String> {
+    let is_separator = |letter: char| separators.contains(letter);
+    let blank = |letter: char| letter.is_ascii_whitespace() && is_separator(letter);
+    let mut items = Vec::new();
+    let mut rest = line.trim_matches(blank);
+    while !rest.is_empty() {
+        if items.len() + 1 >= most {
+            items.push(rest.to_owned());
+            break;
+        }
+        let Some(at) = rest.find(is_separator) else {
+            items.push(rest.to_owned());
+            break;
+        };
+        let (item, after) = rest.split_at(at);
+        items.push(item.to_owned());
+        rest = after.trim_start_matches(blank);
+        if let Some(letter) = rest.chars().next().filter(|letter| is_separator(*letter)) {
+            rest = rest.get(letter.len_utf8()..).unwrap_or("").trim_start_matches(blank);
+        }
+    }
+    items
+}

@@ -1,0 +1,169 @@
+//! Files that the script writes, and paths.
+
+use std::rc::Rc;
+
+use crate::marks::{HOME, REPO, START, UNKNOWN};
+use crate::run::Run;
+use crate::state::DIRECTORY;
+
+impl Run<'_> {
+    /// A path from the root or from one of the marked directories, without `.`, `..` and doubled slashes.
+    pub(crate) fn absolute(&mut self, path: &str) -> String {
+        let is_absolute = path.starts_with(['/', HOME, START, REPO, UNKNOWN]);
+        if is_absolute {
+            return normalized(path);
+        }
+        let directory = self.directory();
+        normalized(&format!("{directory}/{path}"))
+    }
+
+    /// The working directory.
+    pub(crate) fn directory(&mut self) -> String {
+        self.scalar(DIRECTORY).unwrap_or_else(|| START.to_string())
+    }
+
+    /// What is in a file, as far as the script itself has put it there.
+    pub(crate) fn read_file(&mut self, path: &str) -> Rc<str> {
+        self.spend(1);
+        self.known_file(path).unwrap_or_else(|| UNKNOWN.to_string().into())
+    }
+
+    /// What is in a file, if the script has written it.
+    pub(crate) fn known_file(&mut self, path: &str) -> Option<Rc<str>> {
+        match path {
+            "/dev/null" => return Some("".into()),
+            "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => return Some(Rc::clone(&self.state.input)),
+            _ => {}
+        }
+        if let Some(number) = path.strip_prefix("/dev/fd/").and_then(|number| number.parse::<u32>().ok())
+            && let Some(text) = self.state.descriptors.get(&number)
+        {
+            return Some(Rc::clone(text));
+        }
+        let path = self.absolute(path);
+        self.files.get(&path).map(|text| text.as_str().into())
+    }
+
+    /// Notes what is written to a file, and lets it be read if somebody reads there.
+    pub(crate) fn write_file(&mut self, path: &str, text: &str, keeps: bool) {
+        match path {
+            "/dev/null" => return,
+            "/dev/stdout" | "/dev/fd/1" | "/dev/tty" => {
+                self.write(text);
+                return;
+            }
+            _ => {}
+        }
+        let path = self.absolute(path);
+        if let Some(list) = self.readers.get(&path).cloned() {
+            self.read_by(&list, text.to_owned());
+            return;
+        }
+        self.programs.remove(&path);
+        let file = self.files.entry(path).or_default();
+        if !keeps {
+            file.clear();
+        }
+        if file.len() + text.len() <= super::LONGEST_TEXT {
+            file.push_str(text);
+        } else {
+            file.push(UNKNOWN);
+        }
+    }
+
+    /// Notes that a path is a copy of a program or of a file.
+    pub(crate) fn copy_file(&mut self, from: &str, to: &str) {
+        let to = match to.strip_suffix('/') {
+            Some(directory) => format!("{directory}/{}", base_name(from)),
+            None => to.to_owned(),
+        };
+        let target = self.absolute(&to);
+        if let Some(text) = self.known_file(from) {
+            self.files.insert(target, text.as_ref().to_owned());
+            return;
+        }
+        let source = self.absolute(from);
+        let program = match self.programs.get(&source) {
+            Some(program) => program.clone(),
+            None => base_name(from).to_owned(),
+        };
+        if program != base_name(&target) || source != target {
+            self.programs.insert(target, program);
+        }
+    }
+
+    /// The program behind a path, if the script has put one there.
+    pub(crate) fn program_at(&mut self, path: &str) -> Option<String> {
+        if self.programs.is_empty() {
+            return None;
+        }
+        let path = self.absolute(path);
+        self.programs.get(&path).cloned()
+    }
+
+    /// Whether a program was put into some directory under this name: the search path may lead there.
+    pub(crate) fn program_named(&self, name: &str) -> Option<String> {
+        let found = self.programs.iter().filter(|(path, _)| base_name(path) == name);
+        found.map(|(_, program)| program.clone()).min()
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn base_name(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A path without `.`, `..` and doubled slashes, where the text alone says so.
+pub(crate) fn normalized(path: &str) -> String {
+    let mut root = String::new();
+    let mut rest = path;
+    let first = path.chars().next();
+    if let Some(mark) = first.filter(|letter| matches!(*letter, HOME | START | REPO | UNKNOWN)) {
+        let after = path.get(mark.len_utf8()..).unwrap_or("");
+        // Only a whole component is a directory: `~x` is something else.
+        if after.is_empty() || after.starts_with('/') {
+            root.push(mark);
+            rest = after;
+        }
+    }
+    let is_rooted = rest.starts_with('/') || !root.is_empty();
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&"..") => parts.push(".."),
+                Some(_) => {
+                    parts.pop();
+                }
+                // Above the root is the root; above a marked directory is not known.
+                None if root.is_empty() && is_rooted => {}
+                None => parts.push(".."),
+            },
+            other => parts.push(other),
+        }
+    }
+    let tail = parts.join("/");
+    match (root.is_empty(), is_rooted, tail.is_empty()) {
+        (true, true, _) => format!("/{tail}"),
+        (true, false, true) => ".".to_owned(),
+        (true, false, false) => tail,
+        (false, _, true) => root,
+        (false, _, false) => format!("{root}/{tail}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_what_they_mean() {
+        assert_eq!(normalized("/tmp/../etc//x/."), "/etc/x");
+        assert_eq!(normalized("/.."), "/");
+        assert_eq!(normalized("a/../../b"), "../b");
+        assert_eq!(normalized(&format!("{START}/src/..")), START.to_string());
+        assert_eq!(normalized(&format!("{HOME}/../x")), format!("{HOME}/../x"));
+    }
+}

@@ -1,0 +1,234 @@
+//! `git`: options before the subcommand, aliases, and subcommands that run commands.
+
+use crate::rules;
+use crate::run::Run;
+
+/// Options before the subcommand that take another word.
+const VALUED: [&str; 8] =
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
+
+/// Settings whose value is run by a shell.
+const RUN_SETTINGS: [&str; 7] = [
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "sequence.editor",
+    "core.fsmonitor",
+    "diff.external",
+    "core.askpass",
+];
+
+/// Variables whose value is run by a shell.
+const RUN_VARIABLES: [&str; 8] = [
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "EDITOR",
+    "PAGER",
+];
+
+/// How many aliases may lead to each other.
+const MOST_ALIASES: usize = 8;
+
+impl Run<'_> {
+    pub(crate) fn git(&mut self, arguments: &[String]) {
+        self.spend(self.git_config.len() / 4);
+        let before = self.state.clone();
+        let mut config = Vec::new();
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            if !word.starts_with('-') {
+                break;
+            }
+            let (name, attached) = match word.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+                _ => (word.as_str(), None),
+            };
+            rest = after;
+            if !VALUED.contains(&name) {
+                continue;
+            }
+            let value = attached.unwrap_or_else(|| {
+                rest = after.get(1..).unwrap_or(&[]);
+                after.first().cloned().unwrap_or_default()
+            });
+            match name {
+                "-C" => {
+                    let path = self.absolute(&value);
+                    self.state.set_directory(path);
+                }
+                "-c" => config.extend(value.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned()))),
+                "--config-env" => {
+                    if let Some((key, variable)) = value.split_once('=') {
+                        let value = self.scalar(variable).unwrap_or_default();
+                        config.push((key.to_lowercase(), value));
+                    }
+                }
+                _ => {}
+            }
+        }
+        config.extend(self.config_from_environment());
+        let settings: Vec<(String, String)> = self.git_config.iter().cloned().chain(config).collect();
+        self.run_settings(&settings);
+        self.subcommand(rest, &settings, 0);
+        self.state = before;
+    }
+
+    /// `GIT_CONFIG_COUNT` and its keys and values.
+    fn config_from_environment(&mut self) -> Vec<(String, String)> {
+        let count = self.scalar("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+        let mut found = Vec::new();
+        for at in 0..count.min(16) {
+            let key = self.scalar(&format!("GIT_CONFIG_KEY_{at}"));
+            let value = self.scalar(&format!("GIT_CONFIG_VALUE_{at}"));
+            found.extend(key.zip(value).map(|(key, value)| (key.to_lowercase(), value)));
+        }
+        found
+    }
+
+    /// Runs what the configuration makes git run.
+    fn run_settings(&mut self, settings: &[(String, String)]) {
+        for (key, value) in settings {
+            if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") {
+                self.aside(value);
+            }
+        }
+        for name in RUN_VARIABLES {
+            if self.state.variable(name).is_some_and(|variable| variable.exported)
+                && let Some(value) = self.scalar(name)
+            {
+                self.aside(&value);
+            }
+        }
+    }
+
+    /// Runs a script in a shell of its own, and forgets what it writes.
+    fn aside(&mut self, script: &str) {
+        self.capturing(|run| {
+            run.nested += 1;
+            run.new_shell("sh".to_owned(), Vec::new(), |run| {
+                run.derived(script);
+            });
+            run.nested -= 1;
+        });
+    }
+
+    fn subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
+        let Some((name, arguments)) = words.split_first() else { return };
+        // An alias cannot replace a command that git has, but there is no list of those here that could go out of date.
+        let alias = settings.iter().rev().find(|(key, _)| key.strip_prefix("alias.") == Some(&name.to_lowercase()));
+        if let Some((_, text)) = alias
+            && depth < MOST_ALIASES
+            && !matches!(name.as_str(), "add" | "push" | "commit" | "status" | "config")
+        {
+            if let Some(script) = text.strip_prefix('!') {
+                let mut arguments = arguments.to_vec();
+                // The arguments are appended to the script as words.
+                let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
+                self.nested += 1;
+                self.new_shell("sh".to_owned(), std::mem::take(&mut arguments), |run| {
+                    run.derived(&script);
+                });
+                self.nested -= 1;
+            } else {
+                let mut expanded = alias_words(text);
+                expanded.extend_from_slice(arguments);
+                self.unwrapped.push(format!("git {}", expanded.join(" ")));
+                self.subcommand(&expanded, settings, depth + 1);
+                self.unwrapped.pop();
+            }
+            return;
+        }
+        rules::judge_git(self, name, arguments, settings);
+        match name.as_str() {
+            "config" => self.note_config(arguments),
+            "submodule" => {
+                if let Some(at) = arguments.iter().position(|word| word == "foreach") {
+                    let command = arguments.get(at + 1..).unwrap_or(&[]);
+                    let command = crate::run::builtins::after_options(command, "");
+                    self.aside(&command.join(" "));
+                }
+            }
+            "bisect" if arguments.first().is_some_and(|word| word == "run") => {
+                self.call(arguments.get(1..).unwrap_or(&[]).to_vec());
+            }
+            "for-each-repo" => {
+                let mut words: Vec<String> = vec!["git".to_owned()];
+                words.extend(arguments.iter().filter(|word| !word.starts_with("--config")).cloned());
+                self.call(words);
+            }
+            "rebase" => self.option_scripts(arguments, &["-x", "--exec"]),
+            "filter-branch" => self.option_scripts(
+                arguments,
+                &[
+                    "--tree-filter",
+                    "--index-filter",
+                    "--env-filter",
+                    "--msg-filter",
+                    "--commit-filter",
+                    "--parent-filter",
+                ],
+            ),
+            "difftool" => self.option_scripts(arguments, &["-x", "--extcmd"]),
+            "rev-parse" => self.rev_parse(arguments),
+            "ls-files" => {
+                let narrow = arguments.iter().any(|word| word.starts_with('-') && word != "-z" && word != "-c")
+                    || arguments.iter().any(|word| !word.starts_with('-'));
+                let mark = if narrow { crate::marks::SOME } else { crate::marks::TREE };
+                self.write(&format!("{mark}\n"));
+            }
+            _ => self.write(&crate::marks::UNKNOWN.to_string()),
+        }
+    }
+
+    /// `git config key value`, in any of its forms.
+    fn note_config(&mut self, arguments: &[String]) {
+        let words: Vec<&String> =
+            arguments.iter().filter(|word| !word.starts_with('-') && !matches!(word.as_str(), "set")).collect();
+        let position = words.iter().position(|word| word.contains('.'));
+        if let Some(at) = position
+            && let (Some(key), Some(value)) = (words.get(at), words.get(at + 1))
+        {
+            let setting = (key.to_lowercase(), (*value).clone());
+            self.git_config.retain(|known| *known != setting);
+            self.git_config.push(setting);
+        }
+    }
+
+    fn option_scripts(&mut self, arguments: &[String], options: &[&str]) {
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let script = match word.split_once('=') {
+                Some((name, script)) if options.contains(&name) => Some(script.to_owned()),
+                _ if options.contains(&word.as_str()) => words.next().cloned(),
+                _ => word.strip_prefix("-x").filter(|_| options.contains(&"-x")).map(str::to_owned),
+            };
+            if let Some(script) = script {
+                self.aside(&script);
+            }
+        }
+    }
+
+    fn rev_parse(&mut self, arguments: &[String]) {
+        use crate::marks::REPO;
+        for word in arguments {
+            let text = match word.as_str() {
+                "--show-toplevel" | "--show-superproject-working-tree" => REPO.to_string(),
+                "--git-dir" | "--git-common-dir" => ".git".to_owned(),
+                "--absolute-git-dir" => format!("{REPO}/.git"),
+                "--show-cdup" => String::new(),
+                flag if flag.starts_with("--path-format") => continue,
+                _ => crate::marks::SOME.to_string(),
+            };
+            self.write(&format!("{text}\n"));
+        }
+    }
+}
+
+/// The words of an alias.
+fn alias_words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+}

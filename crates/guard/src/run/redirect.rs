@@ -1,0 +1,131 @@
+//! Where commands read from and write to.
+
+use std::rc::Rc;
+
+use crate::marks::UNKNOWN;
+use crate::run::{Flow, Run};
+use crate::syntax::ast::{Redirect, RedirectKind};
+
+/// Where a command's input comes from and its output goes.
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    pub(crate) input: Option<Rc<str>>,
+    /// Files that get the output, and whether they keep what they have.
+    pub(crate) files: Vec<(String, bool)>,
+    /// Other descriptors that can be read from.
+    pub(crate) descriptors: Vec<(u32, Rc<str>)>,
+    /// The output goes where nobody reads it.
+    pub(crate) dropped: bool,
+    /// There is a here-document or a here-string.
+    pub(crate) here: bool,
+}
+
+impl Run<'_> {
+    /// Works out the redirections of a command.
+    pub(crate) fn channels(&mut self, redirects: &[Redirect]) -> Channels {
+        let mut channels = Channels::default();
+        for redirect in redirects {
+            let text: Rc<str> = match &redirect.kind {
+                RedirectKind::HereDoc(body) => match body.get() {
+                    Some(word) => self.text(word).into(),
+                    None => "".into(),
+                },
+                RedirectKind::HereString => format!("{}\n", self.text(&redirect.target)).into(),
+                _ => {
+                    let target = self.redirect_target(redirect);
+                    self.open(redirect, &target, &mut channels);
+                    continue;
+                }
+            };
+            channels.here = true;
+            give(&mut channels, redirect.descriptor, text);
+        }
+        channels
+    }
+
+    fn redirect_target(&mut self, redirect: &Redirect) -> String {
+        self.fields(std::slice::from_ref(&redirect.target)).join(" ")
+    }
+
+    fn open(&mut self, redirect: &Redirect, target: &str, channels: &mut Channels) {
+        match &redirect.kind {
+            RedirectKind::In | RedirectKind::InOut => {
+                let text = self.read_file(target);
+                give(channels, redirect.descriptor, text);
+            }
+            RedirectKind::CopyIn => {
+                let text = match target.parse::<u32>() {
+                    Ok(0) => Rc::clone(&self.state.input),
+                    Ok(number) => self.descriptor(number, channels),
+                    Err(_) if target == "-" => "".into(),
+                    Err(_) => UNKNOWN.to_string().into(),
+                };
+                give(channels, redirect.descriptor, text);
+            }
+            RedirectKind::CopyOut if target.parse::<u32>().is_ok() || target == "-" => {
+                // Only standard output is followed.
+                if matches!(redirect.descriptor, None | Some(1)) && target != "1" {
+                    channels.dropped = true;
+                }
+            }
+            RedirectKind::Out | RedirectKind::Append | RedirectKind::Both | RedirectKind::CopyOut => {
+                if matches!(redirect.descriptor, None | Some(1)) {
+                    let keeps = matches!(redirect.kind, RedirectKind::Append);
+                    channels.files.push((target.to_owned(), keeps));
+                }
+            }
+            RedirectKind::HereString | RedirectKind::HereDoc(_) => {}
+        }
+    }
+
+    fn descriptor(&self, number: u32, channels: &Channels) -> Rc<str> {
+        let own = channels.descriptors.iter().rev().find(|(own, _)| *own == number).map(|(_, text)| text);
+        own.or_else(|| self.state.descriptors.get(&number)).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
+    }
+
+    /// Runs a command with redirections.
+    pub(crate) fn redirected(&mut self, redirects: &[Redirect], inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        if redirects.is_empty() {
+            return inner(self);
+        }
+        let channels = self.channels(redirects);
+        self.through(channels, inner)
+    }
+
+    /// Runs a command with these channels.
+    pub(crate) fn through(&mut self, channels: Channels, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        let input_before = Rc::clone(&self.state.input);
+        let descriptors_before = Rc::clone(&self.state.descriptors);
+        let read_pipe_before = self.state.reads_pipe;
+        let has_input = channels.input.is_some();
+        if let Some(input) = channels.input {
+            self.state.input = input;
+            self.state.reads_pipe = false;
+        }
+        if !channels.descriptors.is_empty() {
+            Rc::make_mut(&mut self.state.descriptors).extend(channels.descriptors);
+        }
+        let mut flow = Flow::Next;
+        if channels.files.is_empty() && !channels.dropped {
+            flow = inner(self);
+        } else {
+            let text = self.capturing(|run| flow = inner(run));
+            for (path, keeps) in &channels.files {
+                self.write_file(path, &text, *keeps);
+            }
+        }
+        if has_input {
+            self.state.input = input_before;
+            self.state.reads_pipe = read_pipe_before;
+        }
+        self.state.descriptors = descriptors_before;
+        flow
+    }
+}
+
+fn give(channels: &mut Channels, descriptor: Option<u32>, text: Rc<str>) {
+    match descriptor {
+        None | Some(0) => channels.input = Some(text),
+        Some(number) => channels.descriptors.push((number, text)),
+    }
+}

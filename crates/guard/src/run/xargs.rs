@@ -1,0 +1,202 @@
+//! `xargs` and `parallel`: commands whose arguments come from input.
+
+use std::rc::Rc;
+
+use crate::run::Run;
+
+/// How many items are tried one by one.
+const MOST_ITEMS: usize = 64;
+
+/// Options of `parallel` that take another word.
+const VALUED: [&str; 16] = [
+    "-j",
+    "-a",
+    "-I",
+    "-n",
+    "-N",
+    "-S",
+    "-P",
+    "-d",
+    "--jobs",
+    "--arg-file",
+    "--delay",
+    "--joblog",
+    "--timeout",
+    "--workdir",
+    "--sshlogin",
+    "--colsep",
+];
+
+impl Run<'_> {
+    pub(crate) fn xargs(&mut self, arguments: &[String]) {
+        let mut rest = arguments;
+        let mut replace: Option<String> = None;
+        let mut delimiter: Option<char> = None;
+        let mut input = Rc::clone(&self.state.input);
+        while let Some((word, after)) = rest.split_first() {
+            if word == "--" {
+                rest = after;
+                break;
+            }
+            let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.is_empty()) else { break };
+            rest = after;
+            if let Some(long) = flags.strip_prefix('-') {
+                let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                match name {
+                    "null" => delimiter = Some('\0'),
+                    "replace" => replace = Some(attached.unwrap_or("{}").to_owned()),
+                    "delimiter" | "arg-file" | "max-args" | "max-lines" | "max-procs" | "max-chars" => {
+                        let value = if let Some(value) = attached {
+                            value.to_owned()
+                        } else {
+                            rest = after.get(1..).unwrap_or(&[]);
+                            after.first().cloned().unwrap_or_default()
+                        };
+                        match name {
+                            "delimiter" => delimiter = first_letter(&value),
+                            "arg-file" => input = self.read_file(&value),
+                            _ => {}
+                        }
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            for (at, flag) in flags.char_indices() {
+                let attached = flags.get(at + flag.len_utf8()..).unwrap_or("");
+                if flag == '0' {
+                    delimiter = Some('\0');
+                }
+                if flag == 'i' {
+                    replace = Some(if attached.is_empty() { "{}" } else { attached }.to_owned());
+                    break;
+                }
+                if "aDdEILnPsRSJ".contains(flag) {
+                    let value = if attached.is_empty() {
+                        rest = after.get(1..).unwrap_or(&[]);
+                        after.first().cloned().unwrap_or_default()
+                    } else {
+                        attached.to_owned()
+                    };
+                    match flag {
+                        'I' | 'J' => replace = Some(value),
+                        'd' => delimiter = first_letter(&value),
+                        'a' => input = self.read_file(&value),
+                        _ => {}
+                    }
+                    break;
+                }
+            }
+        }
+        let command: Vec<String> = if rest.is_empty() { vec!["echo".to_owned()] } else { rest.to_vec() };
+        // Without `-a`, the command's own input is what is left, which is nothing.
+        self.state.input = "".into();
+        match replace {
+            Some(mark) if !mark.is_empty() => {
+                let items = match delimiter {
+                    Some(delimiter) => split_at(&input, delimiter),
+                    None => input.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
+                };
+                for item in items.iter().take(MOST_ITEMS) {
+                    self.call(command.iter().map(|word| word.replace(&mark, item)).collect());
+                }
+            }
+            _ => {
+                let items = match delimiter {
+                    Some(delimiter) => split_at(&input, delimiter),
+                    None => unquoted(&input),
+                };
+                if items.is_empty() && input.is_empty() {
+                    // GNU runs it once without items.
+                    self.call(command);
+                } else {
+                    self.call(command.into_iter().chain(items).collect());
+                }
+            }
+        }
+    }
+
+    /// GNU `parallel`: `command ::: items`, or items on input; without a command the items are commands.
+    pub(crate) fn parallel(&mut self, arguments: &[String]) {
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            if word == "--" {
+                rest = after;
+                break;
+            }
+            if word.len() < 2 || !word.starts_with('-') || word.starts_with(":::") {
+                break;
+            }
+            rest = if VALUED.contains(&word.as_str()) { after.get(1..).unwrap_or(&[]) } else { after };
+        }
+        let at = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
+        let (command, given) = rest.split_at(at);
+        let mut items = Vec::new();
+        let mut from_file = false;
+        for word in given {
+            if word.starts_with(":::") {
+                from_file = word.starts_with("::::");
+            } else if from_file {
+                items.extend(self.read_file(word).lines().map(str::to_owned));
+            } else {
+                items.push(word.clone());
+            }
+        }
+        if given.is_empty() {
+            items = self.state.input.lines().map(str::to_owned).collect();
+        }
+        for item in items.iter().take(MOST_ITEMS) {
+            let script = if command.is_empty() {
+                item.clone()
+            } else {
+                let line = command.join(" ");
+                let has_mark = ["{}", "{.}", "{/}", "{//}", "{1}"].iter().any(|mark| line.contains(mark));
+                if has_mark {
+                    ["{}", "{.}", "{/}", "{//}", "{1}"].iter().fold(line, |line, mark| line.replace(mark, item))
+                } else {
+                    format!("{line} {item}")
+                }
+            };
+            self.new_shell("bash".to_owned(), Vec::new(), |run| {
+                run.derived(&script);
+            });
+        }
+    }
+}
+
+fn first_letter(text: &str) -> Option<char> {
+    match text.strip_prefix('\\').and_then(|escaped| escaped.chars().next()) {
+        Some('n') => Some('\n'),
+        Some('0') => Some('\0'),
+        Some('t') => Some('\t'),
+        Some(other) => Some(other),
+        None => text.chars().next(),
+    }
+}
+
+fn split_at(input: &str, delimiter: char) -> Vec<String> {
+    let parts = input.split(delimiter).map(|item| item.trim_end_matches('\n').to_owned());
+    parts.filter(|item| !item.is_empty()).collect()
+}
+
+/// Words as `xargs` takes them: blanks separate, quotes and backslashes protect.
+fn unquoted(input: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = input.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(mark), _) if mark == letter => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, '\\') => word.get_or_insert_default().extend(letters.next()),
+            (None, ' ' | '\t' | '\n' | '\0') => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}

@@ -1,0 +1,301 @@
+//! What a shell remembers while the script runs: variables, functions, directories, input.
+//!
+//! A copy costs next to nothing, because subshells and pipelines need one each: the maps are shared until one of the
+//! copies writes to them.
+//!
+//! Where two ways through the script meet, a variable may have one of several values. [`State::join`] keeps a few of them;
+//! beyond that nothing is known about it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use crate::marks::{HOME, SOME, START, UNKNOWN};
+use crate::syntax::ast::{Command, Extent};
+
+/// How many values of one variable are kept apart where branches meet.
+const MOST_VALUES: usize = 6;
+
+/// The name under which the working directory is kept. No variable is called that.
+pub(crate) const DIRECTORY: &str = ".";
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Taken away by the script.
+    Unset,
+    Scalar(String),
+    Array(BTreeMap<i64, String>),
+    Table(BTreeMap<String, String>),
+}
+
+impl Value {
+    /// The value of the name without an index.
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match self {
+            Self::Unset => None,
+            Self::Scalar(text) => Some(text),
+            Self::Array(items) => items.get(&0).map(String::as_str),
+            Self::Table(items) => items.get("0").map(String::as_str),
+        }
+    }
+
+    /// All values, in order.
+    pub(crate) fn all(&self) -> Vec<String> {
+        match self {
+            Self::Unset => Vec::new(),
+            Self::Scalar(text) => vec![text.clone()],
+            Self::Array(items) => items.values().cloned().collect(),
+            Self::Table(items) => items.values().cloned().collect(),
+        }
+    }
+
+    /// A list as an array.
+    pub(crate) fn list(items: Vec<String>) -> Self {
+        Self::Array((0..).zip(items).collect())
+    }
+}
+
+/// A variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) value: Value,
+    /// What else it may be, after branches have met.
+    pub(crate) others: Vec<Value>,
+    pub(crate) exported: bool,
+    /// `declare -n`: another name for this one.
+    pub(crate) refers_to: Option<String>,
+    /// `declare -u` and `-l` change case on assignment.
+    pub(crate) case: Option<char>,
+    /// The assignment as it stands in the script.
+    pub(crate) origin: Option<Rc<str>>,
+}
+
+impl Variable {
+    pub(crate) fn new(value: Value) -> Self {
+        Self { value, others: Vec::new(), exported: false, refers_to: None, case: None, origin: None }
+    }
+}
+
+/// The shell's memory.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the shell's own, and they do not depend on each other"
+)]
+pub(crate) struct State {
+    variables: Rc<HashMap<String, Variable>>,
+    pub(crate) functions: Rc<HashMap<String, Rc<Command>>>,
+    /// Aliases, and the line on which each was made: they count on later lines only.
+    pub(crate) aliases: Rc<HashMap<String, (String, usize)>>,
+    /// Names that `hash -p` or `BASH_CMDS` point elsewhere.
+    pub(crate) hashed: Rc<HashMap<String, String>>,
+    pub(crate) expand_aliases: bool,
+    pub(crate) no_glob: bool,
+    /// `$1` and so on.
+    pub(crate) arguments: Rc<Vec<String>>,
+    pub(crate) zero: String,
+    /// `$_`
+    pub(crate) last_word: String,
+    /// What can still be read from standard input.
+    pub(crate) input: Rc<str>,
+    /// What can be read from other descriptors.
+    pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
+    /// `pushd` and `popd`.
+    pub(crate) directories: Vec<String>,
+    /// Actions of traps, and where each was set.
+    pub(crate) traps: Vec<(String, Extent)>,
+    /// How many variables have more than one value.
+    pub(crate) doubtful: usize,
+    /// Standard input is what another command writes.
+    pub(crate) reads_pipe: bool,
+    /// `read` has found nothing more.
+    pub(crate) read_failed: bool,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        let mut state = Self {
+            variables: Rc::default(),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+            hashed: Rc::default(),
+            expand_aliases: false,
+            no_glob: false,
+            arguments: Rc::default(),
+            zero: "bash".to_owned(),
+            last_word: String::new(),
+            input: "".into(),
+            descriptors: Rc::default(),
+            directories: Vec::new(),
+            traps: Vec::new(),
+            doubtful: 0,
+            reads_pipe: false,
+            read_failed: false,
+        };
+        state.set_directory(START.to_string());
+        state
+    }
+
+    /// A new shell, started by this one: it gets the exported variables, the directory and the descriptors.
+    pub(crate) fn child(&self) -> Self {
+        let variables: HashMap<_, _> = self
+            .variables
+            .iter()
+            .filter(|(name, variable)| variable.exported || name.as_str() == DIRECTORY)
+            .map(|(name, variable)| (name.clone(), variable.clone()))
+            .collect();
+        let exported_functions = self.functions.iter().filter(|(name, _)| {
+            // `export -f` is kept as a variable of the same name.
+            self.variables.get(&function_key(name)).is_some()
+        });
+        let mut child = Self {
+            functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
+            input: Rc::clone(&self.input),
+            descriptors: Rc::clone(&self.descriptors),
+            ..Self::new()
+        };
+        child.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
+        child.variables = Rc::new(variables);
+        child
+    }
+
+    /// The name under which it is noted that a function is exported.
+    pub(crate) fn export_function(&mut self, name: &str) {
+        let key = function_key(name);
+        let mut variable = Variable::new(Value::Unset);
+        variable.exported = true;
+        Rc::make_mut(&mut self.variables).insert(key, variable);
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.variables.len()
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        Rc::strong_count(&self.variables) > 1
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
+    /// The variable to change, made if there is none.
+    pub(crate) fn variable_mut(&mut self, name: &str) -> &mut Variable {
+        let variables = Rc::make_mut(&mut self.variables);
+        variables.entry(name.to_owned()).or_insert_with(|| Variable::new(Value::Unset))
+    }
+
+    /// Gives a variable its only value.
+    pub(crate) fn set(&mut self, name: &str, value: Value, origin: Option<Rc<str>>) {
+        let variable = self.variable_mut(name);
+        let was_doubtful = !variable.others.is_empty();
+        variable.others.clear();
+        variable.value = match (variable.case, value) {
+            (Some('u'), Value::Scalar(text)) => Value::Scalar(text.to_uppercase()),
+            (Some('l'), Value::Scalar(text)) => Value::Scalar(text.to_lowercase()),
+            (_, value) => value,
+        };
+        variable.origin = origin;
+        if was_doubtful {
+            self.doubtful = self.doubtful.saturating_sub(1);
+        }
+    }
+
+    /// Puts a variable back as it was.
+    pub(crate) fn restore(&mut self, name: &str, before: Option<Variable>) {
+        let variables = Rc::make_mut(&mut self.variables);
+        match before {
+            Some(variable) => variables.insert(name.to_owned(), variable),
+            None => variables.remove(name),
+        };
+        self.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
+    }
+
+    pub(crate) fn set_directory(&mut self, path: String) {
+        self.set(DIRECTORY, Value::Scalar(path), None);
+    }
+
+    /// What an environment has that the script did not set. None for what may well be unset.
+    pub(crate) fn inherited(name: &str) -> Option<String> {
+        Some(match name {
+            "HOME" => HOME.to_string(),
+            "SHELL" | "BASH" => "/bin/bash".to_owned(),
+            "IFS" => " \t\n".to_owned(),
+            "USER" | "LOGNAME" | "PATH" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" | "PPID" | "UID" | "EUID"
+            | "HOSTNAME" | "BASHPID" | "LINENO" | "BASH_VERSION" | "BASH_SOURCE" | "FUNCNAME" | "OSTYPE"
+            | "MACHTYPE" | "HOSTTYPE" | "$" | "!" | "?" | "-" => SOME.to_string(),
+            _ => return None,
+        })
+    }
+
+    /// The state after one of two ways.
+    pub(crate) fn join(self, other: &Self) -> Self {
+        let mut joined = self;
+        if !Rc::ptr_eq(&joined.variables, &other.variables) {
+            let mine = Rc::make_mut(&mut joined.variables);
+            for (name, theirs) in other.variables.iter() {
+                match mine.get_mut(name) {
+                    Some(variable) => merge(variable, theirs),
+                    None => {
+                        mine.insert(name.clone(), doubtful(theirs));
+                    }
+                }
+            }
+            for (name, variable) in mine.iter_mut() {
+                if !other.variables.contains_key(name) {
+                    *variable = doubtful(variable);
+                }
+            }
+            joined.doubtful = mine.values().filter(|variable| !variable.others.is_empty()).count();
+        }
+        if !Rc::ptr_eq(&joined.functions, &other.functions) {
+            Rc::make_mut(&mut joined.functions)
+                .extend(other.functions.iter().map(|(name, body)| (name.clone(), Rc::clone(body))));
+        }
+        if !Rc::ptr_eq(&joined.aliases, &other.aliases) {
+            Rc::make_mut(&mut joined.aliases)
+                .extend(other.aliases.iter().map(|(name, alias)| (name.clone(), alias.clone())));
+        }
+        joined.expand_aliases |= other.expand_aliases;
+        joined.no_glob &= other.no_glob;
+        if joined.arguments != other.arguments && joined.arguments.is_empty() {
+            joined.arguments = Rc::clone(&other.arguments);
+        }
+        joined
+    }
+}
+
+fn function_key(name: &str) -> String {
+    format!("{name}()")
+}
+
+/// A variable that one of the ways did not touch: it may also be whatever it was in the environment.
+fn doubtful(variable: &Variable) -> Variable {
+    let mut variable = variable.clone();
+    let outside = Value::Scalar(UNKNOWN.to_string());
+    if variable.value != outside && !variable.others.contains(&outside) && variable.others.len() < MOST_VALUES {
+        variable.others.push(outside);
+    }
+    variable
+}
+
+fn merge(mine: &mut Variable, theirs: &Variable) {
+    for value in std::iter::once(&theirs.value).chain(&theirs.others) {
+        if *value != mine.value && !mine.others.contains(value) {
+            if mine.others.len() >= MOST_VALUES {
+                mine.others.clear();
+                mine.value = Value::Scalar(UNKNOWN.to_string());
+                return;
+            }
+            mine.others.push(value.clone());
+        }
+    }
+    mine.exported |= theirs.exported;
+    if mine.origin.is_none() {
+        mine.origin.clone_from(&theirs.origin);
+    }
+}

@@ -1,0 +1,246 @@
+//! What a script looks like once it is parsed.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// A part of a source text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Extent {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Commands one after another.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct List {
+    pub(crate) items: Vec<Item>,
+}
+
+/// Pipelines joined by `&&` and `||`.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    pub(crate) first: Pipeline,
+    pub(crate) rest: Vec<(Joint, Pipeline)>,
+    pub(crate) background: bool,
+}
+
+/// What stands between two pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joint {
+    And,
+    Or,
+}
+
+/// Commands that run at the same time, each reading what the one before writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipeline {
+    pub(crate) stages: Vec<Command>,
+}
+
+/// One stage of a pipeline.
+#[derive(Debug, Clone)]
+pub(crate) enum Command {
+    Simple(Simple),
+    Compound { body: Box<Compound>, redirects: Vec<Redirect>, extent: Extent },
+    Function { name: String, body: Rc<Command> },
+}
+
+/// A command that holds others.
+#[derive(Debug, Clone)]
+pub(crate) enum Compound {
+    Group(List),
+    Subshell(List),
+    If { arms: Vec<(List, List)>, otherwise: Option<List> },
+    While { condition: List, body: List },
+    For { name: String, words: Option<Vec<Word>>, body: List },
+    ForArith { head: Vec<Piece>, body: List },
+    Case { subject: Word, arms: Vec<(Vec<Word>, List)> },
+    Test(Vec<Word>),
+    Arith(Vec<Piece>),
+}
+
+/// Assignments, words and redirections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Simple {
+    pub(crate) assigns: Vec<Assign>,
+    pub(crate) words: Vec<Word>,
+    pub(crate) redirects: Vec<Redirect>,
+    pub(crate) extent: Extent,
+}
+
+/// `name=value`, `name[index]+=value`, `name=(…)`.
+#[derive(Debug, Clone)]
+pub(crate) struct Assign {
+    pub(crate) name: String,
+    pub(crate) index: Option<Word>,
+    pub(crate) append: bool,
+    pub(crate) value: Assigned,
+    pub(crate) extent: Extent,
+}
+
+/// What is assigned.
+#[derive(Debug, Clone)]
+pub(crate) enum Assigned {
+    Scalar(Word),
+    Array(Vec<Element>),
+}
+
+/// One element of `(…)`, with its index if it has one.
+#[derive(Debug, Clone)]
+pub(crate) struct Element {
+    pub(crate) index: Option<Word>,
+    pub(crate) value: Word,
+}
+
+/// `2>file`, `<<EOF`, `<&3`.
+#[derive(Debug, Clone)]
+pub(crate) struct Redirect {
+    pub(crate) descriptor: Option<u32>,
+    pub(crate) kind: RedirectKind,
+    /// The file, the text of `<<<`, or the end mark of a here-document.
+    pub(crate) target: Word,
+}
+
+/// Which kind of redirection.
+#[derive(Debug, Clone)]
+pub(crate) enum RedirectKind {
+    In,
+    Out,
+    Append,
+    Both,
+    InOut,
+    CopyIn,
+    CopyOut,
+    HereString,
+    /// The body is read after the line on which the here-document is announced.
+    HereDoc(Rc<OnceCell<Word>>),
+}
+
+/// A word before any expansion.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Word {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) extent: Extent,
+}
+
+impl Word {
+    /// The text of a word without quotes and expansions.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text of a word without expansions.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let mut out = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Quoted(text) => out.push_str(text),
+                Piece::Double(inner) => {
+                    for piece in inner {
+                        match piece {
+                            Piece::Text(text) | Piece::Quoted(text) => out.push_str(text),
+                            _ => return None,
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+}
+
+/// A part of a word.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// Outside of quotes: braces, tilde and globs are alive. Inside of `Double` it is just text.
+    Text(String),
+    /// Text that is what it is.
+    Quoted(String),
+    /// Between double quotes.
+    Double(Vec<Piece>),
+    Param(Box<Param>),
+    /// `$(…)` and backquotes.
+    Command(Rc<List>),
+    /// `<(…)`; what it writes can be read.
+    Input(Rc<List>),
+    /// `>(…)`; it reads what is written.
+    Output(Rc<List>),
+    /// `$((…))`.
+    Arith(Vec<Piece>),
+    /// `@(a|b)` and its relatives.
+    Extended {
+        kind: char,
+        options: Vec<Word>,
+    },
+    /// `(…)` after `name=` in the words of a declaration.
+    Array(Vec<Element>),
+}
+
+/// `$name`, `${name…}`.
+#[derive(Debug, Clone)]
+pub(crate) struct Param {
+    pub(crate) name: String,
+    pub(crate) index: Option<Index>,
+    pub(crate) indirect: bool,
+    pub(crate) length: bool,
+    pub(crate) change: Change,
+}
+
+/// Which elements of an array.
+#[derive(Debug, Clone)]
+pub(crate) enum Index {
+    /// `[@]`
+    All,
+    /// `[*]`
+    Joined,
+    At(Word),
+}
+
+/// What is done with the value.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    None,
+    /// `-`, `=`, `?` or `+`, after a colon also for an empty value.
+    Fallback {
+        kind: char,
+        empty_too: bool,
+        word: Word,
+    },
+    Slice {
+        offset: Word,
+        length: Option<Word>,
+    },
+    /// `#`, `##`, `%`, `%%`
+    Trim {
+        from_end: bool,
+        longest: bool,
+        pattern: Word,
+    },
+    Replace {
+        anchor: Anchor,
+        pattern: Word,
+        by: Word,
+    },
+    /// `^`, `^^`, `,`, `,,`, `~`, `~~`
+    Case {
+        kind: char,
+        all: bool,
+    },
+    /// `@Q` and its relatives.
+    Transform(char),
+    /// `${!prefix@}`
+    Names,
+}
+
+/// Where a pattern has to match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    First,
+    Every,
+    Start,
+    End,
+}

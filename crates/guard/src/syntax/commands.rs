@@ -1,0 +1,375 @@
+//! Lists, pipelines and simple commands.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::ast::{
+    Assign, Assigned, Command, Element, Item, Joint, List, Pipeline, Redirect, RedirectKind, Simple, Word,
+};
+use super::words::Until;
+use super::{Parsed, Parser, Pending, Stop};
+
+/// Words that end a list, where a command could stand.
+const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
+
+impl Parser<'_> {
+    /// Commands up to something that closes the list, which is left for the caller to look at.
+    pub(super) fn list(&mut self) -> Parsed<List> {
+        let mut items = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.closes_list() {
+                return Ok(List { items });
+            }
+            items.push(self.item()?);
+        }
+    }
+
+    fn closes_list(&self) -> bool {
+        match self.peek() {
+            None | Some(b')') => true,
+            Some(b';') => matches!(self.ahead(1), Some(b';' | b'&')),
+            Some(_) => CLOSERS.contains(&self.bare_word()),
+        }
+    }
+
+    pub(super) fn item(&mut self) -> Parsed<Item> {
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
+        loop {
+            self.skip_blanks();
+            let joint = if self.take("&&") {
+                Joint::And
+            } else if self.take("||") {
+                Joint::Or
+            } else {
+                break;
+            };
+            self.skip_lines()?;
+            rest.push((joint, self.pipeline()?));
+        }
+        let mut background = false;
+        match (self.peek(), self.ahead(1)) {
+            (Some(b';'), Some(b';' | b'&')) | (None | Some(b'\n' | b')'), _) => {}
+            (Some(b';'), _) => self.at += 1,
+            (Some(b'&'), _) => {
+                self.at += 1;
+                background = true;
+            }
+            _ if CLOSERS.contains(&self.bare_word()) => {}
+            _ => return Err(Stop::Syntax),
+        }
+        Ok(Item { first, rest, background })
+    }
+
+    fn pipeline(&mut self) -> Parsed<Pipeline> {
+        let mut bare_prefix = false;
+        loop {
+            self.skip_blanks();
+            let word = self.bare_word();
+            if word == "!" {
+                self.at += 1;
+            } else if word == "time" {
+                self.at += word.len();
+                self.skip_blanks();
+                while self.starts_with("-") && ["-p", "--"].contains(&self.bare_word()) {
+                    self.at += 2;
+                    self.skip_blanks();
+                }
+            } else {
+                break;
+            }
+            bare_prefix = true;
+        }
+        if bare_prefix && matches!(self.peek(), None | Some(b'\n' | b';' | b')')) {
+            return Ok(Pipeline { stages: vec![Command::Simple(Simple::default())] });
+        }
+        let mut stages = vec![self.command()?];
+        loop {
+            self.skip_blanks();
+            if self.starts_with("||") || !self.take("|") {
+                return Ok(Pipeline { stages });
+            }
+            self.take("&");
+            self.skip_lines()?;
+            stages.push(self.command()?);
+        }
+    }
+
+    /// The characters up to a blank, an operator or a quote: enough to know a reserved word.
+    pub(super) fn bare_word(&self) -> &str {
+        let rest = self.rest();
+        let end = rest
+            .bytes()
+            .take(128)
+            .position(|byte| {
+                matches!(
+                    byte,
+                    b' ' | b'\t'
+                        | b'\r'
+                        | b'\n'
+                        | b';'
+                        | b'&'
+                        | b'|'
+                        | b'<'
+                        | b'>'
+                        | b'('
+                        | b')'
+                        | b'"'
+                        | b'\''
+                        | b'\\'
+                ) || matches!(byte, b'$' | b'`')
+            })
+            .unwrap_or(rest.len().min(128));
+        rest.get(..end).unwrap_or("")
+    }
+
+    pub(super) fn command(&mut self) -> Parsed<Command> {
+        self.deeper(|parser| {
+            parser.skip_blanks();
+            if let Some(compound) = parser.compound()? {
+                return Ok(compound);
+            }
+            if CLOSERS.contains(&parser.bare_word()) {
+                return Err(Stop::Syntax);
+            }
+            if let Some(function) = parser.function()? {
+                return Ok(function);
+            }
+            parser.simple().map(Command::Simple)
+        })
+    }
+
+    /// `name() body`
+    fn function(&mut self) -> Parsed<Option<Command>> {
+        let name = self.bare_word();
+        let after = self.rest().get(name.len()..).unwrap_or("").trim_start_matches([' ', '\t']);
+        let Some(inside) = after.strip_prefix('(') else { return Ok(None) };
+        let Some(body) = inside.trim_start_matches([' ', '\t']).strip_prefix(')') else { return Ok(None) };
+        if name.is_empty() || name.contains('=') {
+            return Ok(None);
+        }
+        let name = name.to_owned();
+        self.at = self.end - body.len();
+        self.function_body(name).map(Some)
+    }
+
+    pub(super) fn function_body(&mut self, name: String) -> Parsed<Command> {
+        self.skip_lines()?;
+        let body = self.command()?;
+        if matches!(body, Command::Simple(_)) {
+            return Err(Stop::Syntax);
+        }
+        Ok(Command::Function { name, body: Rc::new(body) })
+    }
+
+    fn simple(&mut self) -> Parsed<Simple> {
+        let start = self.at;
+        let mut simple = Simple::default();
+        let mut end = self.at;
+        loop {
+            self.skip_blanks();
+            if let Some(redirect) = self.redirect()? {
+                simple.redirects.push(redirect);
+            } else if simple.words.is_empty()
+                && let Some(assign) = self.assign()?
+            {
+                simple.assigns.push(assign);
+            } else if self.at_word() {
+                simple.words.push(self.word()?);
+            } else {
+                break;
+            }
+            end = self.at;
+        }
+        if end == start {
+            return Err(Stop::Syntax);
+        }
+        let after = std::mem::replace(&mut self.at, end);
+        simple.extent = self.extent(start);
+        self.at = after;
+        Ok(simple)
+    }
+
+    /// Whether a word starts here.
+    pub(super) fn at_word(&self) -> bool {
+        match self.peek() {
+            None | Some(b'\n' | b';' | b'&' | b'|' | b'(' | b')') => false,
+            Some(b'<' | b'>') => self.ahead(1) == Some(b'('),
+            Some(_) => true,
+        }
+    }
+
+    /// An ordinary word.
+    pub(super) fn word(&mut self) -> Parsed<Word> {
+        let start = self.at;
+        let pieces = self.pieces(Until::WORD)?;
+        if self.at == start {
+            return Err(Stop::Syntax);
+        }
+        Ok(Word { pieces, extent: self.extent(start) })
+    }
+
+    pub(super) fn redirects(&mut self) -> Parsed<Vec<Redirect>> {
+        let mut redirects = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.redirect()? {
+                Some(redirect) => redirects.push(redirect),
+                None => return Ok(redirects),
+            }
+        }
+    }
+
+    fn redirect(&mut self) -> Parsed<Option<Redirect>> {
+        let rest = self.rest();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let mut prefix = digits;
+        let mut descriptor = rest.get(..digits).and_then(|number| number.parse().ok());
+        // `{name}>file` picks a descriptor by itself.
+        if digits == 0 && rest.starts_with('{') {
+            let name = rest.bytes().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+            if name > 0 && rest.as_bytes().get(name + 1) == Some(&b'}') {
+                prefix = name + 2;
+                descriptor = Some(u32::MAX);
+            }
+        }
+        let operator = rest.get(prefix..).unwrap_or("");
+        let Some((text, kind)) = redirect_operator(operator, prefix == 0) else { return Ok(None) };
+        self.at += prefix + text.len();
+        self.skip_blanks();
+        if !self.at_word() {
+            return Err(Stop::Syntax);
+        }
+        let target = self.word()?;
+        let kind = match kind {
+            RedirectKind::HereDoc(body) => {
+                let literal = target.plain().is_none();
+                let mark = target.literal().unwrap_or_else(|| self.slice(&target).to_owned());
+                let strip_tabs = text == "<<-";
+                self.pending.push(Pending { mark, literal, strip_tabs, body: Rc::clone(&body) });
+                RedirectKind::HereDoc(body)
+            }
+            other => other,
+        };
+        Ok(Some(Redirect { descriptor, kind, target }))
+    }
+
+    fn slice(&self, word: &Word) -> &str {
+        self.source.get(word.extent.start..word.extent.end).unwrap_or("")
+    }
+
+    /// `name=…`, if that is what starts here.
+    fn assign(&mut self) -> Parsed<Option<Assign>> {
+        let start = self.at;
+        let rest = self.rest();
+        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        if length == 0 || rest.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            return Ok(None);
+        }
+        let Some(after) = rest.as_bytes().get(length).copied() else { return Ok(None) };
+        let indexed = after == b'[';
+        if indexed {
+            if !self.index_is_assigned(length)? {
+                return Ok(None);
+            }
+        } else if !(after == b'=' || rest.get(length..).is_some_and(|after| after.starts_with("+="))) {
+            return Ok(None);
+        }
+        let name = rest.get(..length).unwrap_or("").to_owned();
+        self.at += length;
+        let index = if indexed { Some(self.index()?) } else { None };
+        let append = self.take("+");
+        self.expect("=")?;
+        let value = if self.take("(") {
+            Assigned::Array(self.elements()?)
+        } else {
+            let value_start = self.at;
+            let pieces = self.pieces(Until::WORD)?;
+            Assigned::Scalar(Word { pieces, extent: self.extent(value_start) })
+        };
+        Ok(Some(Assign { name, index, append, value, extent: self.extent(start) }))
+    }
+
+    /// Whether `[…]` at this distance is followed by `=`; otherwise it is a glob.
+    fn index_is_assigned(&mut self, distance: usize) -> Parsed<bool> {
+        let rest = self.rest().as_bytes();
+        let mut open = 0_usize;
+        let mut looked = distance;
+        let mut found = false;
+        for byte in rest.iter().skip(distance) {
+            looked += 1;
+            match byte {
+                b'[' => open += 1,
+                b']' => open -= 1,
+                b'\n' => break,
+                _ => {}
+            }
+            if open == 0 {
+                let after = rest.get(looked..).unwrap_or(&[]);
+                found = after.starts_with(b"=") || after.starts_with(b"+=");
+                break;
+            }
+        }
+        self.pay(looked)?;
+        Ok(found)
+    }
+
+    /// `[…]`
+    pub(super) fn index(&mut self) -> Parsed<Word> {
+        self.expect("[")?;
+        let start = self.at;
+        let pieces = self.deeper(|parser| parser.pieces(Until::INDEX))?;
+        let word = Word { pieces, extent: self.extent(start) };
+        self.expect("]")?;
+        Ok(word)
+    }
+
+    /// The elements of an array, after its `(`.
+    pub(super) fn elements(&mut self) -> Parsed<Vec<Element>> {
+        self.deeper(|parser| {
+            let mut elements = Vec::new();
+            loop {
+                parser.skip_lines()?;
+                if parser.take(")") {
+                    return Ok(elements);
+                }
+                let index = if parser.peek() == Some(b'[') && parser.index_is_assigned(0)? {
+                    let index = parser.index()?;
+                    parser.take("+");
+                    parser.expect("=")?;
+                    Some(index)
+                } else {
+                    None
+                };
+                let start = parser.at;
+                let pieces = parser.pieces(Until::WORD)?;
+                if pieces.is_empty() && index.is_none() {
+                    return Err(Stop::Syntax);
+                }
+                elements.push(Element { index, value: Word { pieces, extent: parser.extent(start) } });
+            }
+        })
+    }
+}
+
+/// The redirection at the start of `text`.
+fn redirect_operator(text: &str, bare: bool) -> Option<(&'static str, RedirectKind)> {
+    let document = || RedirectKind::HereDoc(Rc::new(OnceCell::new()));
+    Some(match text.as_bytes() {
+        [b'<', b'<', b'<', ..] => ("<<<", RedirectKind::HereString),
+        [b'<', b'<', b'-', ..] => ("<<-", document()),
+        [b'<', b'<', ..] => ("<<", document()),
+        [b'<', b'>', ..] => ("<>", RedirectKind::InOut),
+        [b'<', b'&', ..] => ("<&", RedirectKind::CopyIn),
+        [b'>', b'>', ..] => (">>", RedirectKind::Append),
+        [b'>', b'|', ..] => (">|", RedirectKind::Out),
+        [b'>', b'&', ..] => (">&", RedirectKind::CopyOut),
+        [b'<' | b'>', b'(', ..] => return None,
+        [b'<', ..] => ("<", RedirectKind::In),
+        [b'>', ..] => (">", RedirectKind::Out),
+        [b'&', b'>', b'>', ..] if bare => ("&>>", RedirectKind::Both),
+        [b'&', b'>', ..] if bare => ("&>", RedirectKind::Both),
+        _ => return None,
+    })
+}

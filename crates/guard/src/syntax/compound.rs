@@ -1,0 +1,275 @@
+//! Commands that hold other commands.
+
+use super::ast::{Command, Compound, List, Piece, Word};
+use super::words::Until;
+use super::{Parsed, Parser, Stop};
+
+impl Parser<'_> {
+    /// A compound command or a definition with a keyword, if one starts here.
+    pub(super) fn compound(&mut self) -> Parsed<Option<Command>> {
+        let start = self.at;
+        if self.peek() == Some(b'(') {
+            let body = self.parenthesis()?;
+            return self.finish(start, body).map(Some);
+        }
+        let keyword = self.bare_word();
+        let length = keyword.len();
+        let body = match keyword {
+            "{" => self.after(length, |parser| Ok(Compound::Group(parser.closed_by("}")?)))?,
+            "if" => self.after(length, Self::conditional)?,
+            "while" | "until" => self.after(length, |parser| {
+                let condition = parser.closed_by("do")?;
+                Ok(Compound::While { condition, body: parser.closed_by("done")? })
+            })?,
+            "for" | "select" => self.after(length, Self::for_loop)?,
+            "case" => self.after(length, Self::case)?,
+            "[[" => self.after(length, Self::test)?,
+            "function" => {
+                self.at += length;
+                return self.keyword_function().map(Some);
+            }
+            "coproc" => {
+                self.at += length;
+                return self.coprocess().map(Some);
+            }
+            _ => return Ok(None),
+        };
+        self.finish(start, body).map(Some)
+    }
+
+    fn after(&mut self, length: usize, inner: impl FnOnce(&mut Self) -> Parsed<Compound>) -> Parsed<Compound> {
+        self.at += length;
+        inner(self)
+    }
+
+    fn finish(&mut self, start: usize, body: Compound) -> Parsed<Command> {
+        let redirects = self.redirects()?;
+        Ok(Command::Compound { body: Box::new(body), redirects, extent: self.extent(start) })
+    }
+
+    /// A list and the word that closes it.
+    fn closed_by(&mut self, closer: &str) -> Parsed<List> {
+        let list = self.list()?;
+        self.keyword(closer)?;
+        if list.items.is_empty() { Err(Stop::Syntax) } else { Ok(list) }
+    }
+
+    fn keyword(&mut self, keyword: &str) -> Parsed<()> {
+        if self.bare_word() == keyword {
+            self.at += keyword.len();
+            Ok(())
+        } else {
+            Err(Stop::Syntax)
+        }
+    }
+
+    fn parenthesis(&mut self) -> Parsed<Compound> {
+        if self.starts_with("((") && self.is_arithmetic()? {
+            self.at += 2;
+            return Ok(Compound::Arith(self.arithmetic()?));
+        }
+        self.at += 1;
+        let list = self.list()?;
+        self.expect(")")?;
+        if list.items.is_empty() { Err(Stop::Syntax) } else { Ok(Compound::Subshell(list)) }
+    }
+
+    fn conditional(&mut self) -> Parsed<Compound> {
+        let mut arms = Vec::new();
+        loop {
+            let condition = self.closed_by("then")?;
+            let body = self.list()?;
+            arms.push((condition, body));
+            let otherwise = match self.bare_word() {
+                "elif" => {
+                    self.at += 4;
+                    continue;
+                }
+                "else" => {
+                    self.at += 4;
+                    Some(self.list()?)
+                }
+                _ => None,
+            };
+            self.keyword("fi")?;
+            return Ok(Compound::If { arms, otherwise });
+        }
+    }
+
+    fn for_loop(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        if self.take("((") {
+            let head = self.arithmetic()?;
+            self.skip_blanks();
+            self.take(";");
+            return Ok(Compound::ForArith { head, body: self.loop_body()? });
+        }
+        let name = self.bare_word().to_owned();
+        if name.is_empty() {
+            return Err(Stop::Syntax);
+        }
+        self.at += name.len();
+        self.skip_lines()?;
+        let words = if self.bare_word() == "in" {
+            self.at += 2;
+            let mut words = Vec::new();
+            loop {
+                self.skip_blanks();
+                if !self.at_word() {
+                    break;
+                }
+                words.push(self.word()?);
+            }
+            Some(words)
+        } else {
+            None
+        };
+        self.skip_blanks();
+        self.take(";");
+        Ok(Compound::For { name, words, body: self.loop_body()? })
+    }
+
+    fn loop_body(&mut self) -> Parsed<List> {
+        self.skip_lines()?;
+        let closer = match self.bare_word() {
+            "do" => "done",
+            "{" => "}",
+            _ => return Err(Stop::Syntax),
+        };
+        self.at += if closer == "done" { 2 } else { 1 };
+        self.closed_by(closer)
+    }
+
+    fn case(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        let subject = self.word()?;
+        self.skip_lines()?;
+        self.keyword("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.bare_word() == "esac" {
+                self.at += 4;
+                return Ok(Compound::Case { subject, arms });
+            }
+            self.take("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks();
+                patterns.push(self.word()?);
+                self.skip_blanks();
+                if self.take(")") {
+                    break;
+                }
+                self.expect("|")?;
+            }
+            let body = self.list()?;
+            arms.push((patterns, body));
+            // The last arm needs no end of its own.
+            if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.bare_word() != "esac" {
+                return Err(Stop::Syntax);
+            }
+        }
+    }
+
+    /// The words between `[[` and `]]`; operators are left out.
+    fn test(&mut self) -> Parsed<Compound> {
+        let mut words: Vec<Word> = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.starts_with("]]") && self.bare_word() == "]]" {
+                self.at += 2;
+                return Ok(Compound::Test(words));
+            }
+            if self.take("&&") || self.take("||") || self.take("(") || self.take(")") {
+                continue;
+            }
+            if (self.starts_with("<") || self.starts_with(">")) && self.ahead(1) != Some(b'(') {
+                self.at += 1;
+                continue;
+            }
+            let is_regex = words.last().is_some_and(|word| word.plain() == Some("=~"));
+            let start = self.at;
+            let pieces = self.pieces(if is_regex { Until::REGEX } else { Until::WORD })?;
+            if self.at == start {
+                return Err(Stop::Syntax);
+            }
+            words.push(Word { pieces, extent: self.extent(start) });
+        }
+    }
+
+    fn keyword_function(&mut self) -> Parsed<Command> {
+        self.skip_blanks();
+        let name = self.bare_word().to_owned();
+        if name.is_empty() {
+            return Err(Stop::Syntax);
+        }
+        self.at += name.len();
+        self.skip_blanks();
+        if self.starts_with("(") {
+            let after = self.rest().get(1..).unwrap_or("").trim_start_matches([' ', '\t']);
+            if let Some(after) = after.strip_prefix(')') {
+                self.at = self.end - after.len();
+            }
+        }
+        self.function_body(name)
+    }
+
+    /// `coproc [NAME] command`. The name is only a name before a compound command.
+    fn coprocess(&mut self) -> Parsed<Command> {
+        self.skip_blanks();
+        let before = self.at;
+        let name = self.bare_word().len();
+        self.at += name;
+        self.skip_blanks();
+        let named = name > 0
+            && (self.peek() == Some(b'(')
+                || ["{", "if", "while", "until", "for", "case", "select", "[["].contains(&self.bare_word()))
+            && !["{", "if", "while", "until", "for", "case", "select", "[["].contains(&self.slice_from(before, name));
+        if !named {
+            self.at = before;
+        }
+        self.command()
+    }
+
+    fn slice_from(&self, start: usize, length: usize) -> &str {
+        self.source.get(start..start + length).unwrap_or("")
+    }
+
+    /// Whether `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
+    pub(super) fn is_arithmetic(&mut self) -> Parsed<bool> {
+        let rest = self.rest().as_bytes();
+        let mut open = 0_usize;
+        let mut looked = 0;
+        let mut quote = None;
+        let mut closed_at = None;
+        while let Some(byte) = rest.get(looked).copied() {
+            looked += 1;
+            match (quote, byte) {
+                (_, b'\\') => looked += 1,
+                (Some(mark), _) if mark == byte => quote = None,
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'(') => open += 1,
+                (None, b')') => {
+                    open = open.saturating_sub(1);
+                    if open == 1 {
+                        closed_at = Some(looked);
+                    }
+                    if open == 0 {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.pay(looked)?;
+        Ok(open == 0 && closed_at == Some(looked - 1))
+    }
+
+    /// An arithmetic expression up to its `))`, which is passed.
+    pub(super) fn arithmetic(&mut self) -> Parsed<Vec<Piece>> {
+        let pieces = self.deeper(|parser| parser.pieces(Until::ARITHMETIC))?;
+        self.expect("))")?;
+        Ok(pieces)
+    }
+}

@@ -1,0 +1,293 @@
+//! Parses bash, one complete line at a time, as bash itself does.
+//!
+//! Written by hand rather than taken from a library. The parsers that can be had in Rust are built for well-formed
+//! scripts: one takes exponential time over a few dozen unclosed parentheses and overflows the stack on two thousand
+//! nested `if`s, others do not know `select`, `for ((;;))` or a here-document without its end. A guard meets exactly those
+//! inputs, and has to tell which of the lines before an error would already have run.
+//!
+//! Invariant: time is linear in the length of the text, and the stack is bounded by [`DEEPEST`]. There is no backtracking;
+//! the few places that look ahead pay for it out of one purse.
+
+pub(crate) mod ast;
+mod commands;
+mod compound;
+mod params;
+mod words;
+
+pub(crate) use words::{literal_word, unescape};
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use ast::{Extent, List, Word};
+
+/// How deep commands and expansions may be nested. Scripts that people write stay below ten; this many levels need less
+/// than half of the smallest stack in use, also without optimization.
+pub(crate) const DEEPEST: usize = 64;
+
+/// How many bytes may be looked at ahead of the parser in one text, as a multiple of its length.
+const LOOK_AHEAD: usize = 64;
+
+/// Why parsing ended before the text did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// bash would not accept it either, or stop here for more.
+    Syntax,
+    /// Too deep, or too much to look through.
+    Budget,
+}
+
+/// What parsing gives.
+pub(crate) type Parsed<T> = Result<T, Stop>;
+
+/// A here-document that was announced on the line being parsed.
+struct Pending {
+    mark: String,
+    literal: bool,
+    strip_tabs: bool,
+    body: Rc<OnceCell<Word>>,
+}
+
+/// Reads a script.
+pub(crate) struct Parser<'a> {
+    source: &'a str,
+    at: usize,
+    /// Where the part that is being parsed ends.
+    end: usize,
+    depth: usize,
+    ahead: usize,
+    pending: Vec<Pending>,
+    /// Set if the text is not a part of the script: everything in it is said to be where it came from.
+    pinned: Option<Extent>,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser for a whole script.
+    pub(crate) fn new(source: &'a str) -> Self {
+        let ahead = source.len().saturating_mul(LOOK_AHEAD).max(1 << 12);
+        Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None }
+    }
+
+    /// A parser for text that the script puts together while it runs.
+    pub(crate) fn derived(source: &'a str, from: Extent) -> Self {
+        Self { pinned: Some(from), ..Self::new(source) }
+    }
+
+    /// The next commands up to the end of their line, or none at the end of the text.
+    pub(crate) fn line(&mut self) -> Parsed<Option<List>> {
+        self.skip_lines()?;
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let mut items = Vec::new();
+        loop {
+            items.push(self.item()?);
+            self.skip_blanks();
+            match self.peek() {
+                None => break,
+                Some(b'\n') => {
+                    self.newline()?;
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(Some(List { items }))
+    }
+
+    fn extent(&self, start: usize) -> Extent {
+        self.pinned.unwrap_or(Extent { start, end: self.at })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, by: usize) -> Option<u8> {
+        let at = self.at + by;
+        if at < self.end { self.source.as_bytes().get(at).copied() } else { None }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.source.get(self.at..self.end).unwrap_or("")
+    }
+
+    fn starts_with(&self, text: &str) -> bool {
+        self.rest().starts_with(text)
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, text: &str) -> Parsed<()> {
+        if self.take(text) { Ok(()) } else { Err(Stop::Syntax) }
+    }
+
+    /// Runs `inner` one level deeper.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= DEEPEST {
+            return Err(Stop::Budget);
+        }
+        self.depth += 1;
+        let parsed = inner(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// Runs `inner` as if the text ended at `end`.
+    fn bounded<T>(&mut self, end: usize, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let before = std::mem::replace(&mut self.end, end);
+        let parsed = inner(self);
+        self.end = before;
+        parsed
+    }
+
+    /// Parses another text, all of it, with what is left of the depth.
+    fn aside(&self, source: &str, from: Extent) -> Parsed<List> {
+        let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
+        parser.deeper(Parser::whole)
+    }
+
+    /// Pays for bytes that were looked at ahead.
+    fn pay(&mut self, bytes: usize) -> Parsed<()> {
+        self.ahead = self.ahead.checked_sub(bytes).ok_or(Stop::Budget)?;
+        Ok(())
+    }
+
+    /// Skips blanks and joined lines.
+    fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\\') if self.ahead(1) == Some(b'\n') => self.at += 2,
+                // A comment starts where a word could.
+                Some(b'#') => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                _ => return,
+            }
+        }
+    }
+
+    /// Skips blanks, comments and ends of lines.
+    fn skip_lines(&mut self) -> Parsed<()> {
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some(b'\n') {
+                return Ok(());
+            }
+            self.newline()?;
+        }
+    }
+
+    /// Passes the end of a line, and the here-documents that follow it.
+    fn newline(&mut self) -> Parsed<()> {
+        self.at += 1;
+        for document in std::mem::take(&mut self.pending) {
+            let word = self.here_document(&document)?;
+            // Each is announced once, so its body is still unset.
+            let _ = document.body.set(word);
+        }
+        Ok(())
+    }
+
+    fn here_document(&mut self, document: &Pending) -> Parsed<Word> {
+        let start = self.at;
+        let mut body_end = self.end;
+        while self.at < self.end {
+            let line_start = self.at;
+            let line = self.rest().split('\n').next().unwrap_or("");
+            self.at = (self.at + line.len() + 1).min(self.end);
+            let line = if document.strip_tabs { line.trim_start_matches('\t') } else { line };
+            if line == document.mark {
+                body_end = line_start;
+                break;
+            }
+        }
+        let after = self.at;
+        if document.literal {
+            let text = self.source.get(start..body_end).unwrap_or("").to_owned();
+            return Ok(Word { pieces: vec![ast::Piece::Quoted(text)], extent: self.extent(start) });
+        }
+        self.at = start;
+        let pieces = self.bounded(body_end, Self::here_document_pieces)?;
+        self.at = after;
+        Ok(Word { pieces, extent: self.extent(start) })
+    }
+}
+
+/// Parses a whole text for tests: all of its lines, or why not.
+#[cfg(test)]
+pub(crate) fn lines(source: &str) -> Parsed<Vec<List>> {
+    let mut parser = Parser::new(source);
+    let mut lines = Vec::new();
+    while let Some(line) = parser.line()? {
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn parses(script: &str) {
+        assert!(lines(script).is_ok(), "{script:?} parses");
+    }
+
+    #[track_caller]
+    fn is_refused(script: &str) {
+        assert!(matches!(lines(script), Err(Stop::Syntax)), "{script:?} does not parse");
+    }
+
+    #[test]
+    fn what_other_parsers_stumble_over_parses() {
+        parses("for ((i=0; i<3; i++)); do echo $i; done");
+        parses("for ((;;)) { break; }");
+        parses("select x in a b; do echo $x; done");
+        parses("coproc cat");
+        parses("coproc NAME { cat; }");
+        parses("echo trailing \\");
+        parses("cat <<EOF\nnever ends");
+        parses("cat <<A <<'B'; echo x\na\nA\nb $(\nB\n");
+        parses("cat <<-EOF\n\tbody\n\tEOF\necho after");
+        parses("[[ $x =~ ^(a|b)[0-9]+$ && ! -e f || ( -n y ) ]]");
+        parses("exec 3<>file {fd}>out &>all");
+        parses("case $x in (a|b) echo;; c) ;& *) ;;& esac");
+        parses("f() (echo); function g { echo; }; function h() { echo; }");
+        parses("if (true) then echo; fi");
+        parses("{ { echo a; } }");
+        parses("echo ${x:-${y:-`z`}} ${x//a\\/b/c} ${#x} ${!x} ${x[@]:1:2} ${x^^} ${!p@} $[1+2] $((1+(2)))");
+        parses("a[1]=2 b+=(x [3]=y) c=() declare");
+        parses("echo $( (a); (b) ) $((1)); ((x))");
+        parses("while read -r l; do echo \"$l\"; done < <(ls)");
+        parses("! ! true | time -p ls |& cat &");
+        parses("rm -rf !(keep|that) @(a|b)");
+        parses("echo a#b '#' \"#\" # comment ' \" (");
+        parses("if a; then b; elif c; then d; else e; fi >x 2>&1 <<<y");
+        parses("time");
+    }
+
+    #[test]
+    fn what_bash_refuses_is_refused() {
+        for script in ["echo 'open", "(", "fi", "a | | b", "echo )", "if x; then y", "a && ", "${", "$(", "f() {"] {
+            is_refused(script);
+        }
+    }
+
+    #[test]
+    fn deep_nesting_runs_out_of_budget_instead_of_stack() {
+        for opener in ["(", "$(", "\"$(", "{ ", "if ", "`", "${x:-", "$((", "((", "a[$(", "<(", "while ", "f() ("] {
+            let script = opener.repeat(20_001);
+            assert!(lines(&script).is_err(), "{opener:?} is not closed");
+        }
+        let nested = format!("{}:{}", "if :; then ".repeat(2_000), "; fi".repeat(2_000));
+        assert!(matches!(lines(&nested), Err(Stop::Budget)));
+        let nested = format!("{}:{}", "if :; then ".repeat(30), "; fi".repeat(30));
+        parses(&nested);
+    }
+}

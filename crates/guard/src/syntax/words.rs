@@ -1,0 +1,396 @@
+//! Words: quotes, escapes and expansions.
+
+use std::rc::Rc;
+
+use super::ast::{Extent, List, Piece, Word};
+use super::{Parsed, Parser, Stop};
+
+/// Where a run of pieces ends.
+#[derive(Clone, Copy)]
+pub(super) struct Until {
+    /// Blanks and operators end it.
+    operators: bool,
+    /// Blanks end it, outside of parentheses.
+    blanks: bool,
+    /// Any of these ends it, where no bracket is open.
+    ends: &'static [u8],
+    /// Brackets that have to be closed before `ends` counts.
+    nest: Option<(u8, u8)>,
+    /// Single quotes mean nothing, as inside of `"${x:-…}"`.
+    quoted: bool,
+}
+
+impl Until {
+    const NONE: Self = Self { operators: false, blanks: false, ends: b"", nest: None, quoted: false };
+    /// An ordinary word.
+    pub(super) const WORD: Self = Self { operators: true, ..Self::NONE };
+    /// Between `[` and `]`.
+    pub(super) const INDEX: Self = Self { ends: b"]", nest: Some((b'[', b']')), ..Self::NONE };
+    /// After `=~`.
+    pub(super) const REGEX: Self = Self { blanks: true, nest: Some((b'(', b')')), ..Self::NONE };
+    /// Before `))`.
+    pub(super) const ARITHMETIC: Self = Self { ends: b")", nest: Some((b'(', b')')), ..Self::NONE };
+    /// One of the options of `@(…|…)`.
+    const OPTION: Self = Self { ends: b"|)", nest: Some((b'(', b')')), ..Self::NONE };
+    /// Inside of `${…}`.
+    pub(super) const BRACE: Self = Self { ends: b"}", ..Self::NONE };
+    /// The pattern of `${x/…/…}`.
+    pub(super) const PATTERN: Self = Self { ends: b"/}", ..Self::NONE };
+    /// The offset of `${x:…:…}`.
+    pub(super) const OFFSET: Self = Self { ends: b":}", nest: Some((b'(', b')')), ..Self::NONE };
+
+    /// The same inside of double quotes.
+    pub(super) fn in_quotes(self, quoted: bool) -> Self {
+        Self { quoted, ..self }
+    }
+}
+
+impl Parser<'_> {
+    /// Pieces up to where they end, which is left for the caller.
+    pub(super) fn pieces(&mut self, until: Until) -> Parsed<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut open = 0_usize;
+        while let Some(byte) = self.peek() {
+            if let Some((opener, closer)) = until.nest {
+                if byte == opener {
+                    open += 1;
+                } else if byte == closer && open > 0 {
+                    open -= 1;
+                    text(&mut pieces, char::from(byte));
+                    self.at += 1;
+                    continue;
+                }
+            }
+            if open == 0 && until.ends.contains(&byte) {
+                break;
+            }
+            if until.blanks && open == 0 && matches!(byte, b' ' | b'\t' | b'\n') {
+                break;
+            }
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b')' if until.operators => break,
+                b'<' | b'>' if until.operators => {
+                    if self.ahead(1) != Some(b'(') {
+                        break;
+                    }
+                    self.at += 2;
+                    let list = self.substituted()?;
+                    pieces.push(if byte == b'<' { Piece::Input(list) } else { Piece::Output(list) });
+                }
+                b'(' if until.operators => match pieces.last_mut() {
+                    Some(Piece::Text(before)) if before.ends_with(['?', '*', '+', '@', '!']) => {
+                        let kind = before.pop().unwrap_or('@');
+                        let options = self.options()?;
+                        pieces.push(Piece::Extended { kind, options });
+                    }
+                    Some(Piece::Text(before)) if before.ends_with('=') => {
+                        self.at += 1;
+                        let elements = self.elements()?;
+                        pieces.push(Piece::Array(elements));
+                    }
+                    _ => break,
+                },
+                b'\'' if !until.quoted => pieces.push(self.single_quoted()?),
+                b'"' => pieces.push(self.double_quoted()?),
+                b'\\' => self.escape(&mut pieces, until.quoted),
+                b'$' => self.dollar(&mut pieces, until.quoted)?,
+                b'`' => pieces.push(self.backquoted(until.quoted)?),
+                _ => self.run(&mut pieces),
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// A run of characters without meaning, at least one.
+    fn run(&mut self, pieces: &mut Vec<Piece>) {
+        let rest = self.rest();
+        let special = |byte: u8| {
+            !(byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'-' | b'_' | b'.' | b',' | b'=' | b'~'))
+        };
+        let length = rest.bytes().skip(1).position(special).map_or(rest.len(), |found| found + 1);
+        // Never in the middle of a character: its first byte may be all that has been looked at.
+        let length = (length..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+        push_text(pieces, rest.get(..length).unwrap_or(""));
+        self.at += length;
+    }
+
+    fn escape(&mut self, pieces: &mut Vec<Piece>, quoted: bool) {
+        self.at += 1;
+        let Some(next) = self.rest().chars().next() else {
+            text(pieces, '\\');
+            return;
+        };
+        self.at += next.len_utf8();
+        match next {
+            '\n' => {}
+            '$' | '`' | '"' | '\\' | '}' => pieces.push(Piece::Quoted(next.to_string())),
+            _ if quoted => pieces.push(Piece::Quoted(format!("\\{next}"))),
+            _ => pieces.push(Piece::Quoted(next.to_string())),
+        }
+    }
+
+    fn single_quoted(&mut self) -> Parsed<Piece> {
+        let inside = self.rest().get(1..).unwrap_or("");
+        let length = inside.find('\'').ok_or(Stop::Syntax)?;
+        self.at += length + 2;
+        Ok(Piece::Quoted(inside.get(..length).unwrap_or("").to_owned()))
+    }
+
+    fn double_quoted(&mut self) -> Parsed<Piece> {
+        self.at += 1;
+        let pieces = self.deeper(|parser| parser.quoted_pieces(true))?;
+        self.expect("\"")?;
+        Ok(Piece::Double(pieces))
+    }
+
+    /// The body of a here-document that is expanded.
+    pub(super) fn here_document_pieces(&mut self) -> Parsed<Vec<Piece>> {
+        let pieces = self.deeper(|parser| parser.quoted_pieces(false))?;
+        Ok(vec![Piece::Double(pieces)])
+    }
+
+    fn quoted_pieces(&mut self, until_quote: bool) -> Parsed<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' if until_quote => break,
+                b'\\' => {
+                    self.at += 1;
+                    let Some(next) = self.rest().chars().next() else {
+                        text(&mut pieces, '\\');
+                        break;
+                    };
+                    self.at += next.len_utf8();
+                    match next {
+                        '\n' => {}
+                        '$' | '`' | '\\' => text(&mut pieces, next),
+                        '"' if until_quote => text(&mut pieces, next),
+                        _ => {
+                            text(&mut pieces, '\\');
+                            text(&mut pieces, next);
+                        }
+                    }
+                }
+                b'$' => self.dollar(&mut pieces, true)?,
+                b'`' => pieces.push(self.backquoted(true)?),
+                _ => {
+                    let rest = self.rest();
+                    let length = rest.find(['"', '\\', '$', '`']).unwrap_or(rest.len()).max(1);
+                    push_text(&mut pieces, rest.get(..length).unwrap_or(""));
+                    self.at += length;
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Parsed<()> {
+        match self.ahead(1) {
+            Some(b'\'') if !quoted => {
+                self.at += 2;
+                pieces.push(Piece::Quoted(self.ansi_quoted()?));
+            }
+            Some(b'"') if !quoted => {
+                self.at += 1;
+                pieces.push(self.double_quoted()?);
+            }
+            Some(b'(') => {
+                self.at += 1;
+                if self.starts_with("((") && self.is_arithmetic()? {
+                    self.at += 2;
+                    pieces.push(Piece::Arith(self.arithmetic()?));
+                } else {
+                    self.at += 1;
+                    pieces.push(Piece::Command(self.substituted()?));
+                }
+            }
+            Some(b'[') => {
+                self.at += 1;
+                pieces.push(Piece::Arith(self.index()?.pieces));
+            }
+            Some(b'{') => {
+                self.at += 2;
+                pieces.push(Piece::Param(Box::new(self.deeper(|parser| parser.braced(quoted))?)));
+            }
+            _ => {
+                if let Some(param) = self.named() {
+                    pieces.push(Piece::Param(Box::new(param)));
+                } else {
+                    self.at += 1;
+                    text(pieces, '$');
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The commands of a substitution, after its `(`.
+    fn substituted(&mut self) -> Parsed<Rc<List>> {
+        let list = self.deeper(Self::list)?;
+        self.expect(")")?;
+        Ok(Rc::new(list))
+    }
+
+    fn backquoted(&mut self, quoted: bool) -> Parsed<Piece> {
+        let start = self.at;
+        let inside = self.rest().get(1..).unwrap_or("");
+        let mut code = String::new();
+        let mut escaped = false;
+        let mut letters = inside.char_indices();
+        let length = loop {
+            let (at, letter) = letters.next().ok_or(Stop::Syntax)?;
+            match letter {
+                '`' => break at,
+                '\\' => {
+                    let (_, next) = letters.next().ok_or(Stop::Syntax)?;
+                    escaped = true;
+                    if !(matches!(next, '`' | '\\' | '$') || quoted && next == '"') {
+                        code.push('\\');
+                    }
+                    code.push(next);
+                }
+                _ => code.push(letter),
+            }
+        };
+        let list = if escaped {
+            self.at += length + 2;
+            let from = self.extent(start);
+            self.aside(&code, from)?
+        } else {
+            let end = start + 1 + length;
+            self.at += 1;
+            let list = self.bounded(end, |parser| parser.deeper(Self::whole))?;
+            self.at = end + 1;
+            list
+        };
+        Ok(Piece::Command(Rc::new(list)))
+    }
+
+    /// A list that is all there is.
+    pub(super) fn whole(&mut self) -> Parsed<List> {
+        let list = self.list()?;
+        if self.at < self.end {
+            return Err(Stop::Syntax);
+        }
+        // Here-documents that were announced on the last line have no body.
+        self.pending.clear();
+        Ok(list)
+    }
+
+    /// The options of an extended pattern, after its kind.
+    fn options(&mut self) -> Parsed<Vec<Word>> {
+        self.at += 1;
+        self.deeper(|parser| {
+            let mut options = Vec::new();
+            loop {
+                let start = parser.at;
+                let pieces = parser.pieces(Until::OPTION)?;
+                options.push(Word { pieces, extent: parser.extent(start) });
+                if parser.take(")") {
+                    return Ok(options);
+                }
+                parser.expect("|")?;
+            }
+        })
+    }
+
+    /// The text of `$'…'`, after its quote.
+    fn ansi_quoted(&mut self) -> Parsed<String> {
+        let mut out = String::new();
+        let inside = self.rest();
+        let mut letters = inside.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '\'' => {
+                    self.at += at + 1;
+                    return Ok(out);
+                }
+                '\\' => {
+                    let (taken, decoded) = unescape(letters.as_str(), true);
+                    out.extend(decoded);
+                    for _ in inside.get(at + 1..at + 1 + taken).unwrap_or("").chars() {
+                        letters.next();
+                    }
+                }
+                _ => out.push(letter),
+            }
+        }
+        Err(Stop::Syntax)
+    }
+}
+
+/// Decodes what follows a backslash in `$'…'` (`ansi`), `echo -e` and `printf`: how many bytes it takes, and what it means.
+pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
+    let Some(kind) = after.chars().next() else { return (0, Some('\\')) };
+    let digits = |from: usize, most: usize, radix: u32| {
+        let text = after.get(from..).unwrap_or("");
+        let length = text.chars().take(most).take_while(|letter| letter.is_digit(radix)).count();
+        let number = u32::from_str_radix(text.get(..length).unwrap_or(""), radix).unwrap_or(0);
+        (length, number)
+    };
+    let simple = |decoded: char| (kind.len_utf8(), Some(decoded));
+    match kind {
+        'a' => simple('\u{7}'),
+        'b' => simple('\u{8}'),
+        'e' | 'E' => simple('\u{1b}'),
+        'f' => simple('\u{c}'),
+        'n' => simple('\n'),
+        'r' => simple('\r'),
+        't' => simple('\t'),
+        'v' => simple('\u{b}'),
+        '\\' => simple('\\'),
+        '\'' | '"' | '?' if ansi => simple(kind),
+        'c' if ansi => match after.chars().nth(1) {
+            Some(letter) => (
+                1 + letter.len_utf8(),
+                u32::from(letter).checked_rem(32).and_then(char::from_u32).filter(|c| *c != '\0'),
+            ),
+            None => (1, None),
+        },
+        '0'..='7' => {
+            // `echo -e` wants a zero before its digits, the others do not.
+            let most = if kind == '0' && !ansi { 4 } else { 3 };
+            let (length, number) = digits(0, most, 8);
+            (length, char::from_u32(number & 0xff).filter(|letter| *letter != '\0'))
+        }
+        'x' | 'u' | 'U' => {
+            let (length, number) = digits(
+                1,
+                if kind == 'x' {
+                    2
+                } else if kind == 'u' {
+                    4
+                } else {
+                    8
+                },
+                16,
+            );
+            if length == 0 {
+                return (0, Some('\\'));
+            }
+            (1 + length, char::from_u32(number).filter(|letter| *letter != '\0' && !crate::marks::is_mark(*letter)))
+        }
+        _ => (0, Some('\\')),
+    }
+}
+
+fn text(pieces: &mut Vec<Piece>, letter: char) {
+    if let Some(Piece::Text(before)) = pieces.last_mut() {
+        before.push(letter);
+    } else {
+        pieces.push(Piece::Text(letter.to_string()));
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, more: &str) {
+    if let Some(Piece::Text(before)) = pieces.last_mut() {
+        before.push_str(more);
+    } else if !more.is_empty() {
+        pieces.push(Piece::Text(more.to_owned()));
+    }
+}
+
+/// A word of literal text, for code that has no source.
+pub(crate) fn literal_word(text: &str, extent: Extent) -> Word {
+    Word { pieces: vec![Piece::Quoted(text.to_owned())], extent }
+}

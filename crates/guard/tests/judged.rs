@@ -1,0 +1,64 @@
+//! The guard on scripts, each with what is to become of it.
+
+use bashful_guard::{BUILT_IN, Guard, Place};
+
+/// The scripts of a file that has one a line.
+fn scripts(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter(|line| !line.starts_with("# ") && !line.is_empty()).map(|line| line.replace('⏎', "\n"))
+}
+
+fn refuses(script: &str) -> bool {
+    Guard::default().judge(script, &Place::default()).refuses()
+}
+
+#[test]
+fn what_would_do_harm_is_refused_however_it_is_spelled() {
+    let missed: Vec<String> = scripts(include_str!("refused.txt")).filter(|script| !refuses(script)).collect();
+    assert!(missed.is_empty(), "let pass:\n{}", missed.join("\n"));
+}
+
+#[test]
+fn what_does_no_harm_passes_however_it_looks() {
+    let wrong: Vec<String> = scripts(include_str!("allowed.txt")).filter(|script| refuses(script)).collect();
+    assert!(wrong.is_empty(), "refused:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_keeps_its_word() {
+    let guard = Guard::default();
+    let finds = |name: &str, script: &str| {
+        guard.judge(script, &Place::default()).findings.iter().any(|finding| finding.rule == name)
+    };
+    for rule in BUILT_IN {
+        for script in rule.refuses {
+            assert!(finds(rule.name, script), "{} finds {script}", rule.name);
+        }
+        for script in rule.allows {
+            assert!(!finds(rule.name, script), "{} finds nothing in {script}", rule.name);
+        }
+        assert!(!refuses(rule.alternative), "what {} says to try passes", rule.name);
+    }
+}
+
+#[test]
+fn the_place_counts_however_it_is_spelled() {
+    let place = Place { directory: Some("/data/u/project".into()), home: Some("/data/u".into()) };
+    let refuses = |script: &str| Guard::default().judge(script, &place).refuses();
+    for script in [
+        "rm -rf /data/u",
+        "rm -rf /data",
+        "rm -rf /data/u/project/",
+        "cd ..; rm -rf project",
+        "rm -rf ../../u",
+        "rm -rf \"${PWD%/*}\"",
+        "git add /data/u/project",
+        "d=$(dirname \"$PWD\"); rm -rf \"$d\"",
+    ] {
+        assert!(refuses(script), "{script}");
+    }
+    for script in
+        ["rm -rf /data/u/project/build", "rm -rf /data/u/other", "cd ..; rm -rf other", "git add /data/u/project/x"]
+    {
+        assert!(!refuses(script), "{script}");
+    }
+}

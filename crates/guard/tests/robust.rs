@@ -1,0 +1,229 @@
+//! Whatever it is given, the guard gives an answer, the same each time, and in bounded steps.
+//!
+//! No clock is needed: a script that is not bounded does not end, or overflows the stack.
+
+use bashful_guard::{Guard, Interceptor, LONGEST_SCRIPT, Level, Place, Verdict};
+use proptest::prelude::*;
+
+fn judge(script: &str) -> Verdict {
+    Guard::default().judge(script, &Place::default())
+}
+
+/// Texts with a number in each.
+fn numbered(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(text).collect::<Vec<_>>().concat()
+}
+
+/// Fragments that make scripts interesting when thrown together.
+const FRAGMENTS: [&str; 60] = [
+    "rm",
+    " -rf ",
+    "/",
+    "~",
+    "$HOME",
+    "*",
+    ".git",
+    "git ",
+    "push ",
+    "add ",
+    "-f",
+    ".",
+    "\n",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "&",
+    "(",
+    ")",
+    "{",
+    "}",
+    "$(",
+    "`",
+    "\"",
+    "'",
+    "$'",
+    "\\",
+    "${x",
+    ":-",
+    "}",
+    "[",
+    "]",
+    "[[ ",
+    " ]]",
+    "((",
+    "))",
+    "<<E\n",
+    "E\n",
+    "<(",
+    ">(",
+    "if ",
+    "then ",
+    "fi",
+    "for x in ",
+    "do ",
+    "done",
+    "while ",
+    "case x in ",
+    "esac",
+    "f() ",
+    "x=",
+    "$x",
+    "\"$@\"",
+    "eval ",
+    "bash -c ",
+    "xargs ",
+    "find . -exec ",
+    "{a,b}",
+    "é",
+];
+
+proptest! {
+    #[test]
+    fn any_text_has_a_verdict_and_always_the_same(script in ".{0,200}") {
+        prop_assert_eq!(judge(&script), judge(&script));
+    }
+
+    #[test]
+    fn any_bytes_have_a_verdict(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        judge(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn shells_own_words_in_any_order_have_a_verdict(picks in proptest::collection::vec(0..FRAGMENTS.len(), 0..40)) {
+        let script: String = picks.iter().map(|pick| FRAGMENTS[*pick]).collect();
+        let verdict = judge(&script);
+        for finding in &verdict.findings {
+            prop_assert!(script.get(finding.span.clone()).is_some(), "{:?} is a part of {:?}", finding.span, script);
+        }
+        Interceptor::default().intercept(&script, &["read", "write"]);
+    }
+
+    #[test]
+    fn what_stands_before_a_later_line_is_still_found(tail in "[a-z(){}\"'$ ]{0,40}") {
+        let script = format!("rm -rf ~\n{tail}");
+        prop_assert!(judge(&script).refuses());
+    }
+}
+
+#[test]
+fn openers_without_end_have_a_verdict() {
+    for opener in [
+        "(",
+        "$(",
+        "{ ",
+        "{a,b}",
+        "{a,",
+        "`",
+        "\"$(",
+        "${x:-",
+        "$((",
+        "((",
+        "[[ ",
+        "if ",
+        "while ",
+        "case x in x) ",
+        "f() {",
+        "<(",
+        "a[$(",
+        "eval \"",
+        "!",
+        "x=(",
+        "@(a|",
+        "<<E\n",
+        "\\",
+        "'",
+        "bash -c '",
+        "$[",
+        "${x/",
+        "for x in ",
+        "time ",
+    ] {
+        for count in [1, 25, 40, 2_000, 20_001] {
+            let script: String = opener.repeat(count).chars().take(LONGEST_SCRIPT).collect();
+            judge(&script);
+        }
+    }
+}
+
+#[test]
+fn too_deep_is_for_a_person_to_look_at() {
+    let nested = format!("{}rm -rf /{}", "if true; then ".repeat(2_000), "; fi".repeat(2_000));
+    assert_eq!(judge(&nested).level(), Some(Level::Ask));
+    let shells = (0..40).fold("rm -rf /".to_owned(), |script, _| format!("f() {{ {script}; }}; f"));
+    assert!(judge(&shells).refuses());
+}
+
+#[test]
+fn too_many_words_from_braces_are_for_a_person_to_look_at() {
+    let script = format!("echo {}", "{a,b}".repeat(40));
+    assert_eq!(judge(&script).level(), Some(Level::Ask));
+}
+
+#[test]
+fn too_long_is_for_a_person_to_look_at() {
+    let script = "x".repeat(LONGEST_SCRIPT + 1);
+    assert_eq!(judge(&script).level(), Some(Level::Ask));
+}
+
+#[test]
+fn loops_in_loops_in_loops_are_for_a_person_to_look_at() {
+    let inner =
+        (0..6).fold("echo $a".to_owned(), |script, _| format!("for a in 1/ 2/ 3/ 4/ 5/ 6/ 7/ 8/; do {script}; done"));
+    assert_eq!(judge(&inner).level(), Some(Level::Ask));
+}
+
+#[test]
+fn many_words_are_all_looked_at() {
+    let words = "w ".repeat(30_000);
+    assert!(judge(&format!("rm -rf {words}/")).refuses());
+    assert!(!judge(&format!("rm -rf {words}")).refuses());
+}
+
+#[test]
+fn growing_text_stays_bounded() {
+    assert!(!judge(&format!("x=aaaaaaaa\n{}echo $x", "x=$x$x\n".repeat(2_000))).refuses());
+    judge(&format!("f() {{ {} }}; f", "f; ".repeat(100)));
+    judge(&format!("x={}; {}", "a".repeat(2_000), "echo ${x//a*b/c}; ".repeat(500)));
+    judge(&format!("{}{}", "v=1;".repeat(4_000), "(a=1);".repeat(4_000)));
+    judge(&format!("{}{}", numbered(3_000, |n| format!("v{n}=1;")), "(a=1);".repeat(4_000)));
+    judge(&format!("echo {} | sed 's/\\(a*\\)*b/x/'", "a".repeat(20_000)));
+    judge(&"a=(1 2 3 \"${a[@]}\")\n".repeat(3_000));
+    for line in [
+        "set -- \"$@\" a\n",
+        "cd a\n",
+        "x=${x}a;",
+        "a[$n]=b;",
+        "git config a.b c; git x\n",
+        "x=$(echo $x a)\n",
+        "cp /bin/ls x$n; ls\n",
+        "cat f >> g; cat g >> f; echo x >> f\n",
+        "if x; then a+=(b); fi\n",
+    ] {
+        judge(&line.repeat(5_000));
+    }
+    judge(":(){ :|:& };:");
+}
+
+#[test]
+fn recursion_of_a_function_ends_without_asking() {
+    assert!(!judge("walk() { for f in \"$1\"/*; do walk \"$f\"; done; }; walk src").refuses());
+}
+
+#[test]
+fn the_stack_of_a_small_thread_is_enough() {
+    let small = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+        for depth in [10, 20, 30, 60] {
+            let groups = format!("{}rm -rf /{}", "{ ".repeat(depth), "; }".repeat(depth));
+            assert!(judge(&groups).refuses());
+            let substitutions = format!("{}rm -rf /{}", "echo $(".repeat(depth), ")".repeat(depth));
+            assert!(judge(&substitutions).refuses());
+            let functions: String = numbered(depth, |n| format!("f{n}() {{ f{}; }}; ", n + 1));
+            assert!(judge(&format!("{functions} f{depth}() {{ rm -rf /; }}; f0")).refuses());
+            let shells = (0..depth.min(12))
+                .fold("rm -rf /".to_owned(), |script, _| format!("bash -c '{}'", script.replace('\'', "'\\''")));
+            assert!(judge(&shells).refuses());
+        }
+    });
+    small.expect("threads can be started").join().expect("the stack was enough");
+}
