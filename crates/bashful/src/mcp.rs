@@ -4,12 +4,13 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use bashful_dialect::{Toolbox, Witness};
+use bashful_dialect::{Gate, Toolbox, Witness};
 use bashful_engine::{Engine, Patience, Request, Script};
 use bashful_mcp::{Manners, serve_stdio};
 
 use crate::cli::McpArgs;
 use crate::exit::Exit;
+use crate::guard::Pointer;
 use crate::log::Log;
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
@@ -57,6 +58,7 @@ fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result
     engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
+    toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
     Ok(toolbox)
 }
 

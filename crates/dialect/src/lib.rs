@@ -42,5 +42,5 @@ pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};
-pub use toolbox::{Caller, Progress, Toolbox, UnknownTool};
+pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
 pub use witness::{Ran, Witness};

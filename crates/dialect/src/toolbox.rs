@@ -34,6 +34,14 @@ pub struct Toolbox {
     tools: Vec<Tool>,
     /// Is told of every command.
     pub witness: Option<Arc<dyn Witness>>,
+    /// Is asked about every command before the guard is.
+    pub gate: Option<Arc<dyn Gate>>,
+}
+
+/// Somebody who knows a better way than a command.
+pub trait Gate: std::fmt::Debug + Send + Sync {
+    /// Why it is not to be run, and what to do instead.
+    fn refuses(&self, script: &[u8]) -> Option<String>;
 }
 
 /// There is no such tool.
@@ -75,7 +83,7 @@ impl Toolbox {
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let tools = dialect.tools(&limits, directory);
-        Self { engine, dialect, limits, tools, witness: None }
+        Self { engine, dialect, limits, tools, witness: None, gate: None }
     }
 
     /// Which there are.
@@ -131,6 +139,10 @@ impl Toolbox {
                 note(&mut telling.ran);
             }
         };
+        if let Some(text) = self.gate.as_ref().and_then(|gate| gate.refuses(plan.script.as_bytes())) {
+            note(&Ran::refused);
+            return Err(Failure { status: "refused", text });
+        }
         call.notices.extend(warnings(&self.engine.verdict(&plan)));
         let manner = call.manner;
         if manner == Manner::InBackground {

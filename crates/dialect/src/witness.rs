@@ -75,10 +75,18 @@ impl Ran {
         self.job = outcome.leftover.as_ref().and_then(|left| left.job);
     }
 
+    /// It was not allowed.
+    pub fn refused(&mut self) {
+        self.allowed = false;
+        self.status = "refused".into();
+    }
+
     /// It did not start.
     pub fn failed(&mut self, error: &RunError) {
-        self.allowed = !matches!(error, RunError::Refused(_));
-        self.status = if self.allowed { "failed" } else { "refused" }.into();
+        match error {
+            RunError::Refused(_) => self.refused(),
+            _ => self.status = "failed".into(),
+        }
     }
 
     /// It goes on as a job.

@@ -429,3 +429,18 @@ fn what_the_guard_refuses_is_told_with_what_to_do_instead() {
     assert_eq!(lines.matches("\"verdict\":\"refused\"").count(), 2, "{lines}");
     ends_well(server, &home);
 }
+
+#[test]
+fn a_better_tool_is_pointed_to_if_the_settings_want_that() {
+    let home = home();
+    let variables = [("BASHFUL_INTERCEPTOR_ENABLED", "true"), ("BASHFUL_INTERCEPTOR_TOOLS", "[\"read\"]")];
+    let mut server = Server::greeted(&home, &["--dialect", "pi"], &variables);
+    let result = server.call("bash", &json!({ "command": "cat notes.txt" }));
+    let said = text(&result);
+    assert!(said.starts_with("Blocked: ") && said.ends_with("Original command: cat notes.txt"), "{said}");
+    assert_eq!(result["isError"], true);
+    assert!(text(&server.call("bash", &json!({ "command": "grep -c x /etc/passwd" }))).contains("Wall time"));
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}
