@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use bashful_dialect::{Dialect, Format};
 use bashful_engine::{RunError, artifact_id};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
@@ -13,7 +15,7 @@ use regex::bytes::Regex;
 use crate::exit::Exit;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
-use crate::{allow, artifacts, check, config, doctor, explain, facts, guard, hook, jobs, print, run};
+use crate::{allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -51,6 +53,14 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
+    /// Serve a model's tools over the Model Context Protocol, on standard input and output.
+    Mcp(McpArgs),
+    /// Print the definitions of a model's tools, ready to paste.
+    #[command(after_help = "Example: bashful schema --for anthropic")]
+    Schema(SchemaArgs),
+    /// Show which commands were run.
+    #[command(after_help = "Example: bashful log --failed --since 2h")]
+    Log(LogArgs),
     /// Show what this machine can promise.
     Doctor(DoctorArgs),
 }
@@ -176,6 +186,46 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = mcp::SET_UP)]
+pub(crate) struct McpArgs {
+    /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t)]
+    pub(crate) dialect: Dialect,
+    /// Run commands in this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Go on, and print what is added.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Only the last so many seconds, minutes, hours or days, as in 90s, 10m, 2h or 7d.
+    #[arg(long, value_name = "SPAN", value_parser = log::span)]
+    pub(crate) since: Option<Duration>,
+    /// Only commands that were refused or did not end well.
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Print the lines as they are in the file: JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t)]
+    pub(crate) dialect: Dialect,
+    /// For whom: mcp, anthropic, openai or gemini.
+    #[arg(long = "for", value_name = "FORM", default_value = "mcp")]
+    pub(crate) form: Format,
+    /// The directory that the definitions name.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ArtifactsCommand {
     /// List what is there.
@@ -265,6 +315,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
+        Command::Mcp(args) => mcp::main(args, file),
+        Command::Schema(args) => schema::main(args, file),
+        Command::Log(args) => log::main(args),
         Command::Doctor(args) => doctor::main(args, file),
     };
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()
@@ -274,13 +327,23 @@ pub(crate) fn main() -> ExitCode {
 fn failed(error: &(dyn Error + 'static)) -> Exit {
     if std::env::args_os().any(|argument| argument == "--json") {
         // Where that cannot be written there is nobody to tell.
-        let _ = print::data(format!("{}\n", facts::of_error(error)).as_bytes());
+        let _ = print::data(format!("{}\n", of_error(error)).as_bytes());
     } else if error.is::<clap::Error>() || is_refusal(error) {
         print::talk(&error.to_string());
     } else {
         print::error(error);
     }
     Exit::Failed
+}
+
+/// The facts about an error.
+fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
+    let mut facts = bashful_dialect::facts::of_error(error);
+    if let Some(guard::Intercepted(found)) = error.downcast_ref() {
+        facts["status"] = "refused".into();
+        facts["suggested_tool"] = found.suggested_tool.as_str().into();
+    }
+    facts
 }
 
 /// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.

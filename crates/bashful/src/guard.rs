@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bashful_dialect::Gate;
 use bashful_engine::{Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
 use bashful_guard::{Interception, Interceptor, TextRule};
 use thiserror::Error;
+
+pub(crate) use bashful_dialect::text::warnings;
 
 use crate::allow::Allowances;
 use crate::settings::{Settings, may_be_there};
@@ -59,25 +62,43 @@ pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
     Some(Allowances::new(around.state_directory()?.join("allowed")))
 }
 
-/// Says so if there is a better tool for a script, as far as the settings want that.
-pub(crate) fn intercept(settings: &Settings, script: &[u8]) -> Result<(), Box<dyn Error>> {
-    let wanted = &settings.interceptor;
-    if !wanted.enabled {
-        return Ok(());
+/// What points to better tools, as far as the settings want that.
+#[derive(Debug)]
+pub(crate) struct Pointer {
+    interceptor: Interceptor,
+    tools: Vec<String>,
+}
+
+impl Pointer {
+    /// None if the settings want none.
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Box<dyn Error>> {
+        let wanted = &settings.interceptor;
+        if !wanted.enabled {
+            return Ok(None);
+        }
+        let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
+        let interceptor = Interceptor { own: own.collect::<Result<_, _>>()? };
+        Ok(Some(Self { interceptor, tools: wanted.tools.0.clone() }))
     }
-    let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
-    let interceptor = Interceptor { own: own.collect::<Result<_, _>>()? };
-    let tools: Vec<&str> = wanted.tools.0.iter().map(String::as_str).collect();
-    match interceptor.intercept(&String::from_utf8_lossy(script), &tools) {
-        Some(found) => Err(Intercepted(found).into()),
-        None => Ok(()),
+
+    fn find(&self, script: &[u8]) -> Option<Interception> {
+        let tools: Vec<&str> = self.tools.iter().map(String::as_str).collect();
+        self.interceptor.intercept(&String::from_utf8_lossy(script), &tools)
     }
 }
 
-/// What has to be said about a command that runs all the same.
-pub(crate) fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
-    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
-    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
+impl Gate for Pointer {
+    fn refuses(&self, script: &[u8]) -> Option<String> {
+        self.find(script).map(|found| found.text())
+    }
+}
+
+/// Says so if there is a better tool for a script, as far as the settings want that.
+pub(crate) fn intercept(settings: &Settings, script: &[u8]) -> Result<(), Box<dyn Error>> {
+    match Pointer::new(settings)?.and_then(|pointer| pointer.find(script)) {
+        Some(found) => Err(Intercepted(found).into()),
+        None => Ok(()),
+    }
 }
 
 /// The user: what they have allowed before, and what they say now.

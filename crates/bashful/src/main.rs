@@ -8,16 +8,18 @@ mod config;
 mod doctor;
 mod exit;
 mod explain;
-mod facts;
 mod guard;
 mod hook;
 mod jobs;
 mod live;
+mod log;
+mod mcp;
 mod print;
 mod run;
+mod schema;
 mod settings;
 mod setup;
-mod text;
+mod signals;
 
 use std::process::ExitCode;
 

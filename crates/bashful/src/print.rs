@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
+pub(crate) use bashful_dialect::text::chain;
+
 use crate::exit::Exit;
 
 /// Data that could not be written, for another reason than that nobody wants it any more.
@@ -49,15 +51,4 @@ pub(crate) fn failures<E: Error + 'static>(done: impl Iterator<Item = Result<(),
         exit = Exit::Failed;
     }
     exit
-}
-
-/// An error and its causes, in one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -4,21 +4,23 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bashful_dialect::facts;
+use bashful_dialect::text::{self, Reader};
 use bashful_engine::{
-    Engine, InBackground, Input, Job, JobRecord, Lifetime, Outcome, Request, RunError, StopReason, Streams,
+    Engine, InBackground, Input, Job, Lifetime, Outcome, Output, Request, RunError, StopReason, Streams,
 };
-use bashful_sys::signal::{Signal, is_ignored};
+use serde_json::Value;
 use thiserror::Error;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
-use crate::jobs::state_text;
 use crate::live::LiveTail;
+use crate::log::LogEntry;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
-use crate::{facts, guard, print, text};
+use crate::signals::Signals;
+use crate::{guard, print};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -37,21 +39,25 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        let mut entry = LogEntry::new(&settings, &around, &engine, &request);
         guard::intercept(&settings, request.script.as_bytes())?;
         let plan = engine.plan(request.clone()).map_err(RunError::from)?;
         notices.extend(guard::warnings(&engine.verdict(&plan)));
         if args.command.mode == Mode::Background {
-            return background(args, &engine, request, &notices).await;
+            return background(args, &engine, request, &notices, &mut entry).await;
         }
         let lifetime = request.lifetime;
         let lifetime = lifetime.expect("every request of this program has one");
         let patience = patience(args, &settings, lifetime);
-        match run(&engine, request, patience, &mut notices).await? {
+        let ran = run(&engine, request, patience, &mut notices).await;
+        match ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())))? {
             Ran::Ended { outcome, cwd, interrupted } => {
+                entry.note(|entry| entry.ended(&outcome));
                 report(args, &settings, &outcome, &cwd, notices, lifetime)?;
                 Ok(exit(&outcome, interrupted))
             }
             Ran::InBackground(sent) => {
+                entry.note(|entry| entry.outlasted(&sent));
                 report_background(args, &settings, &sent, &notices)?;
                 Ok(Exit::Code(0))
             }
@@ -65,8 +71,11 @@ async fn background(
     engine: &Engine,
     request: Request,
     notices: &[String],
+    entry: &mut LogEntry,
 ) -> Result<Exit, Box<dyn Error>> {
-    let job = engine.start_job(request).await?;
+    let started = engine.start_job(request).await;
+    let job = started.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
+    entry.note(|entry| entry.became(&job));
     if args.json {
         print::data(format!("{}\n", facts::of_background(&job, notices)).as_bytes())?;
     } else {
@@ -79,6 +88,13 @@ async fn background(
         print::talk(&format!("[{}]", print::chain(&error)));
     }
     Ok(Exit::Code(0))
+}
+
+/// What did not begin, or was interrupted before it had.
+fn note_error(entry: &mut bashful_dialect::Ran, error: &(dyn Error + 'static)) {
+    if let Some(error) = error.downcast_ref() {
+        entry.failed(error);
+    }
 }
 
 /// What became of a command.
@@ -162,42 +178,27 @@ fn stop(job: &Job, number: u8) -> u8 {
     number
 }
 
-/// Signals by which people and programs ask us to end. Those that we were told to ignore (`nohup`) are not among them.
-struct Signals {
-    interrupt: Option<tokio::signal::unix::Signal>,
-    terminate: Option<tokio::signal::unix::Signal>,
-    hang_up: Option<tokio::signal::unix::Signal>,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        let listen = |which: Signal| {
-            let listener = (!is_ignored(which)).then(|| signal(SignalKind::from_raw(which.as_raw())));
-            listener.transpose()
-        };
-        Ok(Self { interrupt: listen(Signal::INT)?, terminate: listen(Signal::TERM)?, hang_up: listen(Signal::HUP)? })
-    }
-
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            () = arrives(self.interrupt.as_mut()) => 2,
-            () = arrives(self.terminate.as_mut()) => 15,
-            () = arrives(self.hang_up.as_mut()) => 1,
-        }
-    }
-}
-
-async fn arrives(signal: Option<&mut tokio::signal::unix::Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
-    }
-}
-
 /// What is shown of both streams.
-pub(crate) struct Shown {
-    pub(crate) output: Vec<u8>,
-    pub(crate) stderr: Option<Vec<u8>>,
+struct Shown {
+    output: Vec<u8>,
+    stderr: Option<Vec<u8>>,
+}
+
+impl Shown {
+    fn new(output: &Output, stderr: Option<&Output>, settings: &Settings) -> Self {
+        let show = |output| text::output(output, setup::window(&settings.output).whole, Reader::Program);
+        Self { output: show(output), stderr: stderr.map(show) }
+    }
+
+    /// The facts with what is shown, as one line.
+    fn with(&self, mut facts: Value) -> String {
+        let name = if self.stderr.is_some() { "stdout" } else { "output" };
+        facts[name] = String::from_utf8_lossy(&self.output).into();
+        if let Some(stderr) = &self.stderr {
+            facts["stderr"] = String::from_utf8_lossy(stderr).into();
+        }
+        format!("{facts}\n")
+    }
 }
 
 fn report(
@@ -208,15 +209,13 @@ fn report(
     mut notices: Vec<String>,
     lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
-    let whole = setup::window(&settings.output).whole;
-    let show = |output| text::output(output, whole);
-    let shown = Shown { output: show(&outcome.output), stderr: outcome.stderr.as_ref().map(show) };
+    let shown = Shown::new(&outcome.output, outcome.stderr.as_ref(), settings);
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
     );
     if args.json {
-        notices.extend(outcome.leftover.as_ref().map(text::leftover));
-        return print::data(format!("{}\n", facts::of_outcome(outcome, cwd, &shown, &notices)).as_bytes());
+        notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
+        return print::data(shown.with(facts::of_outcome(outcome, cwd, &notices)).as_bytes());
     }
     print::data(&shown.output)?;
     print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;
@@ -224,20 +223,12 @@ fn report(
         print::talk(&format!("[{notice}]"));
     }
     if let Some(left) = &outcome.leftover {
-        print::talk(&text::leftover(left));
+        print::talk(&text::leftover(left, Reader::Program));
     }
     if let Some(end) = text::end(outcome.end, lifetime) {
         print::talk(&end);
     }
     Ok(())
-}
-
-/// How far a command has come that was waited for long enough. Its shell may have ended just then, and left something.
-fn still_running(job: &JobRecord) -> String {
-    if job.end().is_some() {
-        return format!("now job {}: {}", job.id, state_text(job));
-    }
-    text::still_running(job)
 }
 
 /// Tells of a command that took longer than it was waited for.
@@ -247,28 +238,18 @@ fn report_background(
     sent: &InBackground,
     notices: &[String],
 ) -> Result<(), print::PrintError> {
-    let show = |output| text::output(output, setup::window(&settings.output).whole);
-    let (output, stderr) = (show(&sent.output), sent.stderr.as_ref().map(show));
+    let shown = Shown::new(&sent.output, sent.stderr.as_ref(), settings);
+    let still_running = text::still_running(&sent.job, Reader::Program);
     if args.json {
-        let mut facts = facts::of_background(&sent.job, &[notices, &[still_running(&sent.job)]].concat());
-        facts["duration_ms"] = u64::try_from(sent.job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
-        facts["output_bytes"] = sent.output.bytes.into();
-        facts["output_lines"] = sent.output.lines.into();
-        match &stderr {
-            Some(stderr) => {
-                facts["stdout"] = String::from_utf8_lossy(&output).into();
-                facts["stderr"] = String::from_utf8_lossy(stderr).into();
-            }
-            None => facts["output"] = String::from_utf8_lossy(&output).into(),
-        }
-        return print::data(format!("{facts}\n").as_bytes());
+        let facts = facts::of_outlasted(sent, &[notices, &[still_running]].concat());
+        return print::data(shown.with(facts).as_bytes());
     }
-    print::data(&output)?;
-    print::data_to_stderr(stderr.as_deref().unwrap_or_default())?;
+    print::data(&shown.output)?;
+    print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;
     for notice in notices {
         print::talk(&format!("[{notice}]"));
     }
-    print::talk(&format!("[{}]", still_running(&sent.job)));
+    print::talk(&format!("[{still_running}]"));
     print::talk(&text::background(&sent.job));
     Ok(())
 }

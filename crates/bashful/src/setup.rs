@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
     LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
@@ -18,12 +19,6 @@ use crate::cli::{CommandArgs, Mode};
 use crate::guard;
 use crate::settings::{self, Leftovers, Settings, Sources};
 
-/// What a caller may ask for with `--timeout`.
-const MOST_SECONDS: f64 = 3600.0;
-
-/// The same in the background: 30 days.
-const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
-
 /// Why the program cannot even begin.
 #[derive(Debug, Error)]
 pub(crate) enum SetupError {
@@ -33,6 +28,8 @@ pub(crate) enum SetupError {
     NoSuchShell { path: PathBuf },
     #[error("cannot tell the current directory")]
     NoDirectory(#[source] std::io::Error),
+    #[error("{} is not a directory", path.display())]
+    NotADirectory { path: PathBuf },
     #[error("--env takes NAME=VALUE, not {given:?}")]
     Env { given: OsString },
     #[error("cannot read the command from standard input")]
@@ -99,6 +96,15 @@ impl Surroundings {
 
 /// An engine as the settings want it.
 pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Path>) -> Result<Engine, Box<dyn Error>> {
+    Ok(Engine::new(options(settings, around, cwd)?)?)
+}
+
+/// What an engine is to be like, by the settings.
+pub(crate) fn options(
+    settings: &Settings,
+    around: &Surroundings,
+    cwd: Option<&Path>,
+) -> Result<Options, Box<dyn Error>> {
     let directory = match (current_directory(around), cwd) {
         (Ok(directory), _) => directory,
         // Ours may have been removed, but another one was asked for by its whole name.
@@ -129,7 +135,7 @@ pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Pa
     options.orphans = Orphans::Adopt;
     options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
-    Ok(Engine::new(options)?)
+    Ok(options)
 }
 
 pub(crate) fn window(output: &settings::Output) -> Window {
@@ -167,6 +173,26 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
     Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
 }
 
+/// How long commands may run, by the settings.
+pub(crate) fn limits(settings: &Settings) -> Limits {
+    Limits {
+        default: Lifetime(settings.lifetime.default_seconds.duration()),
+        slow: Lifetime(settings.lifetime.slow_seconds.duration()),
+        background: Lifetime(settings.lifetime.background_seconds.duration()),
+    }
+}
+
+/// The directory that commands run in by themselves: the current one, or the one that was asked for.
+pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<PathBuf, SetupError> {
+    let current = || current_directory(around).map_err(SetupError::NoDirectory);
+    let directory = match cwd {
+        Some(cwd) if cwd.is_absolute() => cwd.to_path_buf(),
+        Some(cwd) => current()?.join(cwd),
+        None => current()?,
+    };
+    if directory.is_dir() { Ok(directory) } else { Err(SetupError::NotADirectory { path: directory }) }
+}
+
 /// What the arguments ask for, and what has to be said about it.
 pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
     let mut notices = Vec::new();
@@ -188,11 +214,9 @@ fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, S
     if !asked.is_finite() {
         return Err(SetupError::Timeout(asked));
     }
-    let seconds = asked.clamp(1.0, most);
-    if !(1.0..=most).contains(&asked) {
-        notices.push(format!("Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-{most}s)."));
-    }
-    Ok(Duration::from_secs_f64(seconds))
+    let clamped = bashful_dialect::clamp(asked, most);
+    notices.extend(clamped.notice);
+    Ok(clamped.lifetime.0)
 }
 
 /// The script of an argument; `-` is standard input.

@@ -243,7 +243,11 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
-        let checked = self.check(self.plan(request)?)?;
+        self.start_checked(self.check(self.plan(request)?)?).await
+    }
+
+    /// Starts a command that has been checked, as [`start`](Self::start) does.
+    pub async fn start_checked(&self, checked: Checked) -> Result<Job, RunError> {
         let (run, handles) = self.begin(checked).await?;
         Ok(run.into_job(handles))
     }
@@ -384,6 +388,16 @@ impl Engine {
         let withheld = withheld.as_ref().map(|environment| environment.withheld.as_slice()).unwrap_or_default();
         let mask = self.mask.for_these(withheld);
         Eyes::new(self.options.cleaning, mask)
+    }
+
+    /// The same for the text of a command that was planned.
+    pub fn eyes_for(&self, plan: &Plan) -> Eyes {
+        Eyes::new(self.options.cleaning, self.mask.for_these(&plan.environment.withheld))
+    }
+
+    /// What was kept on disk of long outputs, by this engine and by others that share its directory.
+    pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
+        self.options.artifacts.as_ref()
     }
 
     /// The jobs, this engine's and those of others that share its directory.

@@ -64,6 +64,9 @@ impl ReadyKeeper {
     }
 }
 
+/// How many rounds of other tasks come before a new keeper is started: more than a reply takes from task to task.
+const OTHERS_FIRST: usize = 16;
+
 /// All that a waiting shell cannot change any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
@@ -155,7 +158,14 @@ impl ReadyKeepers {
             return;
         }
         let (this, starter, plan) = (Arc::clone(this), starter.clone(), plan.clone());
-        tokio::spawn(async move { this.fill(&starter, &plan).await });
+        tokio::spawn(async move {
+            // Starting a process holds up a whole thread for a moment. Those who pass on the reply to the command that has just
+            // ended come first.
+            for _ in 0..OTHERS_FIRST {
+                tokio::task::yield_now().await;
+            }
+            this.fill(&starter, &plan).await;
+        });
     }
 
     /// Makes as many as there should be for plans like this one.

@@ -48,6 +48,14 @@ pub fn name(number: i32) -> Option<&'static str> {
     NAMES.get(index).copied()
 }
 
+/// The number of a signal that is given as `9`, `KILL` or `SIGKILL`, in any case.
+pub fn number(text: &str) -> Option<u8> {
+    let upper = text.to_ascii_uppercase();
+    let wanted = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
+    let given = text.parse::<u8>().ok().filter(|number| name(i32::from(*number)).is_some());
+    given.or_else(|| (1..=64).find(|number| name(i32::from(*number)).is_some_and(|known| known == wanted)))
+}
+
 /// Whether this process was told to ignore a signal, as `nohup` does with `SIGHUP`.
 pub fn is_ignored(signal: Signal) -> bool {
     // Bytes, because the name of a program need not be text.
@@ -146,5 +154,18 @@ impl SignalReader {
 impl AsFd for SignalReader {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_signal_is_known_by_its_name_and_its_number() {
+        for text in ["9", "KILL", "SIGKILL", "kill", "sigkill"] {
+            assert_eq!(super::number(text), Some(9), "{text}");
+        }
+        for text in ["", "0", "99", "KILLED", "-9"] {
+            assert_eq!(super::number(text), None, "{text}");
+        }
     }
 }

@@ -52,7 +52,24 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars.extend(output(&figures["output"]));
     bars.extend(jobs(&figures["jobs"]));
     bars.extend(guard(&figures["guard"]));
+    bars.extend(mcp(&figures["mcp"]));
     bars
+}
+
+fn mcp(figures: &Value) -> [Bar; 6] {
+    let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
+    let ratio = |way: &str| rows(&figures["ways"]).iter().find(|row| row["way"] == way)?["ratio"].as_f64();
+    let pss = |when: &str| figures[when]["pss_kb"].as_f64();
+    let first = figures["first"]["p50_us"].as_f64().map(|micros| micros / 1000.0);
+    let grown = pss("after").zip(pss("idle")).map(|(after, idle)| after - idle);
+    [
+        bar("server `true`, ready", "× floor", 0.6, ratio("ready")),
+        bar("server `true`, cold", "× floor", 1.6, ratio("cold")),
+        bar("server, start to first result", "ms", 10.0, first),
+        bar("server, idle", "KB Pss", 10_240.0, pss("idle")),
+        bar("server, grown by many calls", "KB Pss", 1024.0, grown),
+        bar("server, 38 MB on the wire", "bytes", 100_000.0, figures["wire_bytes"].as_f64()),
+    ]
 }
 
 fn guard(figures: &Value) -> [Bar; 3] {

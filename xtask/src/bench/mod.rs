@@ -11,6 +11,7 @@ mod host;
 mod jobs;
 mod latency;
 mod many;
+mod mcp;
 mod memory;
 mod output;
 mod tables;
@@ -27,7 +28,7 @@ use crate::{Done, cargo, say};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 7] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "guard"];
+const PARTS: [&str; 8] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "guard", "mcp"];
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +111,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "output" => output::all(&host, effort.floods())?,
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         "guard" => guard::all(effort.rounds()),
+        "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),
     };
     say::data(&figures.to_string());

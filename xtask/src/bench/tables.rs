@@ -37,7 +37,21 @@ pub(crate) fn all(figures: &Value) -> String {
     }
     output(&mut out, &figures["output"]);
     jobs(&mut out, &figures["jobs"]);
+    mcp(&mut out, &figures["mcp"]);
     out
+}
+
+fn mcp(out: &mut String, figures: &Value) {
+    out.push_str("\n## The MCP server\n\n| what | measured |\n|---|--:|\n");
+    for way in rows(&figures["ways"]) {
+        let (ratio, p50) = (way["ratio"].as_f64().unwrap_or_default(), &way["time"]["p50_us"]);
+        line(out, format_args!("| `true`, {}, p50 | {p50} µs, {ratio:.2} × floor |", text(&way["way"])));
+    }
+    line(out, format_args!("| all of a bare `bash -c true`, p50 | {} µs |", figures["floor"]["p50_us"]));
+    line(out, format_args!("| from its start to the first result, p50 | {} µs |", figures["first"]["p50_us"]));
+    line(out, format_args!("| memory when idle, Pss | {} KB |", figures["idle"]["pss_kb"]));
+    line(out, format_args!("| after {} calls | {} KB |", figures["calls"], figures["after"]["pss_kb"]));
+    line(out, format_args!("| 38 MB of output on the wire | {} bytes |", figures["wire_bytes"]));
 }
 
 fn jobs(out: &mut String, figures: &Value) {

@@ -148,26 +148,6 @@ pub(crate) struct KillArgs {
     pub(crate) no_wait: bool,
 }
 
-/// `9`, `KILL` or `SIGKILL`, in any case.
 fn signal_number(text: &str) -> Result<u8, String> {
-    let upper = text.to_ascii_uppercase();
-    let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
-    let named = |number: &u8| signal::name(i32::from(*number)).is_some_and(|known| known == name);
-    let given = text.parse::<u8>().ok().filter(|number| signal::name(i32::from(*number)).is_some());
-    given.or_else(|| (1..=64).find(named)).ok_or_else(|| format!("there is no signal {text:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signal_is_known_by_its_name_and_its_number() {
-        for text in ["9", "KILL", "SIGKILL", "kill", "sigkill"] {
-            assert_eq!(signal_number(text), Ok(9), "{text}");
-        }
-        for text in ["", "0", "99", "KILLED", "-9"] {
-            assert!(signal_number(text).is_err(), "{text}");
-        }
-    }
+    signal::number(text).ok_or_else(|| format!("there is no signal {text:?}"))
 }

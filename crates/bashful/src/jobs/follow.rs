@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bashful_dialect::job::state_text;
 use bashful_engine::{Eyes, Followed, JobStore};
 use tokio::time::timeout;
 
 use super::args::LogsArgs;
-use super::facts::state_text;
 use crate::exit::Exit;
 use crate::print;
 

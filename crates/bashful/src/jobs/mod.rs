@@ -1,7 +1,6 @@
 //! `bashful jobs`
 
 mod args;
-mod facts;
 mod follow;
 mod show;
 mod wait;
@@ -11,13 +10,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use bashful_dialect::job::{self, state_text};
 use bashful_engine::{Eyes, JobStore, LONGEST_SCRIPT, Stop};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, SendArgs};
-pub(crate) use facts::{of_job, state_text};
 
 use crate::exit::Exit;
 use crate::print;
@@ -57,16 +56,16 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
 fn list(store: &JobStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
     let mut jobs = store.list()?;
     jobs.retain(|job| !args.running || job.is_live());
-    for job in &mut jobs {
-        facts::mask(job, eyes);
+    for one in &mut jobs {
+        job::mask(one, eyes);
     }
     if args.json {
-        let jobs: Value = jobs.iter().map(of_job).collect();
+        let jobs: Value = jobs.iter().map(job::facts).collect();
         print::data(format!("{jobs:#}\n").as_bytes())?;
     } else if jobs.is_empty() {
         print::talk(&format!("[no jobs in {}]", store.directory().display()));
     } else {
-        print::data(facts::table(&jobs).as_bytes())?;
+        print::data(job::table(&jobs).as_bytes())?;
     }
     Ok(Exit::Code(0))
 }

@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
+use bashful_dialect::job::{self, mask, one_line, state_text};
 use bashful_engine::{ByteSize, Eyes, JobPart, JobState, JobStore, JobText};
 use serde_json::json;
 
 use super::args::ShowArgs;
-use super::facts::{mask, of_job, one_line, state_text};
 use crate::exit::Exit;
 use crate::print;
 
@@ -35,7 +35,7 @@ pub(super) fn main(
         Some(Err(_)) | None => None,
     };
     if args.json {
-        let mut facts = of_job(&job);
+        let mut facts = job::facts(&job);
         facts["output_error"] = gone.into();
         if let Some(stderr) = stderr {
             facts["stderr"] = String::from_utf8_lossy(&stderr).into();

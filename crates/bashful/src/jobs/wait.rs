@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bashful_dialect::job::{self, state_text};
 use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore, Until};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::args::WaitArgs;
-use super::facts::{of_job, state_text};
 use crate::exit::Exit;
 use crate::print;
 
@@ -176,7 +176,7 @@ fn report(store: &JobStore, args: &WaitArgs, ids: &[u64], waited: Option<&Waited
             Some(Waited::Came(what)) => Some(what),
             Some(Waited::Ended(_)) | None => None,
         };
-        let jobs: Value = jobs.iter().map(of_job).collect();
+        let jobs: Value = jobs.iter().map(job::facts).collect();
         print::data(format!("{:#}\n", json!({ "waited": word, "came": came, "jobs": jobs })).as_bytes())?;
         return Ok(exit);
     }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Seconds, Sizes, Variables,
+    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
+    SecondsByName, Sizes, Variables,
 };
 
 /// The defaults, and the documentation of every key.
@@ -92,6 +93,10 @@ settings! {
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
     /// What points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
+    /// Serving the tools of a model.
+    mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
+    /// Which commands were run.
+    log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
 }

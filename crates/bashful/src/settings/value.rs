@@ -18,7 +18,9 @@ macro_rules! replaced {
     ($($Type:ty),*) => { $(impl Merge for $Type { fn merge(&mut self, later: Self) { *self = later; } })* };
 }
 
-replaced!(String, bool, Count, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Intercepts);
+replaced!(
+    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Intercepts
+);
 
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
@@ -101,6 +103,31 @@ impl TryFrom<i64> for Count {
 impl From<Count> for i64 {
     fn from(count: Count) -> Self {
         count.0.into()
+    }
+}
+
+/// A number of things that may be none, and not very many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(crate) struct Number(u16);
+
+impl Number {
+    pub(crate) fn number(self) -> usize {
+        self.0.into()
+    }
+}
+
+impl TryFrom<i64> for Number {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        u16::try_from(number).map(Self).map_err(|_| format!("{number} is not a number from 0 to {}", u16::MAX))
+    }
+}
+
+impl From<Number> for i64 {
+    fn from(number: Number) -> Self {
+        number.0.into()
     }
 }
 
@@ -273,6 +300,17 @@ pub(crate) struct Intercept {
 pub(crate) struct Variables(pub(crate) BTreeMap<String, Variable>);
 
 impl Merge for Variables {
+    fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+}
+
+/// Lengths of time by name. A later layer adds to an earlier one, name by name.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct SecondsByName(pub(crate) BTreeMap<String, Seconds>);
+
+impl Merge for SecondsByName {
     fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
     }

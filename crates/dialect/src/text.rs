@@ -1,14 +1,37 @@
 //! What a person or a model reads of an outcome.
 
+use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Lifetime, LimitHit, Output, StopReason,
+    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Output, StopReason, Verdict,
 };
 use bashful_sys::signal;
 
+use crate::job::state_text;
+
+/// Who reads, and so what can be advised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody who has typed `bashful`, and can do so again.
+    Program,
+    /// A model that has been given tools, and may not have the program.
+    Tools,
+}
+
+/// An error and its causes, in one line.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
 /// The output as it is shown: all of it, or its ends with what is left out between them.
-pub(crate) fn output(output: &Output, whole: Budget) -> Vec<u8> {
+pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
     let (head, omitted, tail) = match &output.clip {
         Clip::Whole(bytes) => return bytes.clone(),
         Clip::Cut { head, omitted, tail } => (head, omitted, tail),
@@ -29,7 +52,7 @@ pub(crate) fn output(output: &Output, whole: Budget) -> Vec<u8> {
     if !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    text.extend(format!("[{}]\n", ranges(output)).into_bytes());
+    text.extend(format!("[{}]\n", ranges(output, reader)).into_bytes());
     text
 }
 
@@ -40,7 +63,7 @@ fn sizes(one: ByteSize, other: ByteSize) -> (String, String) {
 }
 
 /// Which lines of how many are shown, how much is left out, and where the whole is.
-fn ranges(output: &Output) -> String {
+fn ranges(output: &Output, reader: Reader) -> String {
     let Clip::Cut { head, omitted, tail } = &output.clip else { return String::new() };
     let parts: Vec<String> = [head, tail]
         .into_iter()
@@ -51,13 +74,17 @@ fn ranges(output: &Output) -> String {
     let mut text =
         format!("showing {shown} of {}; {} lines ({} bytes) left out", output.lines, omitted.lines, omitted.bytes);
     if let Some(artifact) = &output.artifact {
-        text = format!("{text}; all of it: artifact://{0}, `bashful artifacts show {0}`", artifact.id);
+        let place = match reader {
+            Reader::Program => format!("`bashful artifacts show {}`", artifact.id),
+            Reader::Tools => artifact.path.display().to_string(),
+        };
+        text = format!("{text}; all of it: artifact://{}, {place}", artifact.id);
     }
     text
 }
 
 /// What has to be said about the artifact of an output, beside what [`output`] says.
-pub(crate) fn artifact_notices(output: &Output) -> Vec<String> {
+pub fn artifact_notices(output: &Output) -> Vec<String> {
     let mut notices = Vec::new();
     // Cut output names its artifact itself.
     if let (Clip::Whole(_), Some(artifact)) = (&output.clip, &output.artifact)
@@ -83,7 +110,7 @@ pub(crate) fn artifact_notices(output: &Output) -> Vec<String> {
 }
 
 /// What is to be said about the end; none if all went well.
-pub(crate) fn end(end: End, lifetime: Lifetime) -> Option<String> {
+pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
     match end {
         End::Own(Exit::Code(0)) => None,
         End::Own(Exit::Code(code)) => Some(format!("[command failed: exit code {code}]")),
@@ -96,8 +123,7 @@ pub(crate) fn end(end: End, lifetime: Lifetime) -> Option<String> {
 }
 
 /// What is known when nobody can say how a command ended.
-pub(crate) const LOST: &str =
-    "command lost: its keeper was killed, or part of it cannot be killed; how it ended is unknown";
+pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; how it ended is unknown";
 
 /// `9 (SIGKILL)`.
 fn signal_text(number: u8) -> String {
@@ -108,7 +134,7 @@ fn signal_text(number: u8) -> String {
 }
 
 /// What is to be said about a command that runs in the background.
-pub(crate) fn background(job: &JobRecord) -> String {
+pub fn background(job: &JobRecord) -> String {
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     format!(
         "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
@@ -118,12 +144,17 @@ pub(crate) fn background(job: &JobRecord) -> String {
 }
 
 /// What is to be said about a command that took longer than it was waited for.
-pub(crate) fn still_running(job: &JobRecord) -> String {
-    format!(
-        "still running after {}, now as job {}: do not start it again; `bashful jobs wait {1}` waits for it",
-        Lifetime(tenths(job.elapsed)),
-        job.id
-    )
+pub fn still_running(job: &JobRecord, reader: Reader) -> String {
+    let id = job.id;
+    if job.end().is_some() {
+        // Its shell has ended just then, and has left something.
+        return format!("now job {id}: {}", state_text(job));
+    }
+    let how = match reader {
+        Reader::Program => format!("`bashful jobs wait {id}` waits for it"),
+        Reader::Tools => format!("the job tool waits for it (action wait, ids [{id}])"),
+    };
+    format!("still running after {}, now as job {id}: do not start it again; {how}", Lifetime(tenths(job.elapsed)))
 }
 
 /// No more exact than people are.
@@ -135,7 +166,7 @@ fn tenths(duration: Duration) -> Duration {
 const LEFT_NAMED: usize = 20;
 
 /// What is to be said about processes that were left behind.
-pub(crate) fn leftover(left: &LeftBehind) -> String {
+pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
     lines
@@ -147,8 +178,38 @@ pub(crate) fn leftover(left: &LeftBehind) -> String {
         None => "  what they write is not kept".to_owned(),
     });
     lines.extend(match (left.job, left.keeper) {
-        (Some(job), _) => Some(format!("  they are job {job}; to stop all of them: bashful jobs kill {job}")),
+        (Some(job), _) => Some(match reader {
+            Reader::Program => format!("  they are job {job}; to stop all of them: bashful jobs kill {job}"),
+            Reader::Tools => format!("  they are job {job}; the job tool stops all of them (action kill, ids [{job}])"),
+        }),
         (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
     });
     lines.join("\n") + "]"
 }
+
+/// The output as a model reads it: something in any case.
+pub(crate) fn shown(of: &Output, whole: Budget) -> String {
+    or_none(&String::from_utf8_lossy(&output(of, whole, Reader::Tools)))
+}
+
+/// Adds something on a line of its own.
+pub(crate) fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// A model that is shown nothing wonders whether it ran.
+pub(crate) fn or_none(text: &str) -> String {
+    if text.is_empty() { "(no output)".to_owned() } else { text.to_owned() }
+}
+
+/// What has to be said about a command that runs all the same.
+pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
+    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
+    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
+}
+
+/// What is said to those who want a terminal.
+pub(crate) const NO_TERMINAL: &str = "pty requested but unavailable in this environment; ran without a terminal";

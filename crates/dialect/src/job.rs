@@ -13,7 +13,7 @@ use crate::facts::{exit_facts, status};
 const COMMAND_SHOWN: usize = 60;
 
 /// The facts about a job.
-pub(crate) fn of_job(job: &JobRecord) -> Value {
+pub fn facts(job: &JobRecord) -> Value {
     let (left, word) = match &job.state {
         JobState::Running => (None, json!("running")),
         JobState::Left { processes, .. } if job.kind == JobKind::Leftover => (Some(processes), json!("running")),
@@ -53,7 +53,7 @@ pub(crate) fn of_job(job: &JobRecord) -> Value {
 }
 
 /// Takes withheld values out of all that is told of a job beside its output.
-pub(super) fn mask(job: &mut JobRecord, eyes: &Eyes) {
+pub fn mask(job: &mut JobRecord, eyes: &Eyes) {
     job.script = eyes.mask(&job.script);
     if let JobState::Left { processes, .. } = &mut job.state {
         for process in processes {
@@ -63,7 +63,7 @@ pub(super) fn mask(job: &mut JobRecord, eyes: &Eyes) {
 }
 
 /// How far a job has come.
-pub(crate) fn state_text(job: &JobRecord) -> String {
+pub fn state_text(job: &JobRecord) -> String {
     let end = match &job.state {
         JobState::Running => return "running".to_owned(),
         JobState::Lost => return "lost: its keeper is gone, and nobody knows how it ended".to_owned(),
@@ -92,7 +92,7 @@ pub(crate) fn state_text(job: &JobRecord) -> String {
 }
 
 /// All of them, a line each.
-pub(super) fn table(jobs: &[JobRecord]) -> String {
+pub fn table(jobs: &[JobRecord]) -> String {
     let rows: Vec<[String; 5]> = jobs
         .iter()
         .map(|job| {
@@ -118,7 +118,7 @@ fn time(elapsed: Duration) -> String {
 }
 
 /// The beginning of a command, on one line.
-pub(super) fn one_line(script: &str) -> String {
+pub fn one_line(script: &str) -> String {
     let flat: String = script.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
     if flat.chars().count() <= COMMAND_SHOWN {
         return flat;

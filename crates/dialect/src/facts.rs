@@ -1,31 +1,35 @@
-//! An outcome as JSON.
+//! An outcome as JSON: every fact once, and never the text of the output.
 
 use std::error::Error;
 use std::path::Path;
 
-use bashful_engine::{Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, RunError, StopReason};
+use bashful_engine::{
+    Clip, Direction, End, Exit, InBackground, JobRecord, LimitHit, Outcome, Output, RunError, StopReason,
+};
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::guard::Intercepted;
-use crate::print;
-use crate::run::Shown;
-use crate::text;
+use crate::text::{self, chain};
 
 /// How a command ended, in one word.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
+pub enum Status {
+    /// By itself.
     Exited,
+    /// By a signal that was not ours.
     Signaled,
+    /// Its time was up.
     TimedOut,
+    /// Somebody wanted it to end.
     Cancelled,
+    /// Nobody knows.
     Failed,
 }
 
 /// The facts about a command that ran.
-pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: &[String]) -> Value {
+pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
     let mut facts = json!({
         "status": status(outcome.end),
         "exit_code": null,
@@ -50,26 +54,21 @@ pub(crate) fn of_outcome(outcome: &Outcome, cwd: &Path, shown: &Shown, notices: 
         })),
         "notices": notices,
     });
-    match (&outcome.stderr, &shown.stderr) {
-        (Some(stderr), Some(text)) => {
-            facts["stdout"] = String::from_utf8_lossy(&shown.output).into();
-            facts["stderr"] = String::from_utf8_lossy(text).into();
-            facts["stderr_bytes"] = stderr.bytes.into();
-            facts["stderr_lines"] = stderr.lines.into();
-            facts["stderr_shown"] = ranges(stderr);
-            facts["stderr_omitted"] = omitted(stderr);
-            facts["stderr_truncated"] = truncated(stderr);
-            facts["stderr_shortened_lines"] = stderr.shortened.into();
-            facts["stderr_artifact"] = artifact(stderr);
-        }
-        _ => facts["output"] = String::from_utf8_lossy(&shown.output).into(),
+    if let Some(stderr) = &outcome.stderr {
+        facts["stderr_bytes"] = stderr.bytes.into();
+        facts["stderr_lines"] = stderr.lines.into();
+        facts["stderr_shown"] = ranges(stderr);
+        facts["stderr_omitted"] = omitted(stderr);
+        facts["stderr_truncated"] = truncated(stderr);
+        facts["stderr_shortened_lines"] = stderr.shortened.into();
+        facts["stderr_artifact"] = artifact(stderr);
     }
     exit_facts(&mut facts, outcome.end);
     facts
 }
 
 /// How a command ended, in one word.
-pub(crate) fn status(end: End) -> Status {
+pub fn status(end: End) -> Status {
     match end {
         End::Own(Exit::Code(_)) => Status::Exited,
         End::Own(Exit::Signal(_)) => Status::Signaled,
@@ -80,7 +79,7 @@ pub(crate) fn status(end: End) -> Status {
 }
 
 /// Adds what the system said of an end.
-pub(crate) fn exit_facts(facts: &mut Value, end: End) {
+pub fn exit_facts(facts: &mut Value, end: End) {
     match end {
         End::Own(Exit::Code(code)) | End::Stopped { exit: Exit::Code(code), .. } => facts["exit_code"] = code.into(),
         End::Own(Exit::Signal(number)) | End::Stopped { exit: Exit::Signal(number), .. } => {
@@ -91,7 +90,7 @@ pub(crate) fn exit_facts(facts: &mut Value, end: End) {
 }
 
 /// The facts about a command that is now a job.
-pub(crate) fn of_background(job: &JobRecord, notices: &[String]) -> Value {
+pub fn of_background(job: &JobRecord, notices: &[String]) -> Value {
     let mut facts = json!({
         "status": "running",
         "cwd": job.directory.to_string_lossy(),
@@ -106,17 +105,46 @@ pub(crate) fn of_background(job: &JobRecord, notices: &[String]) -> Value {
     facts
 }
 
+/// The facts about a command that took longer than it was waited for.
+pub fn of_outlasted(sent: &InBackground, notices: &[String]) -> Value {
+    let mut facts = of_background(&sent.job, notices);
+    facts["duration_ms"] = u64::try_from(sent.job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
+    facts["output_bytes"] = sent.output.bytes.into();
+    facts["output_lines"] = sent.output.lines.into();
+    facts
+}
+
 /// The facts about what did not even begin.
-pub(crate) fn of_error(error: &(dyn Error + 'static)) -> Value {
-    let mut facts = json!({ "status": "failed", "error": print::chain(error) });
+pub fn of_error(error: &(dyn Error + 'static)) -> Value {
+    let mut facts = json!({ "status": "failed", "error": chain(error) });
     if let Some(RunError::Refused(refusal)) = error.downcast_ref() {
         facts["status"] = "refused".into();
         facts["findings"] = json!(refusal.verdict.findings);
-    } else if let Some(Intercepted(found)) = error.downcast_ref() {
-        facts["status"] = "refused".into();
-        facts["suggested_tool"] = found.suggested_tool.as_str().into();
     }
     facts
+}
+
+/// The same facts for the structured part of an answer. Nothing is null, because schemas that allow for it are refused by some
+/// clients; and what says nothing, or nothing new, is left out, because many clients show all of it to the model.
+pub(crate) fn structured(facts: Value) -> Value {
+    match facts {
+        Value::Object(fields) => {
+            let telling = fields.into_iter().filter(|(name, value)| tells(name, value));
+            Value::Object(telling.map(|(name, value)| (name, structured(value))).collect())
+        }
+        Value::Array(values) => values.into_iter().map(structured).collect(),
+        other => other,
+    }
+}
+
+fn tells(name: &str, value: &Value) -> bool {
+    match name {
+        "notices" | "missing" => value.as_array().is_some_and(|values| !values.is_empty()),
+        "shortened_lines" => *value != 0,
+        // `shown` and `omitted` say the same.
+        "truncated" | "text_bytes" => false,
+        _ => !value.is_null(),
+    }
 }
 
 /// Which parts of the text are shown: lines from 1, both ends included; bytes from 0, the end excluded.

@@ -1,0 +1,145 @@
+//! `bashful log`: which commands were run.
+
+mod file;
+mod time;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use bashful_dialect::job::one_line;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::cli::LogArgs;
+use crate::exit::Exit;
+use crate::setup::Surroundings;
+
+pub(crate) use file::{Log, LogEntry};
+pub(crate) use time::span;
+
+/// Between two looks at a log that is followed.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Error)]
+enum LogError {
+    #[error("there is no place for a log: neither XDG_STATE_HOME nor HOME is set")]
+    NoPlace,
+    #[error("cannot read the log in {}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+/// Prints the log, and with -f what is added to it.
+pub(crate) fn main(args: &LogArgs) -> Result<Exit, Box<dyn Error>> {
+    let path = file::path(&Surroundings::read()).ok_or(LogError::NoPlace)?;
+    let since = args.since.map(|span| SystemTime::now() - span);
+    let mut printer = Printer { args, since, out: io::stdout().lock() };
+    printer.all(&file::before(&path))?;
+    let mut reader = Reader::new(&path);
+    loop {
+        let is_read = reader.each(|line| printer.line(line))?;
+        if !is_read || !args.follow {
+            return Ok(Exit::Code(0));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Writes lines that are wanted.
+struct Printer<'a> {
+    args: &'a LogArgs,
+    since: Option<SystemTime>,
+    out: io::StdoutLock<'static>,
+}
+
+impl Printer<'_> {
+    fn all(&mut self, path: &Path) -> Result<bool, LogError> {
+        Reader::new(path).each(|line| self.line(line))
+    }
+
+    /// Whether anybody still reads.
+    fn line(&mut self, line: &str) -> bool {
+        // A line that was cut off by a full disk tells nothing.
+        let Ok(entry) = serde_json::from_str::<Value>(line) else { return true };
+        if !self.wants(&entry) {
+            return true;
+        }
+        let text = if self.args.json { line.to_owned() } else { describe(&entry) };
+        writeln!(self.out, "{text}").and_then(|()| self.out.flush()).is_ok()
+    }
+
+    fn wants(&self, entry: &Value) -> bool {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default());
+        let went_well = entry["exit_code"] == 0 || entry["status"] == "running";
+        self.since.is_none_or(|since| time >= since) && !(self.args.failed && went_well)
+    }
+}
+
+/// One command, on one line.
+fn describe(entry: &Value) -> String {
+    let word = |key: &str| entry[key].as_str().unwrap_or("?").to_owned();
+    let end = match (&entry["exit_code"], &entry["signal"], &entry["job"]) {
+        (Value::Number(code), ..) => format!("{} {code}", word("status")),
+        (_, Value::Number(signal), _) => format!("{} by signal {signal}", word("status")),
+        (_, _, Value::Number(job)) => format!("{} as job {job}", word("status")),
+        _ => word("status"),
+    };
+    let number = |key: &str| entry[key].as_u64().unwrap_or_default();
+    let seconds = Duration::from_millis(number("duration_ms")).as_secs_f64();
+    let command = one_line(&word("command"));
+    format!("{} {} {end}, {seconds:.2}s, {} bytes: {command}", word("time"), word("surface"), number("output_bytes"))
+}
+
+/// Reads a log to its end, again and again.
+struct Reader<'a> {
+    path: &'a Path,
+    open: Option<BufReader<File>>,
+    line: String,
+}
+
+impl<'a> Reader<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self { path, open: None, line: String::new() }
+    }
+
+    /// Whether somebody still wanted lines when all had been read.
+    fn each(&mut self, mut wanted: impl FnMut(&str) -> bool) -> Result<bool, LogError> {
+        let path = self.path;
+        self.read(&mut wanted).map_err(|source| LogError::Unreadable { path: path.to_path_buf(), source })
+    }
+
+    fn read(&mut self, wanted: &mut impl FnMut(&str) -> bool) -> io::Result<bool> {
+        loop {
+            if self.open.is_none() {
+                match File::open(self.path) {
+                    Ok(file) => self.open = Some(BufReader::new(file)),
+                    // Nothing has been written yet.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+                    Err(error) => return Err(error),
+                }
+            }
+            let Some(open) = &mut self.open else { return Ok(true) };
+            while open.read_line(&mut self.line)? > 0 {
+                if self.line.ends_with('\n') {
+                    if !wanted(self.line.trim_end()) {
+                        return Ok(false);
+                    }
+                    self.line.clear();
+                }
+            }
+            let read = open.get_ref().metadata()?;
+            if self.path.metadata().is_ok_and(|there| (there.dev(), there.ino()) == (read.dev(), read.ino())) {
+                return Ok(true);
+            }
+            // It has been begun anew since.
+            self.open = None;
+            self.line.clear();
+            if !self.path.exists() {
+                return Ok(true);
+            }
+        }
+    }
+}

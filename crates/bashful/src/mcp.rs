@@ -1,0 +1,71 @@
+//! `bashful mcp`
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+use bashful_dialect::{Gate, Toolbox, Witness};
+use bashful_engine::{Engine, Patience, Request, Script};
+use bashful_mcp::{Manners, serve_stdio};
+
+use crate::cli::McpArgs;
+use crate::exit::Exit;
+use crate::guard::Pointer;
+use crate::log::Log;
+use crate::settings::{self, Settings};
+use crate::setup::{self, Surroundings};
+use crate::signals::Signals;
+
+/// How clients are told of this server.
+pub(crate) const SET_UP: &str = "\
+Claude Code:     claude mcp add bashful -- bashful mcp
+Codex:           codex mcp add bashful -- bashful mcp
+Gemini CLI:      gemini mcp add bashful bashful mcp
+VS Code:         code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
+Claude Desktop, Cursor (`mcpServers` in their JSON settings):
+                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\", \"--cwd\", \"/your/project\"] }
+Zed (`context_servers` in settings.json):
+                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\"] }";
+
+/// Serves until its client goes away or somebody asks it to end.
+pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let runtime = setup::runtime()?;
+    let served = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        let toolbox = toolbox(args, &settings, &around)?;
+        let asked_to_end = async {
+            signals.next().await;
+        };
+        serve_stdio(toolbox, manners(&settings.mcp), asked_to_end).await?;
+        Ok(Exit::Code(0))
+    });
+    // A thread may still wait for input that never comes. With the runtime, every command under way loses us, and its keeper
+    // stops it.
+    runtime.shutdown_background();
+    served
+}
+
+fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
+    let directory = setup::directory(around, args.cwd.as_deref())?;
+    let mut options = setup::options(settings, around, Some(&directory))?;
+    args.dialect.adjust(&mut options);
+    options.directory.clone_from(&directory);
+    options.ready = settings.mcp.ready.number();
+    let engine = Engine::new(options)?;
+    // While the client introduces itself.
+    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);
+    let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
+    toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
+    toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
+    Ok(toolbox)
+}
+
+fn manners(settings: &settings::Mcp) -> Manners {
+    let named = settings.patience_for.0.iter();
+    Manners {
+        patience: Patience(settings.patience_seconds.duration()),
+        patience_for: named.map(|(name, patience)| (name.clone(), Patience(patience.duration()))).collect(),
+    }
+}

@@ -1,0 +1,116 @@
+//! `bashful log`: every command leaves one line, and that is never a reason to fail.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use bashful_testkit::{Home, eventually};
+use serde_json::Value;
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+fn home() -> Home {
+    Home::new(BASHFUL)
+}
+
+/// The log, as JSON.
+#[track_caller]
+fn log(home: &Home, args: &[&str]) -> Vec<Value> {
+    let output = home.run(&[&["log", "--json"], args].concat());
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn every_command_leaves_a_line_without_its_output() {
+    let home = home();
+    assert_eq!(log(&home, &[]), Vec::<Value>::new());
+    home.run(&["run", "echo some-output"]);
+    home.run(&["run", "exit 3"]);
+    home.run(&["run", "kill -9 $$"]);
+    home.run(&["run", "--mode", "background", "true"]);
+    home.run(&["jobs", "wait", "1"]);
+    let lines = log(&home, &[]);
+    let part = |key: &str| lines.iter().map(|line| line[key].clone()).collect::<Vec<_>>();
+    assert_eq!(part("command"), ["echo some-output", "exit 3", "kill -9 $$", "true"]);
+    assert_eq!(part("status"), ["exited", "exited", "signaled", "running"]);
+    assert_eq!(part("output_bytes"), [12, 0, 0, 0]);
+    assert!(lines.iter().all(|line| line["surface"] == "run" && line["verdict"] == "allowed"));
+    assert_eq!(
+        (&lines[0]["exit_code"], &lines[1]["exit_code"], &lines[2]["signal"]),
+        (&0.into(), &3.into(), &9.into())
+    );
+    assert_eq!((&lines[3]["job"], &lines[0]["cwd"]), (&1.into(), &home.path().to_string_lossy().into()));
+    let file = home.state().join("log/commands.jsonl");
+    assert_eq!(file.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert!(!std::fs::read_to_string(file).expect("text").contains("\"some-output"));
+    assert_eq!(log(&home, &["--failed"]).len(), 2);
+    assert_eq!(log(&home, &["--since", "1h"]).len(), 4);
+    assert_eq!(log(&home, &["--since", "0s"]).len(), 0);
+    let said = home.run(&["log", "--failed"]).stdout;
+    assert!(String::from_utf8_lossy(&said).contains(" run exited 3, "), "{}", String::from_utf8_lossy(&said));
+    assert_eq!(home.run(&["log", "--since", "yesterday"]).status.code(), Some(125));
+}
+
+#[test]
+fn values_that_are_withheld_are_not_written_down() {
+    let home = home();
+    home.command(&["run", "echo correct-horse-battery"])
+        .env("MY_TOKEN", "correct-horse-battery")
+        .output()
+        .expect("it runs");
+    assert_eq!(log(&home, &[])[0]["command"], "echo [withheld: MY_TOKEN]");
+}
+
+#[test]
+fn a_log_that_is_too_long_is_begun_anew() {
+    let home = home();
+    for number in 0..20 {
+        let output = home.command(&["run", &format!("true {number}")]).env("BASHFUL_LOG_BYTES", "1000").output();
+        assert!(output.expect("it runs").status.success());
+    }
+    let size = |name: &str| home.state().join("log").join(name).metadata().map_or(0, |metadata| metadata.len());
+    assert!(size("commands.jsonl") < 1000 && (1000..2000).contains(&size("commands.jsonl.1")));
+    let lines = log(&home, &[]);
+    let commands: Vec<String> = lines.iter().filter_map(|line| Some(line["command"].as_str()?.to_owned())).collect();
+    let first = 20 - commands.len();
+    assert_eq!(
+        commands,
+        (first..20).map(|number| format!("true {number}")).collect::<Vec<_>>(),
+        "the newest, in order"
+    );
+    assert!(commands.len() >= 3);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_no_reason_to_fail() {
+    let home = home();
+    std::fs::create_dir_all(home.state()).expect("a directory");
+    std::fs::write(home.state().join("log"), "in the way").expect("a file");
+    let output = home.run(&["run", "echo fine"]);
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"fine\n"[..]));
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn who_wants_no_log_has_none() {
+    let home = home();
+    home.command(&["run", "true"]).env("BASHFUL_LOG_ENABLED", "false").output().expect("it runs");
+    assert!(!home.state().join("log").exists());
+}
+
+#[test]
+fn a_log_can_be_followed() {
+    let home = home();
+    home.run(&["run", "echo before"]);
+    let mut command = home.command(&["log", "-f", "--json"]);
+    let mut follower = command.stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(follower.stdout.take().expect("a pipe")).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    assert!(next().contains("echo before"));
+    home.run(&["run", "echo after"]);
+    assert!(next().contains("echo after"));
+    follower.kill().expect("it is there");
+    follower.wait().expect("it ends");
+    assert!(eventually(|| home.survivors().is_empty()));
+}

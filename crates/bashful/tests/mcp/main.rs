@@ -1,0 +1,446 @@
+//! `bashful mcp`, spoken to line by line: what a client may do wrong, and what becomes of commands.
+
+mod server;
+
+use bashful_testkit::{Home, eventually};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use server::{Server, text};
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+/// Is there as long as `go` is not, and says so with a file.
+const WAITS: &str = "touch begun; until [ -e go ]; do sleep 0.01; done; echo done";
+
+fn home() -> Home {
+    Home::new(BASHFUL)
+}
+
+#[track_caller]
+fn ends_well(mut server: Server, home: &Home) {
+    assert_eq!(text(&server.call("bash", &json!({ "command": "echo well" }))), "well\n");
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_client_of_the_first_era_is_served() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    assert_eq!(server.ask("ping", &json!({}))["result"], json!({}));
+    let tools = server.ask("tools/list", &json!({}))["result"].clone();
+    assert!(tools.to_string().len() < 4096, "{tools}");
+    let printed: Value = serde_json::from_slice(&home.run(&["schema"]).stdout).expect("JSON");
+    assert_eq!(tools["tools"], printed["tools"], "what is printed is what is served");
+    ends_well(server, &home);
+}
+
+#[test]
+fn a_client_of_the_second_era_is_served() {
+    let home = home();
+    let mut server = Server::start(&home, &[], &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = server.ask("server/discover", &json!({ "_meta": meta }))["result"].clone();
+    let versions = found["supportedVersions"].as_array().expect("versions");
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{found}");
+    let call = json!({ "_meta": meta, "name": "bash", "arguments": { "command": "echo hi; exit 3" } });
+    let result = server.ask("tools/call", &call)["result"].clone();
+    assert_eq!(result["resultType"], "complete", "{result}");
+    assert_eq!(text(&result), "[command failed: exit code 3]\nhi\n");
+    assert_eq!(result["isError"], true);
+    // No session: the next request has to say again who it is.
+    let refused = server.ask("tools/call", &json!({ "name": "bash", "arguments": { "command": "echo hi" } }));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_result_has_a_text_that_stands_alone_and_the_facts_once() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let result = server.call("bash", &json!({ "command": "echo out; echo err >&2" }));
+    assert_eq!(text(&result), "out\nerr\n");
+    assert_eq!(result["isError"], false);
+    let facts = &result["structuredContent"];
+    assert_eq!((&facts["status"], &facts["exit_code"]), (&json!("exited"), &json!(0)));
+    assert!(!facts.to_string().contains("out\\n"), "{facts}");
+    let result = server.call("bash", &json!({ "command": "kill -9 $$" }));
+    assert_eq!(result["isError"], true);
+    assert_eq!(result["structuredContent"]["signal"]["name"], "SIGKILL");
+    ends_well(server, &home);
+}
+
+#[test]
+fn much_output_is_little_on_the_wire_and_whole_on_disk() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let result = server.call("bash", &json!({ "command": "seq 5000000", "mode": "slow" }));
+    assert!(result.to_string().len() < 100_000);
+    let said = text(&result);
+    assert!(said.contains("\n1\n2\n3\n") && said.contains("\n4999999\n5000000\n"), "{said}");
+    let link = &result["content"][1];
+    assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("artifact://1")));
+    assert_eq!(link["size"], 38_888_896);
+    let path = result["structuredContent"]["artifact"]["path"].as_str().expect("a path").to_owned();
+    assert_eq!(std::fs::metadata(path).expect("it is there").len(), 38_888_896);
+    ends_well(server, &home);
+}
+
+#[test]
+fn what_is_no_message_is_passed_over() {
+    let home = home();
+    let mut server = Server::start(&home, &[], &[]);
+    // Before the greeting, too.
+    server.tell("notifications/initialized", &json!({}));
+    server.line(b"not JSON at all");
+    server.line(b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\":");
+    server.line(b"");
+    let hello =
+        json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    assert_eq!(server.ask("initialize", &hello)["result"]["protocolVersion"], "2024-11-05");
+    for line in [
+        &b"\xff\xfe\x00"[..],
+        b"[]",
+        b"[1, 2]",
+        b"7",
+        b"null",
+        b"{}",
+        b"{\"id\": 5}",
+        b"\r",
+        "[".repeat(100_000).as_bytes(),
+    ] {
+        server.line(line);
+    }
+    ends_well(server, &home);
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_its_name() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let answer = server.ask("tools/call", &json!({ "name": "fly", "arguments": {} }));
+    assert_eq!(answer["error"]["code"], -32602);
+    assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("fly")), "{answer}");
+    assert_eq!(server.ask("no/such/method", &json!({}))["error"]["code"], -32601);
+    for (arguments, part) in [
+        (json!({ "command": "true", "timout": 3 }), "unknown field `timout`"),
+        (json!({ "command": ["true"] }), "`command`: invalid type: sequence"),
+        (json!({ "command": "true", "timeout": "soon" }), "`timeout`: invalid type: string"),
+        (json!({}), "missing field `command`"),
+    ] {
+        let result = server.call("bash", &arguments);
+        assert_eq!(result["isError"], true);
+        assert!(text(&result).contains(part), "{result}");
+    }
+    for params in [json!({ "name": 7 }), json!({ "name": "bash", "arguments": "true" }), json!([])] {
+        let answer = server.ask("tools/call", &params);
+        assert!(answer["error"]["code"].is_i64(), "{answer}");
+    }
+    ends_well(server, &home);
+}
+
+#[test]
+fn a_script_of_16_mebibytes_is_run_and_a_longer_one_refused() {
+    let home = home();
+    // The guard judges no more than a mebibyte.
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_GUARD_ENABLED", "false")]);
+    let script = |bytes: usize| format!("echo $((6 * 7)) #{}", "x".repeat(bytes - 17));
+    server.begin("longest", &json!({ "command": script(16 << 20) }));
+    server.begin("longer", &json!({ "command": script((16 << 20) + 1) }));
+    assert_eq!(text(&server.answer("longest")["result"]), "42\n");
+    let refused = server.answer("longer")["result"].clone();
+    assert!(text(&refused).contains("longer than the 16MB"), "{refused}");
+    ends_well(server, &home);
+}
+
+#[test]
+fn fifty_calls_run_at_once() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    // None of them can end before all of them have begun.
+    let command = "until [ \"$(ls here.* | wc -l)\" = 50 ]; do sleep 0.05; done";
+    for number in 0..50 {
+        let command = format!("touch here.{number}; {command}; echo {number}");
+        server.begin(&number.to_string(), &json!({ "command": command, "timeout": 300 }));
+    }
+    for number in 0..50 {
+        let answer = server.answer(&number.to_string());
+        assert_eq!(text(&answer["result"]), format!("{number}\n"), "{answer}");
+    }
+    ends_well(server, &home);
+}
+
+#[test]
+fn cancelled_calls_stop_their_commands_and_no_others() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    for number in 0..10 {
+        let command = format!("(setsid sleep {number}1000 &); touch begun.{number}; {WAITS} {number}");
+        server.begin(&number.to_string(), &json!({ "command": command, "timeout": 300 }));
+    }
+    for number in 0..10 {
+        home.wait_for(&format!("begun.{number}"));
+    }
+    for number in (0..10).step_by(2) {
+        server.tell("notifications/cancelled", &json!({ "requestId": number.to_string(), "reason": "enough" }));
+    }
+    let is_one = |line: &&String| line.split(' ').nth(1) == Some("sleep") && line.contains("1000");
+    let sleeps = || home.survivors().iter().filter(is_one).count();
+    assert!(eventually(|| sleeps() == 5), "{:?}", home.survivors());
+    // What is cancelled twice, or was never asked for, is no matter.
+    server.tell("notifications/cancelled", &json!({ "requestId": "0" }));
+    server.tell("notifications/cancelled", &json!({ "requestId": "nothing" }));
+    std::fs::write(home.path().join("go"), "").expect("they may go on");
+    for number in (1..10).step_by(2) {
+        let answer = server.answer(&number.to_string());
+        assert!(text(&answer["result"]).starts_with(&format!("done {number}\n")), "{answer}");
+    }
+    server.call("job", &json!({ "action": "list" }));
+    assert_eq!(server.unasked(), Vec::<&String>::new());
+    let left: Vec<u64> = (1..=5).collect();
+    server.call("job", &json!({ "action": "kill", "ids": left }));
+    ends_well(server, &home);
+}
+
+/// Starts a command and a job, ends the server in some way, and looks at what is left.
+#[track_caller]
+fn check_end(end: impl FnOnce(&mut Server), succeeds: bool) {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let job = json!({ "command": "echo job; until [ -e go ]; do sleep 0.01; done", "mode": "background" });
+    assert_eq!(server.call("bash", &job)["structuredContent"]["job"]["id"], 1);
+    let command = format!("(setsid sleep 1000 &); trap '' HUP; {WAITS}");
+    server.begin("under way", &json!({ "command": command, "timeout": 300 }));
+    home.wait_for("begun");
+    end(&mut server);
+    assert_eq!(server.end().success(), succeeds);
+    let foreground = || home.survivors().iter().any(|line| line.contains("sleep 1000") || line.contains("touch begun"));
+    assert!(eventually(|| !foreground()), "{:?}", home.survivors());
+    let job: Value = serde_json::from_slice(&home.run(&["jobs", "show", "1", "--json"]).stdout).expect("JSON");
+    assert_eq!((&job["status"], &job["output"]), (&json!("running"), &json!("job\n")), "{job}");
+    std::fs::write(home.path().join("go"), "").expect("it may go on");
+    home.check_nothing_survives();
+}
+
+#[test]
+fn the_end_of_the_input_ends_commands_and_leaves_jobs() {
+    check_end(Server::close, true);
+}
+
+#[test]
+fn asking_the_server_to_end_ends_commands_and_leaves_jobs() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        check_end(|server| server.signal(signal), true);
+    }
+}
+
+#[test]
+fn killing_the_server_ends_commands_and_leaves_jobs() {
+    check_end(|server| server.signal(Signal::KILL), false);
+}
+
+#[test]
+fn a_message_that_is_cut_off_is_no_reason_to_stay() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    server.begin("under way", &json!({ "command": WAITS, "timeout": 300 }));
+    home.wait_for("begun");
+    let mut input = b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\"".to_vec();
+    input.truncate(30);
+    server.line(&input);
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_client_that_says_nothing_is_served_until_it_goes() {
+    let home = home();
+    let mut server = Server::start(&home, &[], &[]);
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_answered_with_a_job() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);
+    let result = server.call("bash", &json!({ "command": format!("echo first; {WAITS}"), "mode": "slow" }));
+    assert_eq!(result["structuredContent"]["status"], "running", "{result}");
+    assert_eq!(result["isError"], false);
+    let said = text(&result);
+    assert!(said.starts_with("first\n[still running after "), "{said}");
+    assert!(said.contains("now as job 1: do not start it again; the job tool waits for it"), "{said}");
+    let waited = server.call("job", &json!({ "action": "wait", "ids": [1] }));
+    assert_eq!(waited["structuredContent"]["jobs"][0]["status"], "running", "no longer than the client has patience");
+    std::fs::write(home.path().join("go"), "").expect("it may go on");
+    let ended = || server.call("job", &json!({ "action": "wait", "ids": [1] }))["structuredContent"]["jobs"][0].clone();
+    assert!(eventually({
+        let mut ended = ended;
+        move || ended()["exit_code"] == 0
+    }));
+    ends_well(server, &home);
+}
+
+#[test]
+fn who_gave_a_token_is_told_how_far_it_has_come() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let call = json!({
+        "name": "bash",
+        "arguments": { "command": format!("echo one; echo two; {WAITS}"), "timeout": 300 },
+        "_meta": { "progressToken": "mine" },
+    });
+    server.request("call", "tools/call", &call);
+    let told: Vec<Value> = (0..2).map(|_| server.next()).collect();
+    for notice in &told {
+        assert_eq!(notice["method"], "notifications/progress", "{notice}");
+        assert_eq!(notice["params"]["progressToken"], "mine");
+        assert!(notice["params"]["message"].as_str().is_some_and(|text| text.ends_with("s, 8 bytes: two")), "{notice}");
+    }
+    let far = |notice: &Value| notice["params"]["progress"].as_f64().expect("a number");
+    assert!(far(&told[0]) < far(&told[1]));
+    std::fs::write(home.path().join("go"), "").expect("it may go on");
+    assert_eq!(text(&server.answer("call")["result"]), "one\ntwo\ndone\n");
+    let told = server.notices.len();
+    server.call("bash", &json!({ "command": "sleep 1.5" }));
+    assert_eq!(server.notices.len(), told, "nobody else is told");
+    ends_well(server, &home);
+}
+
+#[test]
+fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
+    let home = home();
+    std::fs::create_dir(home.path().join("there")).expect("a directory");
+    let variables = [("MY_TOKEN", "tell-everybody")];
+    let mut server = Server::greeted(&home, &["--dialect", "plain", "--cwd", "there"], &variables);
+    let there = home.path().join("there");
+    let tools = server.ask("tools/list", &json!({}));
+    let description = tools["result"]["tools"][0]["description"].as_str().expect("a description");
+    assert!(description.ends_with(&format!("<pwd>{}</pwd>", there.display())), "{description}");
+    let result = server.call("bash", &json!({ "command": "pwd; echo $MY_TOKEN; echo ${CI-unset} >&2; exit 4" }));
+    let facts =
+        json!({ "stdout": format!("{}\ntell-everybody\n", there.display()), "stderr": "unset\n", "exitCode": 4 });
+    assert_eq!(result["structuredContent"], facts);
+    assert_eq!(serde_json::from_str::<Value>(text(&result)).expect("JSON"), facts);
+    server.close();
+    assert!(server.end().success());
+    for args in [&["mcp", "--cwd", "nowhere"][..], &["mcp", "--dialect", "klingon"], &["schema", "--for", "cobol"]] {
+        let output = home.run(args);
+        assert_eq!(output.status.code(), Some(125), "{args:?}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty());
+    }
+    home.check_nothing_survives();
+}
+
+#[test]
+fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("MY_TOKEN", "do-not-tell-anybody")]);
+    assert_eq!(server.ask("resources/list", &json!({}))["result"]["resources"], json!([]));
+    server.call("bash", &json!({ "command": "seq 100000" }));
+    server.call(
+        "bash",
+        &json!({ "command": "echo 'do-not-tell-''anybody'; printf '\\e[1mbold\\e[0m\\n'", "mode": "background" }),
+    );
+    server.call("job", &json!({ "action": "wait", "ids": [1] }));
+    let listed = server.ask("resources/list", &json!({}))["result"]["resources"].clone();
+    let uris: Vec<&str> = listed.as_array().expect("a list").iter().filter_map(|entry| entry["uri"].as_str()).collect();
+    assert_eq!(uris, ["job://1", "artifact://1"]);
+    let templates = server.ask("resources/templates/list", &json!({}))["result"]["resourceTemplates"].clone();
+    assert_eq!(templates[0]["uriTemplate"], "artifact://{id}{?lines,bytes,tail}");
+    let mut read = |uri: &str| server.ask("resources/read", &json!({ "uri": uri }));
+    for (uri, expected) in [
+        ("artifact://1?lines=10-12", "10\n11\n12\n"),
+        ("artifact://1?bytes=0-4", "1\n2\n"),
+        ("artifact://1?tail=2", "99999\n100000\n"),
+        ("job://1", "[withheld: MY_TOKEN]\nbold\n\n[background process completed]\n"),
+        ("job://1?tail=1", "[background process completed]\n"),
+    ] {
+        let contents = read(uri)["result"]["contents"][0].clone();
+        assert_eq!((&contents["text"], &contents["uri"]), (&json!(expected), &json!(uri)));
+    }
+    let whole = read("artifact://1")["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
+    let (text, next) = whole.rsplit_once("[only 256KB are read at once; what comes next: ").expect("there is more");
+    let last: u64 = text.lines().next_back().and_then(|line| line.parse().ok()).expect("a whole line");
+    let next = next.trim_end().trim_end_matches(']');
+    assert_eq!(next, format!("artifact://1?bytes={}-", text.len()));
+    let rest = read(next)["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
+    assert!(rest.starts_with(&format!("{}\n", last + 1)), "{}", &rest[..20]);
+    for (uri, code) in [
+        ("artifact://99", -32002),
+        ("job://99", -32002),
+        ("file:///etc/passwd", -32002),
+        ("artifact://../1", -32002),
+        ("artifact://1?lines=0-1", -32602),
+    ] {
+        assert_eq!(read(uri)["error"]["code"], code, "{uri}");
+    }
+    assert_eq!(server.ask("prompts/list", &json!({}))["result"]["prompts"], json!([]));
+    ends_well(server, &home);
+}
+
+#[test]
+fn every_call_is_in_the_log_and_so_is_what_was_cancelled() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    server.call("bash", &json!({ "command": "exit 3" }));
+    server.begin("cancelled", &json!({ "command": WAITS, "timeout": 300 }));
+    home.wait_for("begun");
+    server.tell("notifications/cancelled", &json!({ "requestId": "cancelled" }));
+    let log = || {
+        let output = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
+        output.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect::<Vec<_>>()
+    };
+    assert!(eventually(|| log().len() == 2));
+    server.begin("abandoned", &json!({ "command": format!("touch abandoned; {WAITS}"), "timeout": 300 }));
+    home.wait_for("abandoned");
+    server.close();
+    assert!(server.end().success());
+    let lines = log();
+    let statuses: Vec<&Value> = lines.iter().map(|line| &line["status"]).collect();
+    assert_eq!(statuses, ["exited", "cancelled", "cancelled"]);
+    assert!(lines.iter().all(|line| line["surface"] == "mcp"));
+    home.check_nothing_survives();
+}
+
+#[test]
+fn what_the_guard_refuses_is_told_with_what_to_do_instead() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    for mode in ["default", "background"] {
+        let result = server.call("bash", &json!({ "command": "touch ran; git push --force", "mode": mode }));
+        assert_eq!((&result["isError"], &result["structuredContent"]["status"]), (&json!(true), &json!("refused")));
+        let said = text(&result);
+        assert!(said.starts_with("permission denied: git push --force is not allowed."), "{said}");
+        assert!(said.contains("instead: git push --force-with-lease"), "{said}");
+    }
+    assert!(!home.path().join("ran").exists());
+    let lines = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
+    assert_eq!(lines.matches("\"verdict\":\"refused\"").count(), 2, "{lines}");
+    ends_well(server, &home);
+}
+
+#[test]
+fn a_better_tool_is_pointed_to_if_the_settings_want_that() {
+    let home = home();
+    let variables = [("BASHFUL_INTERCEPTOR_ENABLED", "true"), ("BASHFUL_INTERCEPTOR_TOOLS", "[\"read\"]")];
+    let mut server = Server::greeted(&home, &["--dialect", "pi"], &variables);
+    let result = server.call("bash", &json!({ "command": "cat notes.txt" }));
+    let said = text(&result);
+    assert!(said.starts_with("Blocked: ") && said.ends_with("Original command: cat notes.txt"), "{said}");
+    assert_eq!(result["isError"], true);
+    assert!(text(&server.call("bash", &json!({ "command": "grep -c x /etc/passwd" }))).contains("Wall time"));
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}

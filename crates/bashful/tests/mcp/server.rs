@@ -1,0 +1,133 @@
+//! A server under test, spoken to line by line.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use bashful_testkit::{Home, WIDE};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+pub(crate) struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// Answers that came while others were waited for, by their ids.
+    early: HashMap<String, Value>,
+    /// What came without an id.
+    pub(crate) notices: Vec<Value>,
+}
+
+impl Server {
+    /// Starts a server, with variables on top of the usual ones.
+    pub(crate) fn start(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = home.command(&[&["mcp"], args].concat());
+        command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("it runs");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                let line = line.expect("it is text");
+                let message = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                if send.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = child.stdin.take();
+        Self { child, input, lines, early: HashMap::new(), notices: Vec::new() }
+    }
+
+    /// A server that has been greeted.
+    pub(crate) fn greeted(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut server = Self::start(home, args, variables);
+        let hello = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let answer = server.ask("initialize", &hello);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
+        server.tell("notifications/initialized", &json!({}));
+        server
+    }
+
+    /// Sends a line as it is.
+    pub(crate) fn line(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().expect("it has not been closed");
+        input.write_all(line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush()).expect("it reads");
+    }
+
+    pub(crate) fn tell(&mut self, method: &str, params: &Value) {
+        self.line(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string().as_bytes());
+    }
+
+    /// Sends a request and does not wait for the answer.
+    pub(crate) fn request(&mut self, id: &str, method: &str, params: &Value) {
+        self.line(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().as_bytes());
+    }
+
+    /// Calls a tool and does not wait for the answer.
+    pub(crate) fn begin(&mut self, id: &str, arguments: &Value) {
+        self.request(id, "tools/call", &json!({ "name": "bash", "arguments": arguments }));
+    }
+
+    #[track_caller]
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let id = format!("{method} {params}");
+        self.request(&id, method, params);
+        self.answer(&id)
+    }
+
+    /// Calls a tool; its result.
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        assert!(answer["result"].is_object(), "{answer}");
+        answer["result"].clone()
+    }
+
+    /// Waits for an answer.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: &str) -> Value {
+        loop {
+            if let Some(answer) = self.early.remove(id) {
+                return answer;
+            }
+            let message = self.next();
+            match message["id"].as_str() {
+                Some(id) => drop(self.early.insert(id.to_owned(), message)),
+                None => self.notices.push(message),
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn next(&mut self) -> Value {
+        self.lines.recv_timeout(WIDE).expect("a message")
+    }
+
+    /// Answers that nobody has waited for.
+    pub(crate) fn unasked(&self) -> Vec<&String> {
+        self.early.keys().collect()
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, signal).expect("it is there");
+    }
+
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        self.child.wait().expect("it ends")
+    }
+}
+
+/// The text of a result.
+#[track_caller]
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
+}

@@ -1,0 +1,51 @@
+//! What a call of a tool is answered with.
+
+use bashful_engine::Output;
+use serde_json::{Value, json};
+
+/// The answer to one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What the model reads. It stands alone: many clients show nothing else.
+    pub text: String,
+    /// The facts, as the tool's output schema says.
+    pub facts: Value,
+    /// Whether the call came to nothing, or the command did not end well.
+    pub is_error: bool,
+    /// Where there is more to read.
+    pub links: Vec<Link>,
+}
+
+/// Something that can be read beside an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// `artifact://7`.
+    pub uri: String,
+    /// What it is called.
+    pub name: String,
+    /// How long it is, in bytes.
+    pub size: u64,
+}
+
+impl Answer {
+    /// A call that went well.
+    pub(crate) fn new(text: String, facts: Value) -> Self {
+        Self { text, facts, is_error: false, links: Vec::new() }
+    }
+
+    /// A call that came to nothing, because of this.
+    pub(crate) fn failure(status: &str, text: &str) -> Self {
+        Self { is_error: true, ..Self::new(text.to_owned(), json!({ "status": status, "error": text })) }
+    }
+
+    /// With links to what is too long to show.
+    pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
+        let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
+        self.links.extend(artifacts.map(|artifact| Link {
+            uri: format!("artifact://{}", artifact.id),
+            name: format!("the whole output, artifact {}", artifact.id),
+            size: artifact.bytes,
+        }));
+        self
+    }
+}

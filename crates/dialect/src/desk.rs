@@ -1,0 +1,205 @@
+//! Where calls about jobs are attended to. How it is told is each dialect's part.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_engine::{ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, Stop};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::arguments::JobsCall;
+use crate::job::mask;
+use crate::text::chain;
+use crate::toolbox::Watch;
+
+/// What is shown of the output of one job, at most. There may be several, and all of them are one reply.
+const SHOWN: ByteSize = ByteSize::kib(32);
+
+/// How long a poll waits that does not say how long.
+const POLLED: Duration = Duration::from_secs(30);
+
+/// How long it is waited for the end of a job that was killed: its grace, and a moment.
+const KILLED: Duration = Duration::from_secs(20);
+
+/// Lines that are shown where nobody has asked for a number.
+pub(crate) const LINES: u64 = 20;
+
+/// What came of a call about jobs.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) call: JobsCall,
+    pub(crate) looks: Vec<Look>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// One job, as it was looked at.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) job: JobRecord,
+    pub(crate) output: Option<Shown>,
+    /// It has just been told to end.
+    pub(crate) cancelled: bool,
+}
+
+/// A part of a job's output, fit for the eyes.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    pub(crate) range: Range<u64>,
+    pub(crate) total: u64,
+}
+
+/// A job about which nothing could be done.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) id: u64,
+    pub(crate) kind: ProblemKind,
+    pub(crate) text: String,
+}
+
+/// What is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProblemKind {
+    /// It is not there.
+    NotFound,
+    /// It is over.
+    Ended,
+    /// Something else.
+    Other,
+}
+
+impl Problem {
+    fn new(id: u64, error: &ControlError) -> Self {
+        let kind = match error {
+            ControlError::Get(GetJobError::Never { .. } | GetJobError::Removed { .. }) => ProblemKind::NotFound,
+            ControlError::Ended { .. } => ProblemKind::Ended,
+            _ => ProblemKind::Other,
+        };
+        Self { id, kind, text: chain(error) }
+    }
+}
+
+/// Does what is wanted of jobs. A dropped future stops no job; what was being sent may have been sent in part.
+pub(crate) async fn attend(
+    engine: &Engine,
+    store: &Arc<JobStore>,
+    call: JobsCall,
+    watch: &mut Watch,
+) -> Result<Seen, String> {
+    let patience = watch.patience();
+    let mut desk = Desk { engine, store, looks: Vec::new(), problems: Vec::new() };
+    match &call {
+        JobsCall::List => {
+            let jobs = store.list().map_err(|error| chain(&error))?;
+            let eyes = engine.eyes();
+            desk.looks.extend(jobs.into_iter().map(|mut job| {
+                mask(&mut job, &eyes);
+                Look { job, output: None, cancelled: false }
+            }));
+        }
+        JobsCall::Show { ids, part } => desk.look_at(ids, Some(*part)),
+        JobsCall::Wait { ids, at_most, part } => {
+            let ids = desk.named_or_running(ids)?;
+            let at_most = at_most.unwrap_or(patience).min(patience);
+            watch.while_waiting(until_first(store, &ids, at_most)).await;
+            desk.look_at(&ids, Some(*part));
+        }
+        JobsCall::Send { id, text } => match store.send(*id, text.as_bytes()).await {
+            Ok(()) => desk.look_at(&[*id], None),
+            Err(error) => return Err(chain(&error)),
+        },
+        JobsCall::Kill { ids, how } => {
+            let told = desk.stop(ids, *how).await;
+            // A signal that may be caught is no reason to expect an end.
+            if matches!(how, Stop::Ask | Stop::Signal(9)) {
+                watch.while_waiting(until_gone(store, &told, KILLED.min(patience))).await;
+            }
+            desk.look_at(&told, None);
+        }
+        JobsCall::CancelAndPoll { cancel, poll } => {
+            let told = desk.stop(cancel, Stop::Ask).await;
+            desk.look_at(&told, None);
+            desk.looks.iter_mut().for_each(|look| look.cancelled = true);
+            if !poll.is_empty() || cancel.is_empty() {
+                let ids = desk.named_or_running(poll)?;
+                watch.while_waiting(until_first(store, &ids, POLLED.min(patience))).await;
+                desk.look_at(&ids, Some(JobPart::LastLines(u64::MAX)));
+            }
+        }
+    }
+    let Desk { looks, problems, .. } = desk;
+    Ok(Seen { call, looks, problems })
+}
+
+struct Desk<'a> {
+    engine: &'a Engine,
+    store: &'a Arc<JobStore>,
+    looks: Vec<Look>,
+    problems: Vec<Problem>,
+}
+
+impl Desk<'_> {
+    /// The jobs of these numbers; all that run, if there are none.
+    fn named_or_running(&self, ids: &[u64]) -> Result<Vec<u64>, String> {
+        if !ids.is_empty() {
+            return Ok(ids.to_vec());
+        }
+        let jobs = self.store.list().map_err(|error| chain(&error))?;
+        Ok(jobs.iter().filter(|job| !job.is_over()).map(|job| job.id).collect())
+    }
+
+    fn look_at(&mut self, ids: &[u64], part: Option<JobPart>) {
+        for id in ids {
+            match self.look(*id, part) {
+                Ok(look) => self.looks.push(look),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+    }
+
+    fn look(&self, id: u64, part: Option<JobPart>) -> Result<Look, Problem> {
+        let mut job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+        mask(&mut job, &self.engine.eyes());
+        let Some(part) = part else { return Ok(Look { job, output: None, cancelled: false }) };
+        let unreadable = |error| Problem { id, kind: ProblemKind::Other, text: chain(&error) };
+        let text = job.text(part, SHOWN).map_err(unreadable)?;
+        let shown = self.engine.eyes().show(&text.raw);
+        let text = Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total };
+        Ok(Look { job, output: Some(text), cancelled: false })
+    }
+
+    /// Stops as many as can be; which were told.
+    async fn stop(&mut self, ids: &[u64], how: Stop) -> Vec<u64> {
+        let mut told = Vec::new();
+        for id in ids {
+            match self.store.stop(*id, how).await {
+                Ok(()) => told.push(*id),
+                Err(error) => self.problems.push(Problem::new(*id, &error)),
+            }
+        }
+        told
+    }
+}
+
+/// Waits for the first of them to be over.
+async fn until_first(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
+    let mut waits = JoinSet::new();
+    for id in ids {
+        let (store, id) = (Arc::clone(store), *id);
+        waits.spawn(async move { store.wait(id).await.is_ok() });
+    }
+    // One that is not there is told of afterwards, and is no reason to wait any longer either.
+    let _ = timeout(at_most, waits.join_next()).await;
+}
+
+/// Waits for the end of all of them.
+async fn until_gone(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
+    let all = async {
+        for id in ids {
+            // How it ended is looked at afterwards.
+            let _ = store.wait_until_gone(*id).await;
+        }
+    };
+    let _ = timeout(at_most, all).await;
+}

@@ -1,0 +1,165 @@
+//! The dialects, and what each of them does.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use bashful_engine::{Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, RunError};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::answer::Answer;
+use crate::arguments::{ArgumentError, Call, Limits, RunCall};
+use crate::desk::Seen;
+use crate::tool::{Tool, Words};
+use crate::{native, pi, plain};
+
+/// One shape of tool that models know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// Tools `bash` and `job`: modes, environment, jobs.
+    #[default]
+    Native,
+    /// Tool `bash` with a `command` and nothing else: standard output, standard error and exit code.
+    Plain,
+    /// Tools `bash` and `job` as pi has them.
+    Pi,
+}
+
+/// There is no such dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no dialect {given:?}; there are native, plain and pi")]
+pub struct UnknownDialect {
+    given: String,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Native, Self::Plain, Self::Pi];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Plain => "plain",
+            Self::Pi => "pi",
+        }
+    }
+
+    /// The tools, always in the same order. Nothing in them changes while a server runs.
+    pub fn tools(self, limits: &Limits, directory: &Path) -> Vec<Tool> {
+        let words = Words::new(limits, directory);
+        match self {
+            Self::Native => native::tools(&words),
+            Self::Plain => plain::tools(&words),
+            Self::Pi => pi::tools(&words),
+        }
+    }
+
+    /// Makes an engine behave as the dialect says.
+    pub fn adjust(self, options: &mut Options) {
+        if self == Self::Plain {
+            // It promises the environment of its host, as it is.
+            options.environment = EnvironmentPolicy::default();
+        }
+    }
+
+    pub(crate) fn parse(self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
+        Some(match (self, tool) {
+            (Self::Native, "bash") => native::bash(arguments, limits),
+            (Self::Native, "job") => native::job(arguments),
+            (Self::Plain, "bash") => plain::bash(arguments, limits),
+            (Self::Pi, "bash") => pi::bash(arguments),
+            (Self::Pi, "job") => pi::job(arguments),
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn ended(self, ended: &Ended<'_>) -> Answer {
+        match self {
+            Self::Native => native::ended(ended),
+            Self::Plain => plain::ended(ended),
+            Self::Pi => pi::ended(ended),
+        }
+    }
+
+    /// A command that was started in the background.
+    pub(crate) fn started(self, job: &JobRecord, call: &Asked) -> Answer {
+        match self {
+            // The plain one has no jobs; should it ever be given one, these facts are the best there are.
+            Self::Native | Self::Plain => native::started(job, call),
+            Self::Pi => pi::started(job, call),
+        }
+    }
+
+    /// A command that took longer than its caller has patience.
+    pub(crate) fn outlasted(self, sent: &InBackground, whole: Budget, call: &Asked) -> Answer {
+        match self {
+            Self::Native | Self::Plain => native::outlasted(sent, whole, call),
+            Self::Pi => pi::outlasted(sent, call),
+        }
+    }
+
+    /// Jobs as they were looked at.
+    pub(crate) fn jobs(self, seen: &Seen) -> Answer {
+        match self {
+            Self::Native | Self::Plain => native::jobs(seen),
+            Self::Pi => pi::jobs(seen),
+        }
+    }
+
+    /// What is said where there is no place for jobs.
+    pub(crate) fn no_jobs(self) -> String {
+        match self {
+            Self::Native | Self::Plain => RunError::NoJobs.to_string(),
+            Self::Pi => "Async job manager unavailable for this session.".to_owned(),
+        }
+    }
+
+    /// A call that came to nothing. The status is `refused` or `failed`.
+    pub(crate) fn failure(self, status: &str, text: &str) -> Answer {
+        match self {
+            Self::Native => Answer::failure(status, text),
+            Self::Plain => plain::failure(text),
+            Self::Pi => pi::failure(text),
+        }
+    }
+}
+
+/// What was asked for, once it has been decided.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) lifetime: Lifetime,
+    pub(crate) clamped_from: Option<f64>,
+    pub(crate) notices: Vec<String>,
+}
+
+impl Asked {
+    pub(crate) fn new(call: RunCall, lifetime: Lifetime) -> Self {
+        Self { lifetime, clamped_from: call.clamped_from, notices: call.notices }
+    }
+}
+
+/// A command that is over.
+#[derive(Debug)]
+pub(crate) struct Ended<'a> {
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) directory: &'a Path,
+    pub(crate) whole: Budget,
+    pub(crate) call: &'a Asked,
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(given: &str) -> Result<Self, UnknownDialect> {
+        let known = Self::ALL.into_iter().find(|dialect| dialect.name() == given);
+        known.ok_or_else(|| UnknownDialect { given: given.to_owned() })
+    }
+}

@@ -1,0 +1,46 @@
+//! All that a model sees of bashful: definitions of tools, their arguments, and the replies.
+//!
+//! A dialect is one shape of tool that models know. Each is a module of three parts: definitions (texts and schemas in files
+//! of their own), arguments that become a request to the engine, and replies. A [`Toolbox`] is a dialect with an engine behind
+//! it: JSON in, an [`Answer`] out, whatever the protocol around it.
+//!
+//! ```
+//! use bashful_dialect::{Caller, Dialect, Limits, Toolbox};
+//! use bashful_engine::{Engine, Options};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
+//! let toolbox = Toolbox::new(engine, Dialect::Native, Limits::default(), "/".as_ref());
+//! let arguments = serde_json::json!({ "command": "echo hello; exit 3" });
+//! let answer = toolbox.call("bash", arguments, Caller::default()).await?;
+//! assert_eq!(answer.text, "[command failed: exit code 3]\nhello\n");
+//! assert_eq!(answer.facts["exit_code"], 3);
+//! assert!(answer.is_error);
+//! # Ok(()) }
+//! ```
+//!
+//! Rules that hold for all of them: arguments that are not known are refused by name; schemas allow for no null and carry no
+//! keys that some clients refuse; the text of a reply stands alone, and its facts repeat nothing of it.
+
+mod answer;
+mod arguments;
+mod desk;
+mod dialect;
+pub mod facts;
+pub mod job;
+mod native;
+mod pi;
+mod plain;
+mod resource;
+pub mod text;
+mod tool;
+mod toolbox;
+mod witness;
+
+pub use answer::{Answer, Link};
+pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp};
+pub use dialect::{Dialect, UnknownDialect};
+pub use resource::{ResourceError, TEMPLATES};
+pub use tool::{Format, Tool, UnknownFormat};
+pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
+pub use witness::{Ran, Witness};

@@ -1,0 +1,138 @@
+//! From the arguments of `bash` and `job` to what is to be done.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bashful_engine::{Input, JobPart, Request, Script, Stop};
+use bashful_sys::signal;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::arguments::{
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp, read,
+    take, variables,
+};
+use crate::desk::LINES;
+use crate::text;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BashArgs {
+    command: String,
+    #[serde(default)]
+    mode: Option<Mode>,
+    #[serde(default)]
+    timeout: Option<f64>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    env: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    stdin: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    #[default]
+    Default,
+    Slow,
+    Background,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobArgs {
+    action: Action,
+    #[serde(default)]
+    ids: Option<Vec<JobNumber>>,
+    #[serde(default)]
+    wait_seconds: Option<f64>,
+    #[serde(default)]
+    since: Option<u64>,
+    #[serde(default)]
+    lines: Option<u64>,
+    #[serde(default)]
+    input: Option<String>,
+    #[serde(default)]
+    signal: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    List,
+    Show,
+    Wait,
+    Send,
+    Kill,
+}
+
+/// Reads the arguments of `bash`.
+pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+    if take(&mut arguments, "session").is_some() {
+        let text = "`session` is not available: every command runs in a shell of its own; use `cwd` and `env`";
+        return Err(ArgumentError::Senseless(text.to_owned()));
+    }
+    let mut notices = Vec::new();
+    if take(&mut arguments, "pty") == Some(Value::Bool(true)) {
+        notices.push(text::NO_TERMINAL.to_owned());
+    }
+    let args: BashArgs = read("bash", arguments)?;
+    let mode = args.mode.unwrap_or_default();
+    let mut request = Request::new(Script::new(args.command)?);
+    let (usual, most) = match mode {
+        Mode::Default => (limits.default, MOST_SECONDS),
+        Mode::Slow => (limits.slow, MOST_SECONDS),
+        Mode::Background => (limits.background, MOST_IN_BACKGROUND),
+    };
+    let clamped = args.timeout.map(|asked| clamp(asked, most));
+    request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
+    notices.extend(clamped.and_then(|clamped| clamped.notice));
+    request.workdir = args.cwd;
+    request.env = variables(args.env);
+    if args.stdin == Some(true) {
+        if mode != Mode::Background {
+            return Err(ArgumentError::Senseless("`stdin` is for mode \"background\"".to_owned()));
+        }
+        request.input = Input::Open;
+    }
+    let manner = if mode == Mode::Background { Manner::InBackground } else { Manner::WithPatience };
+    Ok(Call::Run(Box::new(RunCall { request, manner, clamped_from: None, notices })))
+}
+
+/// Reads the arguments of `job`.
+pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
+    let args: JobArgs = read("job", arguments)?;
+    let senseless = |text: &str| ArgumentError::Senseless(text.to_owned());
+    let ids: Vec<u64> = args.ids.into_iter().flatten().map(|id| id.0).collect();
+    let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(LINES)), JobPart::Since);
+    if ids.is_empty() && matches!(args.action, Action::Show | Action::Send | Action::Kill) {
+        return Err(senseless("job: this action needs `ids`"));
+    }
+    Ok(Call::Jobs(match args.action {
+        Action::List => JobsCall::List,
+        Action::Show => JobsCall::Show { ids, part },
+        Action::Wait => JobsCall::Wait { ids, at_most: args.wait_seconds.map(seconds).transpose()?, part },
+        Action::Send => {
+            let [id] = ids[..] else { return Err(senseless("job: `send` takes one id")) };
+            let mut text = args.input.ok_or_else(|| senseless("job: `send` needs `input`"))?;
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            JobsCall::Send { id, text }
+        }
+        Action::Kill => JobsCall::Kill { ids, how: args.signal.as_deref().map(stop).transpose()?.unwrap_or(Stop::Ask) },
+    }))
+}
+
+fn seconds(given: f64) -> Result<Duration, ArgumentError> {
+    let wrong = |_| ArgumentError::Senseless(format!("job: `wait_seconds` cannot be {given}"));
+    Duration::try_from_secs_f64(given).map_err(wrong)
+}
+
+fn stop(name: &str) -> Result<Stop, ArgumentError> {
+    let number = signal::number(name);
+    number.map(Stop::Signal).ok_or_else(|| ArgumentError::Senseless(format!("job: there is no signal {name:?}")))
+}

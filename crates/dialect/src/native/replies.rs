@@ -1,0 +1,100 @@
+//! What `bash` and `job` answer.
+
+use bashful_engine::{Budget, InBackground, JobRecord, JobState};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::arguments::JobsCall;
+use crate::desk::{Look, Seen};
+use crate::dialect::{Asked, Ended};
+use crate::facts::{self, structured};
+use crate::job::{one_line, state_text, table};
+use crate::text::{self, Reader};
+
+/// How it ended, what it wrote, and what else has to be said.
+pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+    let Ended { outcome, directory, whole, call } = *ended;
+    let end = text::end(outcome.end, call.lifetime);
+    let is_error = end.is_some();
+    let mut notices = call.notices.clone();
+    notices.extend(text::artifact_notices(&outcome.output));
+    let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
+    let before = end.into_iter().chain([text::shown(&outcome.output, whole)]);
+    let text = lines(before.chain(bracketed(&notices)).chain(leftover));
+    let facts = structured(facts::of_outcome(outcome, directory, &notices));
+    Answer { is_error, ..Answer::new(text, facts) }.with_links([&outcome.output])
+}
+
+/// Where it is and how to stop it.
+pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
+    let text = lines(std::iter::once(text::background(job)).chain(bracketed(&call.notices)));
+    Answer::new(text, structured(facts::of_background(job, &call.notices)))
+}
+
+/// What it had written by then, and how to wait for the rest.
+pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Answer {
+    let mut notices = call.notices.clone();
+    notices.push(text::still_running(&sent.job, Reader::Tools));
+    let shown = std::iter::once(text::shown(&sent.output, whole));
+    let text = lines(shown.chain(bracketed(&notices)).chain([text::background(&sent.job)]));
+    Answer::new(text, structured(facts::of_outlasted(sent, &notices))).with_links([&sent.output])
+}
+
+/// Jobs, one below the other.
+pub(crate) fn jobs(seen: &Seen) -> Answer {
+    let problems: Vec<String> = seen.problems.iter().map(|problem| problem.text.clone()).collect();
+    let mut parts = match (&seen.call, seen.looks.is_empty()) {
+        (JobsCall::List, true) => vec!["no jobs".to_owned()],
+        (JobsCall::Wait { ids, .. }, true) if ids.is_empty() => vec!["no job is running".to_owned()],
+        (JobsCall::List, false) => {
+            let jobs: Vec<JobRecord> = seen.looks.iter().map(|look| look.job.clone()).collect();
+            vec![table(&jobs).trim_end().to_owned()]
+        }
+        _ => seen.looks.iter().map(look_text).collect(),
+    };
+    parts.extend(bracketed(&problems));
+    let jobs: Value = seen.looks.iter().map(look_facts).collect();
+    let mut facts = json!({ "jobs": structured(jobs) });
+    if !problems.is_empty() {
+        facts["problems"] = problems.into();
+    }
+    // One that is not there spoils nothing for the others.
+    let is_error = !seen.problems.is_empty() && seen.looks.is_empty();
+    Answer { is_error, ..Answer::new(parts.join("\n"), facts) }
+}
+
+fn look_text(look: &Look) -> String {
+    let job = &look.job;
+    let mut lines = vec![format!("[job {}: {}; {}]", job.id, state_text(job), one_line(&job.script))];
+    if let JobState::Left { processes, .. } = &job.state {
+        lines.extend(processes.iter().map(|process| format!("  {} {}", process.pid, process.command)));
+    }
+    if let Some(shown) = &look.output {
+        lines.push(text::or_none(shown.text.trim_end_matches('\n')));
+        let (start, end, total) = (shown.range.start, shown.range.end, shown.total);
+        lines.push(format!("[bytes {start}-{end} of {total}; what comes next: since {end}]"));
+    }
+    lines.join("\n")
+}
+
+fn look_facts(look: &Look) -> Value {
+    let mut facts = crate::job::facts(&look.job);
+    if let Some(shown) = &look.output {
+        facts["output_bytes"] = shown.total.into();
+        facts["shown"] = json!({ "bytes": [shown.range.start, shown.range.end] });
+        facts["next"] = shown.range.end.into();
+    }
+    facts
+}
+
+/// One below the other, each as it is.
+fn lines(parts: impl Iterator<Item = String>) -> String {
+    parts.fold(String::new(), |mut text, part| {
+        text::add_line(&mut text, &part);
+        text
+    })
+}
+
+fn bracketed(notices: &[String]) -> impl Iterator<Item = String> + '_ {
+    notices.iter().map(|notice| format!("[{notice}]"))
+}

@@ -1,0 +1,84 @@
+//! From the arguments of pi's tools to what is to be done.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bashful_engine::{Request, Script};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::WINDOW;
+use crate::arguments::{
+    ArgumentError, Call, JobNumber, JobsCall, MOST_SECONDS, Manner, RunCall, clamp, read, variables,
+};
+use crate::text;
+
+/// How long a command may run that does not say how long, in seconds.
+const DEFAULT_SECONDS: f64 = 300.0;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BashArgs {
+    command: String,
+    #[serde(default)]
+    env: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    timeout: Option<f64>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    pty: Option<bool>,
+    #[serde(default, rename = "async")]
+    in_background: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobArgs {
+    #[serde(default)]
+    poll: Option<Vec<JobNumber>>,
+    #[serde(default)]
+    cancel: Option<Vec<JobNumber>>,
+    #[serde(default)]
+    list: Option<bool>,
+}
+
+/// Reads the arguments of `bash`.
+pub(crate) fn bash(arguments: Value) -> Result<Call, ArgumentError> {
+    let args: BashArgs = read("bash", arguments)?;
+    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
+        return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
+    }
+    let asked = args.timeout.unwrap_or(DEFAULT_SECONDS);
+    let clamped = clamp(asked, MOST_SECONDS);
+    let mut request = Request::new(Script::new(args.command)?);
+    request.lifetime = Some(clamped.lifetime);
+    request.workdir = args.cwd;
+    request.env = variables(args.env);
+    request.window = Some(WINDOW);
+    let clamped_from = clamped.notice.is_some().then_some(asked);
+    let mut notices: Vec<String> = clamped.notice.into_iter().collect();
+    notices.extend(args.pty.filter(|wanted| *wanted).map(|_| text::NO_TERMINAL.to_owned()));
+    let manner = if args.in_background == Some(true) { Manner::InBackground } else { Manner::WithPatience };
+    Ok(Call::Run(Box::new(RunCall { request, manner, clamped_from, notices })))
+}
+
+/// Reads the arguments of `job`.
+pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
+    let args: JobArgs = read("job", arguments)?;
+    if args.list == Some(true) {
+        if args.poll.is_some() || args.cancel.is_some() {
+            let text = "`list` cannot be combined with `poll` or `cancel`.";
+            return Err(ArgumentError::Senseless(text.to_owned()));
+        }
+        return Ok(Call::Jobs(JobsCall::List));
+    }
+    let numbers = |ids: Option<Vec<JobNumber>>| ids.into_iter().flatten().map(|id| id.0).collect();
+    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: numbers(args.cancel), poll: numbers(args.poll) }))
+}
+
+fn is_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    let first = chars.next().is_some_and(|char| char.is_ascii_alphabetic() || char == '_');
+    first && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
+}

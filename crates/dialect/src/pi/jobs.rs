@@ -1,0 +1,90 @@
+//! What pi's `job` answers.
+
+use bashful_engine::{End, Exit, JobRecord};
+use serde_json::{Value, json};
+
+use super::replies::milliseconds;
+use super::{id, label};
+use crate::answer::Answer;
+use crate::arguments::JobsCall;
+use crate::desk::{Look, Problem, ProblemKind, Seen};
+use crate::job::state_text;
+
+/// Those that were cancelled, those that are over, and those that go on.
+pub(crate) fn jobs(seen: &Seen) -> Answer {
+    let nothing = seen.looks.is_empty() && seen.problems.is_empty();
+    match &seen.call {
+        JobsCall::List if nothing => return Answer::new("No background jobs.".to_owned(), json!({ "jobs": [] })),
+        _ if nothing => {
+            return Answer::new("No running background jobs to wait for.".to_owned(), json!({ "jobs": [] }));
+        }
+        JobsCall::CancelAndPoll { cancel, poll } if seen.looks.is_empty() && cancel.is_empty() => {
+            let ids: Vec<String> = poll.iter().map(|job| id(*job)).collect();
+            let text = format!("No matching jobs found for IDs: {}", ids.join(", "));
+            return Answer { is_error: true, ..Answer::new(text.clone(), json!({ "jobs": [], "error": text })) };
+        }
+        _ => {}
+    }
+    let (cancelled, others): (Vec<_>, Vec<_>) = seen.looks.iter().partition(|look| look.cancelled);
+    let (over, running): (Vec<_>, Vec<_>) = others.into_iter().partition(|look| look.job.is_over());
+    let sections = [
+        section("Cancelled", &cancelled, |look| format!("- `{}` [bash] — {}", id(look.job.id), label(&look.job))),
+        section("Completed", &over, over_text),
+        section("Still Running", &running, |look| format!("- `{}` [bash] — {}", id(look.job.id), label(&look.job))),
+    ];
+    let problems = seen.problems.iter().map(problem_text);
+    let text = problems.chain(sections.into_iter().flatten()).collect::<Vec<_>>().join("\n\n");
+    let facts = |looks: &[&Look]| looks.iter().map(|look| job_facts(look)).collect::<Value>();
+    let mut all = json!({ "jobs": facts(&[over, running].concat()) });
+    if !cancelled.is_empty() {
+        all["cancelled"] = facts(&cancelled);
+    }
+    Answer { is_error: seen.looks.is_empty(), ..Answer::new(text, all) }
+}
+
+fn section(name: &str, looks: &[&Look], line: impl Fn(&Look) -> String) -> Option<String> {
+    if looks.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = looks.iter().map(|look| line(look)).collect();
+    Some(format!("## {name} ({})\n{}", looks.len(), lines.join("\n")))
+}
+
+fn over_text(look: &Look) -> String {
+    let job = &look.job;
+    let mut lines = vec![format!("### {} [bash] — {}", id(job.id), status(job)), format!("Label: {}", label(job))];
+    if let Some(shown) = &look.output {
+        lines.push(format!("```\n{}\n```", shown.text.trim_end_matches('\n')));
+    }
+    if status(job) == "failed" {
+        lines.push(format!("Error: {}", state_text(job)));
+    }
+    lines.join("\n")
+}
+
+fn problem_text(problem: &Problem) -> String {
+    match problem.kind {
+        ProblemKind::NotFound => format!("Background job not found: {}", id(problem.id)),
+        ProblemKind::Ended => format!("Background job {} is already completed.", id(problem.id)),
+        ProblemKind::Other => problem.text.clone(),
+    }
+}
+
+fn status(job: &JobRecord) -> &'static str {
+    match job.end() {
+        _ if !job.is_over() => "running",
+        Some(End::Own(Exit::Code(0))) => "completed",
+        _ => "failed",
+    }
+}
+
+fn job_facts(look: &Look) -> Value {
+    let job = &look.job;
+    json!({
+        "id": id(job.id),
+        "type": "bash",
+        "status": if look.cancelled { "cancelled" } else { status(job) },
+        "label": label(job),
+        "durationMs": milliseconds(job.elapsed),
+    })
+}

@@ -1,0 +1,49 @@
+//! The dialect of pi: `bash` with a timeout and `async`, and `job` with `list`, `poll` and `cancel`.
+
+mod arguments;
+mod jobs;
+mod replies;
+
+use bashful_engine::{ByteSize, JobRecord, Window};
+
+pub(crate) use arguments::{bash, job};
+pub(crate) use jobs::jobs;
+pub(crate) use replies::{ended, failure, outlasted, started};
+
+use crate::tool::{Tool, Words};
+
+/// Of the output, its end is shown.
+const WINDOW: Window = Window::tail(ByteSize::kib(50));
+
+/// A label is no longer than this, dots included.
+const LABEL: usize = 120;
+
+pub(crate) fn tools(words: &Words) -> Vec<Tool> {
+    let bash = Tool::new(
+        "bash",
+        "Run a command",
+        words.fill(include_str!("bash.md")),
+        [include_str!("bash.input.json"), include_str!("bash.output.json")],
+    );
+    let job = Tool::new(
+        "job",
+        "Look after jobs",
+        words.fill(include_str!("job.md")),
+        [include_str!("job.input.json"), include_str!("job.output.json")],
+    );
+    vec![bash, Tool { open_world: false, ..job }]
+}
+
+/// What a job is called here.
+fn id(job: u64) -> String {
+    format!("bg_{job}")
+}
+
+/// The command on one line, cut if it is long.
+fn label(job: &JobRecord) -> String {
+    let flat: String = job.script.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    if flat.chars().count() <= LABEL {
+        return flat;
+    }
+    flat.chars().take(LABEL - 3).chain("...".chars()).collect()
+}

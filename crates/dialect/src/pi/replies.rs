@@ -1,0 +1,172 @@
+//! What pi's `bash` answers.
+
+use std::time::Duration;
+
+use bashful_engine::{
+    ByteSize, Clip, Direction, End, Exit, InBackground, JobRecord, Lifetime, LimitHit, Outcome, Output, StopReason,
+};
+use serde_json::{Value, json};
+
+use super::{id, label};
+use crate::answer::Answer;
+use crate::dialect::{Asked, Ended};
+use crate::text::{self, Reader, or_none};
+
+/// What it wrote, how long it took, and how it ended if that was not well.
+pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+    let Ended { outcome, call, .. } = *ended;
+    let output = shown(&outcome.output);
+    let mut text = match outcome.end {
+        End::Stopped { why: StopReason::TimeUp, .. } => {
+            format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
+        }
+        End::Stopped { .. } => format!("[Command cancelled]\n{output}"),
+        End::Own(_) | End::Lost => output,
+    };
+    let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
+    notices.extend(call.notices.iter().cloned());
+    notices.extend(truncated(&outcome.output));
+    notices.extend(text::artifact_notices(&outcome.output).iter().map(|notice| format!("[{notice}]")));
+    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
+    text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
+    match (outcome.end, code(outcome.end)) {
+        (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
+        (End::Lost, _) => text = format!("{text}\n\nCommand failed: missing exit status"),
+        _ => {}
+    }
+    let facts = details(outcome, call);
+    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }
+        .with_links([&outcome.output])
+}
+
+/// What it is called, and how to wait for it.
+pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
+    let mut lines = call.notices.clone();
+    lines.push(start_text(job));
+    Answer::new(lines.join("\n"), background(job, call))
+}
+
+/// The end of what it had written by then, and the same.
+pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
+    let preview = shown(&sent.output);
+    let mut lines = vec![preview.trim_end_matches('\n').to_owned(), String::new()];
+    lines.extend(call.notices.iter().cloned());
+    lines.push(start_text(&sent.job));
+    Answer::new(lines.join("\n"), background(&sent.job, call)).with_links([&sent.output])
+}
+
+/// A command that never ran.
+pub(crate) fn failure(error: &str) -> Answer {
+    Answer { is_error: true, ..Answer::new(error.to_owned(), json!({ "error": error })) }
+}
+
+fn start_text(job: &JobRecord) -> String {
+    let id = id(job.id);
+    format!(
+        "Background job {id} started: {}\nIts output goes to {}. Use the job tool: list: true for a snapshot, \
+         poll: [\"{id}\"] to wait, cancel: [\"{id}\"] to stop it.",
+        label(job),
+        job.output_file.display(),
+    )
+}
+
+fn background(job: &JobRecord, call: &Asked) -> Value {
+    let mut facts = times(call);
+    facts["async"] = json!({ "state": "running", "jobId": id(job.id), "type": "bash" });
+    facts
+}
+
+fn times(call: &Asked) -> Value {
+    let mut facts = json!({ "timeoutSeconds": call.lifetime.0.as_secs_f64() });
+    if let Some(asked) = call.clamped_from {
+        facts["requestedTimeoutSeconds"] = asked.into();
+    }
+    facts
+}
+
+fn details(outcome: &Outcome, call: &Asked) -> Value {
+    let mut facts = times(call);
+    facts["wallTimeMs"] = milliseconds(outcome.elapsed).into();
+    if let Some(code) = code(outcome.end).filter(|code| *code != 0) {
+        facts["exitCode"] = code.into();
+    }
+    if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
+        facts["timedOut"] = true.into();
+    }
+    if let Some(truncation) = truncation(&outcome.output) {
+        facts["meta"] = json!({ "truncation": truncation });
+    }
+    facts
+}
+
+/// A signal counts as shells count it.
+fn code(end: End) -> Option<i64> {
+    match end {
+        End::Own(Exit::Code(code)) => Some(code.into()),
+        End::Own(Exit::Signal(number)) => Some(128 + i64::from(number)),
+        End::Stopped { .. } | End::Lost => None,
+    }
+}
+
+fn shown(output: &Output) -> String {
+    let bytes = match &output.clip {
+        Clip::Whole(bytes) => bytes,
+        Clip::Cut { tail, .. } => &tail.bytes,
+    };
+    or_none(&String::from_utf8_lossy(bytes))
+}
+
+/// What is missing, in words.
+fn truncated(output: &Output) -> Option<String> {
+    let truncation = output.truncation()?;
+    let Clip::Cut { omitted, tail, .. } = &output.clip else { return None };
+    let full = output
+        .artifact
+        .as_ref()
+        .map(|artifact| format!(" Full: artifact://{} ({})", artifact.id, artifact.path.display()));
+    Some(format!(
+        "[Showing lines {}-{} of {}; {} lines ({}) left out.{}]",
+        tail.first_line,
+        tail.last_line,
+        truncation.total_lines,
+        omitted.lines,
+        ByteSize(omitted.bytes),
+        full.unwrap_or_default(),
+    ))
+}
+
+/// What is missing, as data.
+fn truncation(output: &Output) -> Option<Value> {
+    let truncation = output.truncation()?;
+    let mut facts = json!({
+        "direction": match truncation.direction {
+            Direction::Head => "head",
+            Direction::Tail => "tail",
+            Direction::Middle => "middle",
+        },
+        "truncatedBy": match truncation.by {
+            LimitHit::Bytes => "bytes",
+            LimitHit::Lines => "lines",
+        },
+        "totalLines": truncation.total_lines,
+        "totalBytes": truncation.total_bytes,
+        "outputLines": truncation.output_lines,
+        "outputBytes": truncation.output_bytes,
+    });
+    if let Some((first, last)) = truncation.shown.first() {
+        facts["shownRange"] = json!({ "start": first, "end": last });
+    }
+    if let Some(artifact) = truncation.artifact {
+        facts["artifactId"] = artifact.to_string().into();
+    }
+    Some(facts)
+}
+
+/// Whole seconds, as they are said.
+fn seconds(lifetime: Lifetime) -> u64 {
+    lifetime.0.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+}
+
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

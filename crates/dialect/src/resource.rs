@@ -1,0 +1,191 @@
+//! What can be read beside the answers: long outputs, and what jobs write.
+//!
+//! `artifact://7` and `job://3`, whole or a part: `?lines=10-20` (from 1, both included), `?bytes=512-` (from 0, the end
+//! excluded), `?tail=50`. What is read is bounded, fit for the eyes, and says where it goes on.
+
+use std::io::{self, Write};
+use std::ops::{Range, RangeInclusive};
+
+use bashful_engine::{Artifact, ByteSize, Engine, Eyes, artifact_id, job_id};
+use memchr::{memchr_iter, memrchr};
+use thiserror::Error;
+
+use crate::answer::Link;
+use crate::job::{mask, one_line, state_text};
+use crate::text::chain;
+
+/// What is read at once, at most: far more than anybody shows to a model, and little enough for one message.
+const READ: ByteSize = ByteSize::kib(256);
+
+/// The shapes of what can be read, with what they are.
+pub const TEMPLATES: [(&str, &str); 2] = [
+    ("artifact://{id}{?lines,bytes,tail}", "The whole output of a command, or a part of it"),
+    ("job://{id}{?lines,bytes,tail}", "What a job has written so far, or a part of it"),
+];
+
+/// Why something cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// There is nothing of that name.
+    #[error("there is no resource {uri}: {why}")]
+    NotFound {
+        /// What was asked for.
+        uri: String,
+        /// Why not.
+        why: String,
+    },
+    /// It is there, but not like this.
+    #[error("{uri} cannot be read: {why}")]
+    Unreadable {
+        /// What was asked for.
+        uri: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Which part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Bytes(Range<u64>),
+    Lines(RangeInclusive<u64>),
+    Tail(u64),
+}
+
+/// All that can be read, the newest first.
+pub(crate) fn list(engine: &Engine) -> Vec<Link> {
+    // What cannot be listed is not there to be read either.
+    let jobs = engine.jobs().and_then(|store| store.list().ok()).unwrap_or_default();
+    let eyes = engine.eyes();
+    let jobs = jobs.into_iter().rev().map(|mut job| {
+        mask(&mut job, &eyes);
+        Link {
+            uri: job.uri(),
+            name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
+            size: job.output_file.metadata().map_or(0, |metadata| metadata.len()),
+        }
+    });
+    let artifacts = engine.artifacts().and_then(|store| store.list().ok()).unwrap_or_default();
+    let artifacts = artifacts.into_iter().rev().map(|entry| Link {
+        uri: entry.uri(),
+        name: format!("the whole output, artifact {}", entry.id),
+        size: entry.bytes,
+    });
+    jobs.chain(artifacts).collect()
+}
+
+/// Reads one. It may have to look through a whole file.
+pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> {
+    let (name, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let unreadable = |why| ResourceError::Unreadable { uri: uri.to_owned(), why };
+    let artifact = open(engine, name).map_err(|why| ResourceError::NotFound { uri: uri.to_owned(), why })?;
+    let part = part(query)
+        .ok_or_else(|| unreadable("give a part as in ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
+    show(&artifact, &part, name, engine.eyes()).map_err(unreadable)
+}
+
+fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
+    if name.starts_with("artifact://") {
+        let id = artifact_id(name).map_err(|error| chain(&error))?;
+        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        return Artifact::open(&store.get(id).map_err(|error| chain(&error))?).map_err(|error| chain(&error));
+    }
+    if name.starts_with("job://") {
+        let id = job_id(name).map_err(|error| chain(&error))?;
+        let store = engine.jobs().ok_or("there are no jobs")?;
+        return store.get(id).map_err(|error| chain(&error))?.output().map_err(|error| chain(&error));
+    }
+    Err("only artifact:// and job:// are known".to_owned())
+}
+
+fn part(query: &str) -> Option<Part> {
+    if query.is_empty() {
+        return Some(Part::Bytes(0..u64::MAX));
+    }
+    let (key, value) = query.split_once('=')?;
+    let range = || {
+        let (first, last) = value.split_once('-')?;
+        let last = if last.is_empty() { Some(u64::MAX) } else { last.parse().ok() }?;
+        Some((first.parse::<u64>().ok()?, last))
+    };
+    match key {
+        "bytes" => range().filter(|(first, end)| first <= end).map(|(first, end)| Part::Bytes(first..end)),
+        "lines" => {
+            let sensible = |(first, last): &(u64, u64)| *first > 0 && first <= last;
+            range().filter(sensible).map(|(first, last)| Part::Lines(first..=last))
+        }
+        "tail" => value.parse().ok().map(Part::Tail),
+        _ => None,
+    }
+}
+
+fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<String, String> {
+    let mut page = Page { bytes: Vec::new(), room: READ.in_memory(), is_full: false };
+    let read = match part {
+        Part::Bytes(range) => artifact.bytes(range.clone(), &mut page),
+        Part::Lines(lines) => artifact.lines(lines.clone(), &mut page).map(drop),
+        Part::Tail(lines) => artifact.tail(*lines, &mut page),
+    };
+    if !page.is_full {
+        read.map_err(|error| chain(&error))?;
+    }
+    if page.is_full
+        && let Some(end) = memrchr(b'\n', &page.bytes)
+    {
+        // Whole lines, and so no character in two.
+        page.bytes.truncate(end + 1);
+    }
+    let count = page.bytes.len() as u64;
+    let lines = memchr_iter(b'\n', &page.bytes).count() as u64;
+    let mut text = String::from_utf8_lossy(&eyes.show(&page.bytes)).into_owned();
+    if page.is_full {
+        let rest = match part {
+            Part::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),
+            Part::Lines(asked) => format!("what comes next: {name}?lines={}-", asked.start() + lines),
+            Part::Tail(_) => "ask for fewer lines".to_owned(),
+        };
+        crate::text::add_line(&mut text, &format!("[only {READ} are read at once; {rest}]\n"));
+    }
+    Ok(text)
+}
+
+/// Takes so much and no more.
+struct Page {
+    bytes: Vec<u8>,
+    room: usize,
+    is_full: bool,
+}
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.room - self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..taken]);
+        if taken < bytes.len() {
+            self.is_full = true;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_said_in_one_of_three_ways() {
+        assert_eq!(part(""), Some(Part::Bytes(0..u64::MAX)));
+        assert_eq!(part("bytes=5-7"), Some(Part::Bytes(5..7)));
+        assert_eq!(part("bytes=5-"), Some(Part::Bytes(5..u64::MAX)));
+        assert_eq!(part("lines=1-2"), Some(Part::Lines(1..=2)));
+        assert_eq!(part("tail=9"), Some(Part::Tail(9)));
+        for wrong in ["lines=0-2", "lines=3-2", "bytes=7-5", "bytes=x-", "tail=", "tail=-1", "grep=a", "lines"] {
+            assert_eq!(part(wrong), None, "{wrong}");
+        }
+    }
+}

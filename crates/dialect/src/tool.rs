@@ -1,0 +1,123 @@
+//! Definitions of tools, and the forms in which others want them.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::arguments::Limits;
+
+/// A tool, as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// What it is called by.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// What it does.
+    pub description: String,
+    /// What it takes.
+    pub input: Map<String, Value>,
+    /// What the facts of its answers look like.
+    pub output: Map<String, Value>,
+    /// Whether it may destroy something, as a shell may.
+    pub destructive: bool,
+    /// Whether it may reach out into the world.
+    pub open_world: bool,
+}
+
+impl Tool {
+    pub(crate) fn new(name: &'static str, title: &'static str, description: String, files: [&str; 2]) -> Self {
+        let [input, output] = files.map(|file| serde_json::from_str(file).expect("a test reads every schema"));
+        Self { name, title, description, input, output, destructive: true, open_world: true }
+    }
+}
+
+/// Whose form of definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// The answer to `tools/list`.
+    #[default]
+    Mcp,
+    /// `tools` of the Messages API.
+    Anthropic,
+    /// `tools` of Chat Completions.
+    OpenAi,
+    /// `tools` of `generateContent`.
+    Gemini,
+}
+
+/// There is no such form.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no form {given:?}; there are mcp, anthropic, openai and gemini")]
+pub struct UnknownFormat {
+    given: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(given: &str) -> Result<Self, UnknownFormat> {
+        Ok(match given {
+            "mcp" => Self::Mcp,
+            "anthropic" => Self::Anthropic,
+            "openai" => Self::OpenAi,
+            "gemini" => Self::Gemini,
+            _ => return Err(UnknownFormat { given: given.to_owned() }),
+        })
+    }
+}
+
+impl Format {
+    /// The definitions, ready to paste.
+    pub fn write(self, tools: &[Tool]) -> Value {
+        match self {
+            Self::Mcp => json!({ "tools": tools.iter().map(mcp).collect::<Value>() }),
+            Self::Anthropic => tools.iter().map(|tool| named(tool, "input_schema")).collect(),
+            Self::OpenAi => {
+                let function = |tool| json!({ "type": "function", "function": named(tool, "parameters") });
+                tools.iter().map(function).collect()
+            }
+            Self::Gemini => {
+                let functions: Value = tools.iter().map(|tool| named(tool, "parametersJsonSchema")).collect();
+                json!([{ "functionDeclarations": functions }])
+            }
+        }
+    }
+}
+
+fn named(tool: &Tool, schema: &str) -> Value {
+    json!({ "name": tool.name, "description": tool.description, schema: tool.input })
+}
+
+fn mcp(tool: &Tool) -> Value {
+    json!({
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input,
+        "outputSchema": tool.output,
+        "annotations": { "destructiveHint": tool.destructive, "openWorldHint": tool.open_world },
+    })
+}
+
+/// What the texts of definitions have in common: names in braces, and what stands for them.
+#[derive(Debug)]
+pub(crate) struct Words([(&'static str, String); 4]);
+
+impl Words {
+    pub(crate) fn new(limits: &Limits, directory: &Path) -> Self {
+        Self([
+            ("{default}", limits.default.to_string()),
+            ("{slow}", limits.slow.to_string()),
+            ("{background}", limits.background.to_string()),
+            // The last one, so that nothing in it is taken for a name.
+            ("{pwd}", directory.display().to_string()),
+        ])
+    }
+
+    pub(crate) fn fill(&self, text: &str) -> String {
+        self.0.iter().fold(text.trim_end().to_owned(), |text, (name, word)| text.replace(name, word))
+    }
+}

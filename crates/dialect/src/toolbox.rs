@@ -1,0 +1,294 @@
+//! A dialect with an engine behind it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+
+use crate::answer::{Answer, Link};
+use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
+use crate::desk;
+use crate::dialect::{Asked, Dialect, Ended};
+use crate::resource::{self, ResourceError};
+use crate::text::{chain, warnings};
+use crate::tool::Tool;
+use crate::witness::{Ran, Telling, Witness};
+
+/// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// What is told of the newest line, at most.
+const LINE_TOLD: usize = 200;
+
+/// Tools that a model can call.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    engine: Engine,
+    dialect: Dialect,
+    limits: Limits,
+    tools: Vec<Tool>,
+    /// Is told of every command.
+    pub witness: Option<Arc<dyn Witness>>,
+    /// Is asked about every command before the guard is.
+    pub gate: Option<Arc<dyn Gate>>,
+}
+
+/// Somebody who knows a better way than a command.
+pub trait Gate: std::fmt::Debug + Send + Sync {
+    /// Why it is not to be run, and what to do instead.
+    fn refuses(&self, script: &[u8]) -> Option<String>;
+}
+
+/// There is no such tool.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no tool {name:?}")]
+pub struct UnknownTool {
+    /// What was asked for.
+    pub name: String,
+}
+
+/// Who calls, and how long he waits.
+#[derive(Default)]
+pub struct Caller {
+    /// How long the call may take before a command becomes a job; without it, as long as the command.
+    pub patience: Option<Patience>,
+    /// Is told about once a second how far it has come.
+    pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Caller").field("patience", &self.patience).finish_non_exhaustive()
+    }
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// For how long it has been under way.
+    pub elapsed: Duration,
+    /// What the command has written.
+    pub bytes: u64,
+    /// The newest line of that, or its beginning.
+    pub last_line: String,
+}
+
+impl Toolbox {
+    /// Tools of this dialect, for commands that run in this directory unless they say where. The engine should have been made
+    /// with options as [`Dialect::adjust`] leaves them.
+    pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
+        let tools = dialect.tools(&limits, directory);
+        Self { engine, dialect, limits, tools, witness: None, gate: None }
+    }
+
+    /// Which there are.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// What runs the commands.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What can be read beside the answers, the newest first.
+    pub fn resources(&self) -> Vec<Link> {
+        resource::list(&self.engine)
+    }
+
+    /// Reads one of them, or a part of it; a text fit for a model.
+    pub async fn read(&self, uri: &str) -> Result<String, ResourceError> {
+        let (engine, asked) = (self.engine.clone(), uri.to_owned());
+        // It may have to look through a gigabyte.
+        let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
+        read.unwrap_or_else(|error| Err(ResourceError::Unreadable { uri: uri.to_owned(), why: error.to_string() }))
+    }
+
+    /// Calls a tool. What goes wrong with the call is part of the answer. A dropped future stops the command, unless it is a
+    /// job already.
+    pub async fn call(&self, tool: &str, arguments: Value, caller: Caller) -> Result<Answer, UnknownTool> {
+        let parsed = self.dialect.parse(tool, arguments, &self.limits);
+        let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
+        let mut watch = Watch::new(caller);
+        let answer = match call {
+            Err(error) => Err(Failure::failed(&error)),
+            Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
+            Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
+        };
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &failure.text)))
+    }
+
+    async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        let failed = |text| Failure { status: "failed", text };
+        let store = self.engine.jobs().ok_or_else(|| failed(self.dialect.no_jobs()))?;
+        let seen = desk::attend(&self.engine, store, call, watch).await.map_err(failed)?;
+        Ok(self.dialect.jobs(&seen))
+    }
+
+    async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
+        let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
+        let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
+        let mut note = |note: &dyn Fn(&mut Ran)| {
+            if let Some(telling) = &mut telling {
+                note(&mut telling.ran);
+            }
+        };
+        if let Some(text) = self.gate.as_ref().and_then(|gate| gate.refuses(plan.script.as_bytes())) {
+            note(&Ran::refused);
+            return Err(Failure { status: "refused", text });
+        }
+        call.notices.extend(warnings(&self.engine.verdict(&plan)));
+        let manner = call.manner;
+        if manner == Manner::InBackground {
+            let started = self.engine.start_job(call.request.clone()).await;
+            let no_jobs = |error| match error {
+                RunError::NoJobs => Failure { status: "failed", text: self.dialect.no_jobs() },
+                other => Failure::from(other),
+            };
+            let job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
+            note(&|ran| ran.became(&job));
+            self.sweep();
+            return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)));
+        }
+        let mut asked = Asked::new(call, lifetime);
+        let started = match self.engine.check(plan) {
+            Ok(checked) => self.engine.start_checked(checked).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
+        watch.listen(|| job.live());
+        let mut give_up = if manner == Manner::WithPatience { watch.give_up() } else { None };
+        loop {
+            tokio::select! {
+                outcome = job.wait() => {
+                    let outcome = outcome?;
+                    note(&|ran| ran.ended(&outcome));
+                    let ended = Ended { outcome: &outcome, directory: &directory, whole, call: &asked };
+                    return Ok(self.dialect.ended(&ended));
+                }
+                () = watch.due() => watch.tell(),
+                () = until(give_up) => match self.engine.send_to_background(job).await {
+                    Ok(sent) => {
+                        note(&|ran| ran.outlasted(&sent));
+                        return Ok(self.dialect.outlasted(&sent, whole, &asked));
+                    }
+                    Err(still) => {
+                        job = still.job;
+                        give_up = None;
+                        asked.notices.extend(still.why.map(|why| format!("it was waited for to its end: {}", chain(&why))));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Forgets jobs of long ago. That it cannot be done is no concern of the one who starts a new one.
+    fn sweep(&self) {
+        if let Some(store) = self.engine.jobs().cloned() {
+            drop(tokio::task::spawn_blocking(move || store.sweep()));
+        }
+    }
+}
+
+async fn until(when: Option<Instant>) {
+    match when {
+        Some(when) => sleep_until(when).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Why a call came to nothing.
+struct Failure {
+    status: &'static str,
+    text: String,
+}
+
+impl Failure {
+    fn failed(error: &(dyn std::error::Error + 'static)) -> Self {
+        Self { status: "failed", text: chain(error) }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let status = if matches!(error, RunError::Refused(_)) { "refused" } else { "failed" };
+        Self { status, text: chain(&error) }
+    }
+}
+
+impl From<Dropped> for Failure {
+    fn from(error: Dropped) -> Self {
+        Self::failed(&error)
+    }
+}
+
+/// A caller who waits.
+pub(crate) struct Watch {
+    caller: Caller,
+    began: Instant,
+    tick: Option<tokio::time::Interval>,
+    live: Option<watch::Receiver<Live>>,
+}
+
+impl Watch {
+    fn new(caller: Caller) -> Self {
+        let tick = caller.progress.is_some().then(|| {
+            let mut tick = interval_at(Instant::now() + TOLD_EVERY, TOLD_EVERY);
+            tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            tick
+        });
+        Self { caller, began: Instant::now(), tick, live: None }
+    }
+
+    /// How long he waits at most.
+    pub(crate) fn patience(&self) -> Duration {
+        self.caller.patience.map_or(Duration::MAX, |patience| patience.0)
+    }
+
+    fn give_up(&self) -> Option<Instant> {
+        self.began.checked_add(self.caller.patience?.0)
+    }
+
+    /// Tells him of this command. Nothing is prepared for those who do not listen.
+    fn listen(&mut self, live: impl FnOnce() -> watch::Receiver<Live>) {
+        self.live = self.tick.is_some().then(live);
+    }
+
+    async fn due(&mut self) {
+        match &mut self.tick {
+            Some(tick) => drop(tick.tick().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    fn tell(&mut self) {
+        let Some(progress) = &mut self.caller.progress else { return };
+        let live = self.live.as_ref().map(|live| live.borrow().clone()).unwrap_or_default();
+        let last_line = last_line(&live.newest);
+        progress(Progress { elapsed: self.began.elapsed(), bytes: live.bytes, last_line });
+    }
+
+    /// Waits for something, and tells him that it goes on.
+    pub(crate) async fn while_waiting(&mut self, waiting: impl Future<Output = ()>) {
+        tokio::pin!(waiting);
+        loop {
+            tokio::select! {
+                () = &mut waiting => return,
+                () = self.due() => self.tell(),
+            }
+        }
+    }
+}
+
+/// The last line that is not blank, or its beginning.
+fn last_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.chars().take(LINE_TOLD).collect()
+}

@@ -1,0 +1,127 @@
+//! Who is told of every command that was run, for a log.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_engine::{ByteSize, Engine, InBackground, JobRecord, Outcome, Plan, RunError};
+use serde_json::Value;
+
+use crate::facts;
+
+/// So much of a command is told. A script of megabytes is no reading matter.
+const TOLD: ByteSize = ByteSize::kib(8);
+
+/// Is told of every command, when it has ended or has become a job. It must not take long.
+pub trait Witness: std::fmt::Debug + Send + Sync {
+    /// A command was run, or refused.
+    fn saw(&self, ran: &Ran);
+}
+
+/// A command that was run, or was not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    /// Its text without withheld values, or the beginning of it.
+    pub command: String,
+    /// Where.
+    pub directory: PathBuf,
+    /// Whether it was allowed.
+    pub allowed: bool,
+    /// How it ended: the word that its facts have.
+    pub status: Value,
+    /// What the system said, if it ended by itself.
+    pub exit_code: Option<u64>,
+    /// The signal that ended it.
+    pub signal: Option<u64>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// How much it wrote.
+    pub output_bytes: u64,
+    /// The job that it became.
+    pub job: Option<u64>,
+}
+
+impl Ran {
+    /// A command of which nothing is known but what it is. Unless more becomes known, it was cancelled.
+    pub fn new(engine: &Engine, plan: &Plan) -> Self {
+        let script = plan.script.as_bytes();
+        let told = script.len().min(TOLD.in_memory());
+        let mut command = String::from_utf8_lossy(&engine.eyes_for(plan).show(&script[..told])).into_owned();
+        if told < script.len() {
+            command.push('…');
+        }
+        Self {
+            command,
+            directory: plan.directory.clone(),
+            allowed: true,
+            status: "cancelled".into(),
+            exit_code: None,
+            signal: None,
+            elapsed: Duration::ZERO,
+            output_bytes: 0,
+            job: None,
+        }
+    }
+
+    /// It has ended.
+    pub fn ended(&mut self, outcome: &Outcome) {
+        let mut exit = Value::Null;
+        facts::exit_facts(&mut exit, outcome.end);
+        self.status = serde_json::to_value(facts::status(outcome.end)).unwrap_or_default();
+        self.exit_code = exit["exit_code"].as_u64();
+        self.signal = exit["signal"]["number"].as_u64();
+        self.elapsed = outcome.elapsed;
+        self.output_bytes = outcome.output.bytes + outcome.stderr.as_ref().map_or(0, |stderr| stderr.bytes);
+        self.job = outcome.leftover.as_ref().and_then(|left| left.job);
+    }
+
+    /// It was not allowed.
+    pub fn refused(&mut self) {
+        self.allowed = false;
+        self.status = "refused".into();
+    }
+
+    /// It did not start.
+    pub fn failed(&mut self, error: &RunError) {
+        match error {
+            RunError::Refused(_) => self.refused(),
+            _ => self.status = "failed".into(),
+        }
+    }
+
+    /// It goes on as a job.
+    pub fn became(&mut self, job: &JobRecord) {
+        self.status = "running".into();
+        self.elapsed = job.elapsed;
+        self.job = Some(job.id);
+    }
+
+    /// It goes on as a job, and had written something by then.
+    pub fn outlasted(&mut self, sent: &InBackground) {
+        self.became(&sent.job);
+        self.output_bytes = sent.output.bytes + sent.stderr.as_ref().map_or(0, |stderr| stderr.bytes);
+    }
+}
+
+/// Tells of a command when it is dropped, whatever has become of it: a call that is cancelled is just dropped.
+#[derive(Debug)]
+pub(crate) struct Telling {
+    pub(crate) ran: Ran,
+    began: std::time::Instant,
+    witness: Arc<dyn Witness>,
+}
+
+impl Telling {
+    pub(crate) fn new(witness: &Arc<dyn Witness>, engine: &Engine, plan: &Plan) -> Self {
+        Self { ran: Ran::new(engine, plan), began: std::time::Instant::now(), witness: Arc::clone(witness) }
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        if self.ran.status == "cancelled" && self.ran.elapsed.is_zero() {
+            self.ran.elapsed = self.began.elapsed();
+        }
+        self.witness.saw(&self.ran);
+    }
+}

@@ -1,0 +1,118 @@
+//! What is done with each request.
+
+use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::convert;
+use crate::manners::Manners;
+
+/// Resources on one page of their list.
+const PAGE: usize = 100;
+
+/// The server, whatever it is reached by.
+#[derive(Debug, Clone)]
+pub(crate) struct Handler {
+    toolbox: Toolbox,
+    manners: Manners,
+}
+
+impl Handler {
+    pub(crate) fn new(toolbox: Toolbox, manners: Manners) -> Self {
+        Self { toolbox, manners }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_prompts().enable_resources().enable_tools().build();
+        let name = Implementation::new("bashful", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(name)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.toolbox.tools().iter().map(convert::tool).collect()))
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = page.and_then(|page| page.cursor);
+        let wrong = |_| ErrorData::invalid_params("not a cursor of this server", None);
+        let first = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>()).map_err(wrong)?;
+        let all = self.toolbox.resources();
+        let last = first.saturating_add(PAGE);
+        let resources = all.iter().skip(first).take(PAGE).cloned().map(convert::link).collect();
+        let mut result = ListResourcesResult::with_all_items(resources);
+        result.next_cursor = (last < all.len()).then(|| last.to_string());
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(TEMPLATES.map(convert::template).into()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        match self.toolbox.read(&request.uri).await {
+            Ok(text) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into()),
+            Err(error @ ResourceError::NotFound { .. }) => Err(ErrorData::resource_not_found(error.to_string(), None)),
+            Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
+        }
+    }
+
+    /// Runs a tool. Handlers are not dropped when a call is cancelled, so this one has to look for itself; what it drops then is
+    /// the call, which stops the command.
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let client = context.client_info();
+        let patience = self.manners.patience(client.as_ref().map(|client| client.name.as_str()));
+        let mut caller = Caller { patience: Some(patience), progress: None };
+        let token = context.meta.get_progress_token();
+        let (tell, mut told) = mpsc::unbounded_channel();
+        if token.is_some() {
+            // If nobody is left who could be told, the call is over too.
+            caller.progress = Some(Box::new(move |progress| drop(tell.send(progress))));
+        }
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let call = self.toolbox.call(&request.name, arguments, caller);
+        tokio::pin!(call);
+        loop {
+            tokio::select! {
+                answer = &mut call => {
+                    let answer = answer.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+                    return Ok(convert::answer(answer).into());
+                }
+                // Nobody is sent this.
+                () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+                Some(progress) = told.recv() => if let Some(token) = token.clone() {
+                    // A client that has gone away is found out by other means.
+                    let _ = context.peer.notify_progress(convert::progress(token, &progress)).await;
+                },
+            }
+        }
+    }
+}

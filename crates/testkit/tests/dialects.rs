@@ -1,0 +1,239 @@
+//! Every dialect, word by word: what a model is told, and what it reads when it calls.
+//!
+//! The conversations are in `crates/dialect/golden`. To take over what has changed, run this with `GOLDEN=write` and look at
+//! the difference.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Toolbox};
+use bashful_engine::{ByteSize, Patience, Window};
+use bashful_testkit::{Place, WIDE};
+use regex::Regex;
+use serde_json::{Value, json};
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
+
+/// A conversation, as it is written down.
+struct Talk {
+    place: Place,
+    toolbox: Toolbox,
+    text: String,
+}
+
+impl Talk {
+    fn new(dialect: Dialect) -> Self {
+        let mut place = Place::new(PUPPET);
+        // So small that a golden file can be read.
+        place.options.window = Window::middle(ByteSize(200), ByteSize(10));
+        dialect.adjust(&mut place.options);
+        let toolbox = Toolbox::new(place.engine(), dialect, Limits::default(), Path::new("/place"));
+        let mut text = format!("# The `{dialect}` dialect\n\n## Definitions\n\n");
+        for tool in toolbox.tools() {
+            let _ = writeln!(text, "### {}\n\n{}\n", tool.name, tool.description);
+        }
+        let definitions = Format::Mcp.write(toolbox.tools());
+        let _ = writeln!(text, "```json\n{definitions:#}\n```\n\n## Calls");
+        Self { place, toolbox, text }
+    }
+
+    async fn say(&mut self, tool: &str, arguments: Value) -> Answer {
+        self.say_with(tool, arguments, Caller::default()).await
+    }
+
+    async fn say_with(&mut self, tool: &str, arguments: Value, caller: Caller) -> Answer {
+        let call = self.toolbox.call(tool, arguments.clone(), caller);
+        let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
+        let error = if answer.is_error { ", an error" } else { "" };
+        let facts = self.settled(&format!("{:#}", answer.facts));
+        let text = self.settled(&answer.text);
+        let _ = writeln!(
+            self.text,
+            "\n### `{tool}` {arguments}\n\n````text\n{text}\n````\n\nfacts{error}:\n\n```json\n{facts}\n```"
+        );
+        for link in &answer.links {
+            let _ = writeln!(self.text, "\nlink: {} ({}, {} bytes)", link.uri, link.name, link.size);
+        }
+        answer
+    }
+
+    /// Without what differs from run to run.
+    fn settled(&self, text: &str) -> String {
+        let text = text.replace(&self.place.path().display().to_string(), "/place");
+        let changing = [
+            (r#""(pid|keeper|duration_ms|durationMs|wallTimeMs|began_unix_ms|ended_unix_ms)": \d+"#, r#""$1": 0"#),
+            (r"<pid>\d+</pid>", "<pid>PID</pid>"),
+            (r"kill -9 -\d+", "kill -9 -PID"),
+            (r"(?m)^  \d+ ", "  PID "),
+            (r"(  |\\n  )\d+ sleep", "$1PID sleep"),
+            (r"Wall time: [\d.]+", "Wall time: 0.00"),
+            (r"still running after [\d.]+s", "still running after 0s"),
+        ];
+        changing.iter().fold(text, |text, (pattern, put)| {
+            Regex::new(pattern).expect("a pattern").replace_all(&text, *put).into_owned()
+        })
+    }
+
+    #[track_caller]
+    fn compare(self, name: &str) {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../dialect/golden").join(name);
+        if std::env::var_os("GOLDEN").is_some_and(|wish| wish == "write") {
+            std::fs::write(&path, &self.text).expect("it can be written");
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        for (number, (is, was)) in self.text.lines().zip(golden.lines()).enumerate() {
+            assert_eq!(is, was, "line {} of {}", number + 1, path.display());
+        }
+        assert_eq!(self.text.lines().count(), golden.lines().count(), "{}", path.display());
+        self.place.check_nothing_survives();
+    }
+}
+
+/// Reads a line, and ends when it may.
+const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"got $line\"; exit 4";
+
+fn impatient() -> Caller {
+    Caller { patience: Some(Patience(Duration::from_secs(2))), progress: None }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_native_dialect_is_as_it_is_written_down() {
+    let mut talk = Talk::new(Dialect::Native);
+    for arguments in [
+        json!({ "command": "echo out; echo err >&2" }),
+        json!({ "command": "true" }),
+        json!({ "command": "echo not so well; exit 3" }),
+        json!({ "command": "kill -9 $$" }),
+        json!({ "command": "echo begun; sleep 1000", "timeout": 2 }),
+        json!({ "command": "seq 100" }),
+        json!({ "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" } }),
+        json!({ "command": "true", "timeout": 9999, "pty": true }),
+        json!({ "command": "true", "cwd": "/none" }),
+    ] {
+        talk.say("bash", arguments).await;
+    }
+    talk.say("job", json!({ "action": "list" })).await;
+    talk.say("job", json!({ "action": "wait" })).await;
+    talk.say("bash", json!({ "command": "sleep 1000 > /dev/null & echo started" })).await;
+    talk.say("job", json!({ "action": "kill", "ids": [1] })).await;
+    talk.say("bash", json!({ "command": READER, "mode": "background", "stdin": true })).await;
+    talk.say("job", json!({ "action": "show", "ids": [2, 99] })).await;
+    talk.say("job", json!({ "action": "send", "ids": [2], "input": "something" })).await;
+    std::fs::write(talk.place.path().join("go"), "").expect("it may go on");
+    talk.say("job", json!({ "action": "wait", "ids": [2] })).await;
+    talk.say("job", json!({ "action": "show", "ids": ["job://2"], "since": 14 })).await;
+    talk.say("job", json!({ "action": "send", "ids": [2], "input": "too late" })).await;
+    talk.say_with("bash", json!({ "command": "echo begun; sleep 1000", "mode": "slow" }), impatient()).await;
+    talk.say_with("job", json!({ "action": "wait", "ids": [3], "wait_seconds": 0.1 }), impatient()).await;
+    talk.say("job", json!({ "action": "kill", "ids": [3], "signal": "KILL" })).await;
+    talk.say("job", json!({ "action": "kill", "ids": [3] })).await;
+    talk.compare("native.md");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_plain_dialect_is_as_it_is_written_down() {
+    let mut talk = Talk::new(Dialect::Plain);
+    for arguments in [
+        json!({ "command": "echo 'hello world'" }),
+        json!({ "command": "echo out; echo err >&2; exit 1" }),
+        json!({ "command": "no-such-program" }),
+        json!({ "command": "kill -9 $$" }),
+        json!({ "command": "" }),
+        json!({ "command": "true", "cwd": "/" }),
+    ] {
+        talk.say("bash", arguments).await;
+    }
+    talk.compare("plain.md");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_plain_dialect_shows_the_first_megabyte_and_stops_in_time() {
+    let mut place = Place::new(PUPPET);
+    Dialect::Plain.adjust(&mut place.options);
+    let limits = Limits { default: bashful_engine::Lifetime(Duration::from_secs(1)), ..Limits::default() };
+    let toolbox = Toolbox::new(place.engine(), Dialect::Plain, limits, place.path());
+    let much = "head -c 1500000 /dev/zero | tr '\\0' x; echo begun >&2; sleep 1000";
+    let answer = toolbox.call("bash", json!({ "command": much }), impatient()).await.expect("a tool");
+    assert_eq!(answer.facts["error"], "Command timed out after 1s");
+    assert_eq!(answer.facts["stderr"], "begun\n");
+    assert_eq!(answer.facts["stdout"], format!("{}... (truncated)", "x".repeat(1_000_000)));
+    assert!(answer.is_error);
+    assert_eq!(answer.text, format!("{}", answer.facts));
+    place.check_nothing_survives();
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
+    let mut place = Place::new(PUPPET);
+    place.options.host_environment.push(("MY_SECRET_TOKEN".into(), "tell-everybody".into()));
+    place.options.environment.withhold.push(bashful_engine::Pattern::new("*TOKEN*"));
+    place.options.environment.set.insert("CI".to_owned(), Some("1".to_owned()));
+    Dialect::Plain.adjust(&mut place.options);
+    let toolbox = Toolbox::new(place.engine(), Dialect::Plain, Limits::default(), place.path());
+    let command = "echo $MY_SECRET_TOKEN ${CI-unset}";
+    let answer = toolbox.call("bash", json!({ "command": command }), Caller::default()).await.expect("a tool");
+    assert_eq!(answer.facts["stdout"], "tell-everybody unset\n");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_dialect_of_pi_is_as_it_is_written_down() {
+    let mut talk = Talk::new(Dialect::Pi);
+    for arguments in [
+        json!({ "command": "echo out; echo err >&2" }),
+        json!({ "command": "true" }),
+        json!({ "command": "echo not so well; exit 3" }),
+        json!({ "command": "echo begun; sleep 1000", "timeout": 2 }),
+        json!({ "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" }, "timeout": 5000, "pty": true }),
+        json!({ "command": "true", "cwd": "/none" }),
+        json!({ "command": "true", "env": { "A-B": "" } }),
+    ] {
+        talk.say("bash", arguments).await;
+    }
+    talk.say("job", json!({ "list": true })).await;
+    talk.say("job", json!({})).await;
+    talk.say("bash", json!({ "command": "echo fine", "async": true })).await;
+    talk.say("job", json!({ "poll": ["bg_1"] })).await;
+    talk.say("bash", json!({ "command": "echo badly; exit 2", "async": true, "timeout": 5000 })).await;
+    talk.say("job", json!({ "poll": ["bg_2"] })).await;
+    talk.say_with("bash", json!({ "command": "echo begun; sleep 1000" }), impatient()).await;
+    talk.say_with("job", json!({ "poll": ["bg_3"] }), impatient()).await;
+    talk.say("job", json!({ "cancel": ["bg_3", "bg_1", "bg_9"] })).await;
+    talk.say("job", json!({ "poll": ["bg_7", "bg_8"] })).await;
+    talk.compare("pi.md");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn pi_is_shown_the_last_50_kilobytes_and_told_where_the_rest_is() {
+    let place = Place::new(PUPPET);
+    let toolbox = Toolbox::new(place.engine(), Dialect::Pi, Limits::default(), place.path());
+    let answer = toolbox.call("bash", json!({ "command": "seq 20000" }), Caller::default()).await.expect("a tool");
+    let truncation = &answer.facts["meta"]["truncation"];
+    let first = truncation["shownRange"]["start"].as_u64().expect("a line");
+    assert!(answer.text.starts_with(&format!("{first}\n{}\n", first + 1)), "{}", &answer.text[..40]);
+    let said = format!("[Showing lines {first}-20000 of 20000; {} lines (", first - 1);
+    assert!(answer.text.contains(&said), "{said}");
+    assert!(answer.text.contains(" Full: artifact://1 ("));
+    assert_eq!(truncation["direction"], "tail");
+    assert_eq!(truncation["artifactId"], "1");
+    assert_eq!(answer.links[0].uri, "artifact://1");
+    assert!(truncation["outputBytes"].as_u64().is_some_and(|bytes| bytes <= 50 * 1024 && bytes > 49 * 1024));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
+    let place = Place::new(PUPPET);
+    let toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let progress = Box::new(move |progress| drop(tell.send(progress)));
+    let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
+    let call = toolbox.call("bash", arguments, Caller { patience: None, progress: Some(progress) });
+    tokio::pin!(call);
+    let first = tokio::select! {
+        _ = &mut call => panic!("nobody let it go"),
+        first = told.recv() => first.expect("word of it"),
+    };
+    assert_eq!((first.bytes, first.last_line.as_str()), (8, "two"));
+    std::fs::write(place.path().join("go"), "").expect("it may go on");
+    assert_eq!(call.await.expect("a tool").text, "one\ntwo\n");
+}

@@ -1,0 +1,122 @@
+//! The server as a client meets it: from the line that asks to the line that answers.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::figures::Times;
+use super::floor::Bare;
+use super::host::{Host, PAUSE, READY};
+use super::memory;
+
+/// How often a server is started for one figure.
+const STARTS: usize = 20;
+
+/// The ways in which `true` is run, each by a server of its own; the shells that wait in it.
+const WAYS: [(&str, usize); 2] = [("ready", READY), ("cold", 0)];
+
+/// Measures all of it.
+pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    let mut first = Times::default();
+    for _ in 0..STARTS {
+        std::thread::sleep(PAUSE);
+        let began = Instant::now();
+        Client::start(host, home.path(), READY)?.run("true", "(no output)")?;
+        first.add(began.elapsed());
+    }
+    let mut floor = Times::default();
+    let mut servers = Vec::new();
+    for (way, ready) in WAYS {
+        servers.push((way, Client::start(host, home.path(), ready)?, Times::default()));
+    }
+    let bash = Bare { program: &host.bash, name: "bash", arguments: &["-c", "true"], variables: &host.variables };
+    // The first round only warms up.
+    for round in 0..=rounds {
+        std::thread::sleep(PAUSE);
+        let bare = bash.time(b"")?;
+        if round > 0 {
+            floor.add(bare);
+        }
+        for (_, server, times) in &mut servers {
+            std::thread::sleep(PAUSE);
+            let began = Instant::now();
+            server.run("true", "(no output)")?;
+            if round > 0 {
+                times.add(began.elapsed());
+            }
+        }
+    }
+    let ratio = |times: &Times| times.median().as_secs_f64() / floor.median().as_secs_f64();
+    let ways: Value = servers
+        .iter()
+        .map(|(way, _, times)| json!({ "way": way, "time": times.as_json(), "ratio": ratio(times) }))
+        .collect();
+    let mut server = Client::start(host, home.path(), READY)?;
+    server.run("true", "(no output)")?;
+    std::thread::sleep(Duration::from_millis(200));
+    let idle = memory::row("idle server", server.child.id())?;
+    for _ in 0..calls {
+        server.run("true", "(no output)")?;
+    }
+    let after = memory::row("the same after many calls", server.child.id())?;
+    let wire = server.call("seq 5000000")?.len();
+    Ok(json!({
+        "floor": floor.as_json(), "ways": ways, "first": first.as_json(), "calls": calls, "idle": idle, "after": after,
+        "wire_bytes": wire,
+    }))
+}
+
+/// One client and its server.
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn start(host: &Host, home: &std::path::Path, ready: usize) -> Result<Self, Box<dyn Error>> {
+        let mut command = Command::new(&host.program);
+        command.arg("mcp").env_clear().envs(host.variables.iter().cloned()).env("HOME", home);
+        command.env("BASHFUL_MCP_READY", ready.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take().ok_or("no pipe")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no pipe")?);
+        let mut client = Self { child, input, output };
+        let hello = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
+        });
+        client.ask("initialize", &hello)?;
+        Ok(client)
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<String, Box<dyn Error>> {
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.input.write_all(format!("{line}\n").as_bytes())?;
+        let mut answer = String::new();
+        self.output.read_line(&mut answer)?;
+        Ok(answer)
+    }
+
+    fn call(&mut self, script: &str) -> Result<String, Box<dyn Error>> {
+        self.ask("tools/call", &json!({ "name": "bash", "arguments": { "command": script } }))
+    }
+
+    /// Runs a script that has to be answered like this. Figures of wrong results would be worth nothing.
+    fn run(&mut self, script: &str, expected: &str) -> Result<(), Box<dyn Error>> {
+        let answer = self.call(script)?;
+        if answer.contains(&format!("\"text\":\"{expected}\"")) { Ok(()) } else { Err(answer.into()) }
+    }
+}
+
+/// The server ends with its client.
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended already, and then there is nothing left to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
