@@ -91,6 +91,8 @@ pub(crate) struct State {
     pub(crate) hashed: Rc<HashMap<String, String>>,
     pub(crate) expand_aliases: bool,
     pub(crate) no_glob: bool,
+    /// `set -a`: every variable is exported.
+    pub(crate) exports_all: bool,
     /// `$1` and so on.
     pub(crate) arguments: Rc<Vec<String>>,
     pub(crate) zero: String,
@@ -121,6 +123,7 @@ impl State {
             hashed: Rc::default(),
             expand_aliases: false,
             no_glob: false,
+            exports_all: false,
             arguments: Rc::default(),
             zero: "bash".to_owned(),
             last_word: String::new(),

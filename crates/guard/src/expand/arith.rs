@@ -37,6 +37,13 @@ impl Run<'_> {
                 return result;
             }
         }
+        for (sign, by) in [("++", 1), ("--", -1)] {
+            if let Some(name) = expression.strip_prefix(sign).filter(|name| is_name(name)) {
+                let after = self.number(name)?.checked_add(by)?;
+                self.assign(name, Value::Scalar(after.to_string()), None);
+                return Some(after);
+            }
+        }
         for (suffix, by) in [("++", 1), ("--", -1)] {
             if let Some(name) = expression.strip_suffix(suffix).filter(|name| is_name(name)) {
                 let before = self.number(name)?;
@@ -45,7 +52,7 @@ impl Run<'_> {
             }
         }
         let mut reader = Reader { rest: expression, depth: 0 };
-        let value = reader.sum(self)?;
+        let value = reader.choice(self)?;
         if reader.rest.trim_start().is_empty() { Some(value) } else { None }
     }
 }
@@ -71,6 +78,35 @@ impl Reader<'_> {
         }
         self.rest = self.rest.get(1..)?;
         Some(letter)
+    }
+
+    /// `a < b ? c : d`
+    fn choice(&mut self, run: &mut Run<'_>) -> Option<i64> {
+        let left = self.sum(run)?;
+        self.rest = self.rest.trim_start();
+        let operator = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find(|sign| self.rest.starts_with(sign));
+        let value = match operator {
+            Some(operator) => {
+                self.rest = self.rest.get(operator.len()..)?;
+                let right = self.sum(run)?;
+                i64::from(match operator {
+                    "<=" => left <= right,
+                    ">=" => left >= right,
+                    "==" => left == right,
+                    "!=" => left != right,
+                    "<" => left < right,
+                    _ => left > right,
+                })
+            }
+            None => left,
+        };
+        if self.take(&['?']).is_none() {
+            return Some(value);
+        }
+        let first = self.sum(run)?;
+        self.take(&[':'])?;
+        let second = self.sum(run)?;
+        Some(if value == 0 { second } else { first })
     }
 
     fn sum(&mut self, run: &mut Run<'_>) -> Option<i64> {

@@ -201,6 +201,9 @@ impl Run<'_> {
                     return;
                 }
                 "-o" | "+o" => {
+                    if after.first().is_some_and(|option| option == "allexport") {
+                        self.state.exports_all = word == "-o";
+                    }
                     if after.first().is_some_and(|option| option == "noglob") {
                         self.state.no_glob = word == "-o";
                     }
@@ -211,6 +214,9 @@ impl Run<'_> {
                     break;
                 }
                 flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
+                    if flags.contains('a') {
+                        self.state.exports_all = flags.starts_with('-');
+                    }
                     if flags.contains('f') {
                         self.state.no_glob = flags.starts_with('-');
                     }
@@ -231,6 +237,7 @@ impl Run<'_> {
         let mut array = None;
         let mut delimiter = '\n';
         let mut from = None;
+        let mut length = None;
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.is_empty() && names.is_empty()) else {
@@ -245,10 +252,14 @@ impl Run<'_> {
                 'a' => array = Some(value),
                 'd' => delimiter = value.chars().next().unwrap_or('\0'),
                 'u' => from = value.parse::<u32>().ok(),
+                'n' | 'N' => length = value.parse::<usize>().ok(),
                 _ => {}
             }
         }
-        let line = self.read_line(delimiter, from);
+        let mut line = self.read_line(delimiter, from);
+        if let Some(length) = length {
+            line = line.chars().take(length).collect();
+        }
         let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
         if let Some(array) = array {
             let items = split(&line, &separators, usize::MAX);
@@ -293,11 +304,29 @@ impl Run<'_> {
     fn map_file(&mut self, arguments: &[String]) {
         let names: Vec<&String> = after_options(arguments, "dnOsucC").iter().collect();
         let name = names.first().map_or("MAPFILE", |name| name.as_str()).to_owned();
-        let delimiter = arguments.iter().position(|word| word == "-d").and_then(|at| arguments.get(at + 1));
-        let delimiter = delimiter.map_or('\n', |text| text.chars().next().unwrap_or('\0'));
+        let option = |flag: &str| {
+            let at = arguments.iter().position(|word| word.starts_with(flag))?;
+            let attached = arguments.get(at).and_then(|word| word.strip_prefix(flag)).filter(|rest| !rest.is_empty());
+            attached.map(str::to_owned).or_else(|| arguments.get(at + 1).cloned())
+        };
+        let number = |flag: &str| option(flag).and_then(|text| text.parse::<usize>().ok());
+        let delimiter = option("-d").map_or('\n', |text| text.chars().next().unwrap_or('\0'));
         let input = Rc::clone(&self.state.input);
-        let items: Vec<String> = input.split_terminator(delimiter).take(1024).map(str::to_owned).collect();
+        let most = number("-n").filter(|most| *most > 0).unwrap_or(1024).min(1024);
+        let lines = input.split_terminator(delimiter).skip(number("-s").unwrap_or(0)).take(most);
+        let items: Vec<String> = lines.map(str::to_owned).collect();
         self.state.input = "".into();
+        // What is called for a line gets its index and the line.
+        if let Some(callback) = option("-C") {
+            for (at, item) in items.iter().take(8).enumerate() {
+                let arguments = vec![at.to_string(), item.clone()];
+                let before = std::mem::replace(&mut self.state.arguments, Rc::new(arguments));
+                self.derived(&format!("{callback} \"$@\""));
+                self.state.arguments = before;
+            }
+        }
+        let first = number("-O").unwrap_or(0).min(1024);
+        let items = std::iter::repeat_n(String::new(), first).chain(items).collect();
         self.assign(&name, Value::list(items), None);
     }
 

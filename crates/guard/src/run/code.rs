@@ -3,14 +3,14 @@
 //! This is no interpreter. Strings, lists of strings, their concatenation and variables that hold them are understood;
 //! whatever else is in a call makes it unknown.
 
-use std::collections::HashMap;
-
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
 use crate::run::Run;
+use crate::run::tokens::{Token, tokens};
+use crate::run::values::{Values, arguments, fill};
 
 /// Calls that run a script or a list of words.
-const RUNS: [&str; 31] = [
+const RUNS: &[&str] = &[
     "system",
     "popen",
     "execSync",
@@ -42,10 +42,23 @@ const RUNS: [&str; 31] = [
     "popen2",
     "script",
     "sh",
+    "spawnlp",
+    "spawnvp",
+    "spawnl",
+    "spawnv",
+    "posix_spawn",
+    "pcntl_exec",
+    "create_subprocess_shell",
+    "create_subprocess_exec",
+    "cmd",
+    "Command",
 ];
 
+/// Calls that run code of the same language.
+const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
+
 /// Calls that delete a whole tree.
-const DELETES: [&str; 14] = [
+const DELETES: &[&str] = &[
     "rmtree",
     "remove_tree",
     "rm_rf",
@@ -60,92 +73,149 @@ const DELETES: [&str; 14] = [
     "remove_entry",
     "emptyDirSync",
     "remove_dir",
+    "deltree",
 ];
+
+/// Calls that delete a tree if they are told so by an option.
+const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", "remove"];
+
+/// How many lines of known input awk is followed through.
+const MOST_LINES: usize = 64;
 
 /// Calls that print.
 const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];
 
 /// Expressions that mean a directory.
-const DIRECTORIES: [(&str, char); 13] = [
-    ("Path.home()", HOME),
-    ("os.homedir()", HOME),
-    ("Dir.home", HOME),
-    ("os.environ['HOME']", HOME),
-    ("os.environ[\"HOME\"]", HOME),
-    ("os.getenv('HOME')", HOME),
-    ("os.getenv(\"HOME\")", HOME),
-    ("process.env.HOME", HOME),
-    ("ENV['HOME']", HOME),
-    ("$ENV{HOME}", HOME),
-    ("os.getcwd()", START),
-    ("process.cwd()", START),
-    ("Dir.pwd", START),
+const DIRECTORIES: [(&str, &str); 19] = [
+    ("Path.home()", "~"),
+    ("os.homedir()", "~"),
+    ("require(\"os\").homedir()", "~"),
+    ("require('os').homedir()", "~"),
+    ("Dir.home", "~"),
+    ("os.environ['HOME']", "~"),
+    ("os.environ[\"HOME\"]", "~"),
+    ("os.getenv('HOME')", "~"),
+    ("os.getenv(\"HOME\")", "~"),
+    ("process.env.HOME", "~"),
+    ("ENV['HOME']", "~"),
+    ("ENV[\"HOME\"]", "~"),
+    ("ENVIRON[\"HOME\"]", "~"),
+    ("$ENV{HOME}", "~"),
+    ("os.getcwd()", "."),
+    ("process.cwd()", "."),
+    ("Dir.pwd", "."),
+    ("os.sep", "/"),
+    ("path.sep", "/"),
 ];
-
-#[derive(Debug, Clone, PartialEq)]
-enum Token {
-    Name(String),
-    Text(String),
-    Sign(char),
-}
 
 impl Run<'_> {
     /// Looks into the code that an interpreter is given, if this is one.
     pub(crate) fn interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let flags: &[&str] = match language {
-            "python" | "pypy" | "ipython" | "expect" | "tclsh" => &["-c"],
-            "perl" | "ruby" | "lua" | "luajit" | "elixir" | "Rscript" | "julia" | "groovy" | "osascript" => {
-                &["-e", "-E"]
+        // Flags before code, the letter that may end a cluster, and options that take another word.
+        let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
+            "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
+            "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
+            "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
+            "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
+            | "scala" => (&["-e", "-E"], 'e', &["-l"]),
+            "erl" => (&["-eval"], '\0', &[]),
+            "emacs" => (&["--eval", "-eval"], '\0', &["-l", "-L"]),
+            "node" | "nodejs" | "bun" | "tsx" | "ts-node" => {
+                (&["-e", "-p", "--eval", "--print", "-pe"], 'e', &["-r", "--require", "--import", "-C"])
             }
-            "node" | "nodejs" | "bun" | "tsx" | "ts-node" => &["-e", "-p", "--eval", "--print", "-pe"],
-            "deno" => &["eval"],
-            "php" => &["-r"],
+            "deno" => (&["eval"], '\0', &[]),
+            "php" => (&["-r"], 'r', &["-d", "-c"]),
             "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk" => return self.awk(arguments),
             _ => return false,
         };
-        let mut words = arguments.iter();
-        let mut found = false;
-        while let Some(word) = words.next() {
+        let mut codes: Vec<String> = Vec::new();
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            rest = after;
             let attached = flags.iter().find_map(|flag| word.strip_prefix(flag)).filter(|rest| !rest.is_empty());
             // Options without values may stand before it in one word; those with values are not among them.
-            let letter = if language == "python" { 'c' } else { 'e' };
-            let cluster =
-                word.strip_prefix('-').filter(|letters| !letters.starts_with(['-', 'M', 'I', 'm', 'r', 'W', 'X']));
+            let apart: &[char] = if language == "python" { &['-', 'm', 'W', 'X'] } else { &['-', 'M', 'I', 'm', 'r'] };
+            let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with(apart));
             let is_flag = flags.contains(&word.as_str())
                 || cluster.is_some_and(|letters| letters.len() < 6 && letters.ends_with(letter));
             if is_flag {
-                if let Some(code) = words.next() {
-                    found = true;
-                    self.code_text(language, code);
+                if let Some((code, after)) = rest.split_first() {
+                    codes.push(code.clone());
+                    rest = after;
                 }
-            } else if let Some(code) = attached.filter(|_| !word.starts_with("--")) {
-                found = true;
-                self.code_text(language, code.trim_start_matches('='));
+                // What follows is the program's, but Perl and Ruby may be given more code.
+                if language == "python" {
+                    break;
+                }
+            } else if valued.contains(&word.as_str()) {
+                rest = rest.get(1..).unwrap_or(&[]);
+            } else if let Some(code) = attached.filter(|_| !word.starts_with("--") || word.contains('=')) {
+                codes.push(code.trim_start_matches('=').to_owned());
             } else if !word.starts_with('-') || word == "-" {
-                // A script, or standard input.
-                let text = if word == "-" { Some(self.state.input.clone()) } else { self.known_file(word) };
-                if let Some(text) = text.filter(|_| !found) {
-                    self.code_text(language, &text);
+                if codes.is_empty() {
+                    // A script, or standard input.
+                    let text = if word == "-" { Some(self.state.input.clone()) } else { self.known_file(word) };
+                    codes.extend(text.map(|text| text.to_string()));
+                    if codes.is_empty() {
+                        self.write(&UNKNOWN.to_string());
+                        return true;
+                    }
+                } else if word != "--" {
+                    rest = arguments.get(arguments.len() - after.len() - 1..).unwrap_or(&[]);
                 }
-                return true;
+                break;
             }
         }
-        if !found {
-            let input = self.state.input.clone();
-            self.code_text(language, &input);
+        if codes.is_empty() {
+            codes.push(self.state.input.to_string());
+        }
+        let known = self.values_of(language, rest);
+        for code in codes {
+            self.code_with(language, &code, known.clone());
         }
         true
+    }
+
+    /// What a program finds when it starts: its arguments and its input.
+    fn values_of(&self, language: &str, arguments: &[String]) -> Values {
+        let with_program = || std::iter::once(String::new()).chain(arguments.iter().cloned()).collect();
+        let input = self.state.input.trim_end_matches('\n');
+        let mut values = Values::new();
+        match language {
+            "python" | "pypy" => values.insert("sys.argv".to_owned(), with_program()),
+            "php" => values.insert("argv".to_owned(), with_program()),
+            "perl" | "ruby" => values.insert("ARGV".to_owned(), arguments.to_vec()),
+            _ => values.insert("process.argv".to_owned(), with_program()),
+        };
+        if !input.is_empty() {
+            for name in ["sys.stdin.read", "input", "STDIN.read", "gets", "_", "<STDIN>"] {
+                values.insert(name.to_owned(), vec![input.to_owned()]);
+            }
+        }
+        values
     }
 
     fn awk(&mut self, arguments: &[String]) -> bool {
         let mut words = arguments.iter();
         let mut program = None;
         let mut separator = None;
+        let mut values = Values::new();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "-F" => separator = words.next().cloned(),
-                "-v" | "-f" | "-i" => {
+                "-v" => {
+                    if let Some((name, value)) = words.next().and_then(|word| word.split_once('=')) {
+                        values.insert(name.to_owned(), vec![value.to_owned()]);
+                    }
+                }
+                "-f" => {
+                    let file = words.next().map_or("-", String::as_str);
+                    let text = if file == "-" { Some(self.state.input.clone()) } else { self.known_file(file) };
+                    program = text.map(|text| text.to_string());
+                    break;
+                }
+                "-i" => {
                     words.next();
                 }
                 flag if flag.starts_with("-F") => separator = flag.strip_prefix("-F").map(str::to_owned),
@@ -160,115 +230,252 @@ impl Run<'_> {
         let code = program.trim();
         let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim);
         let printed =
-            inside.and_then(|code| code.strip_prefix("print")).filter(|code| !code.contains(['|', '>', ';', '(']));
+            inside.and_then(|code| code.strip_prefix("print ")).filter(|code| !code.contains(['|', '>', ';', '(']));
+        let printed = printed.or(inside.filter(|code| *code == "print").map(|_| ""));
+        let input = self.state.input.to_string();
         if let Some(expression) = printed {
             let parts = tokens("awk", expression);
-            let input = self.state.input.to_string();
             for line in input.lines() {
                 let line = awk_line(line, &parts, separator.as_deref());
                 self.write(&format!("{line}\n"));
             }
             return true;
         }
-        self.code_text("awk", code);
-        // `print "rm" | "sh"`
-        if let Some((before, after)) = code.rsplit_once("| \"").or_else(|| code.rsplit_once("|\""))
-            && (after.starts_with("sh\"") || after.starts_with("bash\""))
-        {
-            let texts = tokens("awk", before).into_iter().filter_map(|token| match token {
-                Token::Text(text) => Some(text),
-                _ => None,
-            });
-            let script: String = texts.collect();
-            self.script_in_code(&script);
+        values.insert("ARGV".to_owned(), std::iter::once(String::new()).chain(words.cloned()).collect());
+        let mut lines: Vec<&str> = input.lines().take(MOST_LINES).collect();
+        if lines.is_empty() || code.starts_with("BEGIN") {
+            lines = vec![""];
+        }
+        for line in lines {
+            let mut values = values.clone();
+            if !line.is_empty() {
+                values.insert("0".to_owned(), vec![line.to_owned()]);
+                let columns: Vec<&str> = match &separator {
+                    Some(separator) => line.split(separator.as_str()).collect(),
+                    None => line.split_whitespace().collect(),
+                };
+                for (at, column) in columns.into_iter().enumerate() {
+                    values.insert((at + 1).to_string(), vec![column.to_owned()]);
+                }
+            }
+            self.code_with("awk", code, values);
         }
         true
     }
 
     /// Looks through code for calls that matter.
     pub(crate) fn code_text(&mut self, language: &str, code: &str) {
-        self.spend(code.len() / 32);
-        let mut code = code.to_owned();
-        for (text, mark) in DIRECTORIES {
-            if code.contains(text) {
-                code = code.replace(text, &format!("\"{mark}\""));
-            }
+        self.code_with(language, code, Values::new());
+    }
+
+    /// Looks through code for calls that matter, with what its names stand for at first.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of call")]
+    fn code_with(&mut self, language: &str, code: &str, mut values: Values) {
+        self.spend(1 + code.len() / 32);
+        if self.over.is_some() {
+            return;
         }
+        let code = with_directories(code);
         let tokens = tokens(language, &code);
-        let mut values: HashMap<String, Vec<String>> = HashMap::new();
-        let mut printed = false;
+        let directory = self.directory();
+        // `system as s`: other names for calls.
+        let mut renamed: Vec<(&str, &str)> = Vec::new();
+        let mut printed: Option<String> = None;
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
             at += 1;
-            let Token::Name(name) = token else {
-                if let Token::Sign('`') = token
-                    && let Some(Token::Text(script)) = tokens.get(at)
-                    && language != "node"
-                {
-                    let script = script.clone();
-                    self.script_in_code(&script);
+            let name = match token {
+                Token::Name(name) => name,
+                Token::Sign('`') => {
+                    if language != "node" && matches!(tokens.get(at), Some(Token::Text(_) | Token::Template(_))) {
+                        let script = arguments(&tokens, at, &values, false).words.into_iter().next();
+                        self.script_in_code(&script.unwrap_or_default(), None);
+                    }
+                    continue;
+                }
+                // `print "…" | "sh"`, and `"…" | getline`.
+                Token::Sign('|') if language == "awk" => {
+                    self.awk_pipe(&tokens, at, printed.as_deref());
+                    continue;
+                }
+                _ => continue,
+            };
+            let sign = |at: usize, sign: char| tokens.get(at) == Some(&Token::Sign(sign));
+            // `name = "text"`
+            if sign(at, '=') && !matches!(tokens.get(at + 1), Some(Token::Sign('=' | '~'))) {
+                let found = arguments(&tokens, at + 1, &values, false);
+                // A call on the right side is looked at for itself.
+                if !found.words.is_empty() {
+                    values.insert(name.trim_start_matches(['$', '@']).to_owned(), found.words);
                 }
                 continue;
-            };
-            // `name = "text"`
-            if tokens.get(at) == Some(&Token::Sign('=')) && !matches!(tokens.get(at + 1), Some(Token::Sign('=' | '~')))
+            }
+            // `for name in […]`
+            if matches!(name.as_str(), "for" | "foreach")
+                && let (Some(Token::Name(variable)), Some(Token::Name(word))) = (tokens.get(at), tokens.get(at + 1))
+                && matches!(word.as_str(), "in" | "of")
             {
-                let (value, _) = arguments(&tokens, at + 1, &values, false);
-                if let Some(words) = value {
-                    values.insert(name.trim_start_matches(['$', '@']).to_owned(), words);
-                }
+                let found = arguments(&tokens, at + 2, &values, false);
+                values.insert(variable.clone(), found.words);
+                at += 2;
+                continue;
+            }
+            if name == "as"
+                && let (Some(Token::Name(from)), Some(Token::Name(to))) =
+                    (at.checked_sub(2).and_then(|before| tokens.get(before)), tokens.get(at))
+            {
+                renamed.push((to, from));
                 continue;
             }
             let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
-            let runs = RUNS.contains(&base);
-            let deletes = DELETES.contains(&base);
+            let base = renamed.iter().find(|(to, _)| *to == base).map_or(base, |(_, from)| from);
             let prints = PRINTS.contains(&base);
-            if !(runs || deletes || prints) {
+            let opens = base == "open" && language == "perl";
+            let runs = RUNS.contains(&base) || opens;
+            let deletes = DELETES.contains(&base);
+            let may_delete = DELETES_IF_RECURSIVE.contains(&base);
+            let moves = base == "chdir" || name == "Dir.chdir";
+            let evaluates = EVALUATES.contains(&base) && *name == base && language != "perl" && language != "awk";
+            if !(runs || deletes || prints || may_delete || moves || evaluates) {
                 continue;
             }
-            let parenthesized = tokens.get(at) == Some(&Token::Sign('('));
-            let follows_text =
-                matches!(tokens.get(at), Some(Token::Text(_))) || matches!(tokens.get(at), Some(Token::Name(_)));
-            if !parenthesized && !follows_text {
+            // `rm_rf!(…)`
+            let at_arguments = at + usize::from(sign(at, '!'));
+            let parenthesized = sign(at_arguments, '(');
+            let follows = matches!(
+                tokens.get(at_arguments),
+                Some(Token::Text(_) | Token::Template(_) | Token::Name(_) | Token::Sign('*'))
+            );
+            if !parenthesized && !follows {
                 continue;
             }
-            let (words, next) = arguments(&tokens, at + usize::from(parenthesized), &values, parenthesized);
+            let found = arguments(&tokens, at_arguments + usize::from(parenthesized), &values, parenthesized);
+            let mut words = found.words;
+            // `"…".execute()`
+            if words.is_empty()
+                && runs
+                && let Some(Token::Text(text)) = at.checked_sub(3).and_then(|before| tokens.get(before))
+            {
+                words.push(text.clone());
+            }
+            if words.is_empty() {
+                continue;
+            }
             // The arguments of a call may be calls themselves: `print(os.system("…"))`.
-            let Some(words) = words else { continue };
-            at = if prints { at } else { next.max(at) };
+            at = if prints { at } else { found.next.max(at).saturating_sub(usize::from(!parenthesized)) };
+            if let Some(directory) = found.directory {
+                let path = self.absolute(&directory);
+                self.state.set_directory(path);
+            }
             if prints {
-                printed = true;
-                let text = words.join(" ");
-                self.write(&format!("{text}\n"));
-            } else if deletes {
-                for path in &words {
-                    rules::deleted(self, path);
+                let text = printed_text(base, language, words);
+                self.write(&text);
+                printed = Some(text);
+            } else if moves {
+                let path = self.absolute(words.first().map_or("", String::as_str));
+                self.state.set_directory(path);
+            } else if evaluates && (language == "python" || base != "exec") {
+                if self.enter() {
+                    self.code_with(language, &words.join(""), values.clone());
+                    self.depth -= 1;
                 }
-            } else if let [script] = words.as_slice() {
-                let script = script.clone();
-                self.script_in_code(&script);
-            } else if !words.is_empty() {
-                // `execvp("rm", ["rm", …])` names the program twice.
-                let twice = words.len() > 1
-                    && base.starts_with("exec")
-                    && words.first().map(|w| last(w)) == words.get(1).map(|w| last(w));
-                let words: Vec<String> = words.into_iter().skip(usize::from(twice)).collect();
-                self.nested += 1;
-                self.call(words);
-                self.nested -= 1;
+            } else if deletes || may_delete && found.recursive {
+                // Options and callbacks follow the path.
+                let count = if deletes { words.len() } else { 1 };
+                words.iter().take(count).for_each(|path| rules::deleted(self, path));
+            } else if runs {
+                self.run_in_code(base, words, opens);
+            } else if name.ends_with("sh.rm") {
+                words.insert(0, "rm".to_owned());
+                self.run_in_code(base, words, false);
             }
         }
-        if !printed {
+        self.state.set_directory(directory);
+        if printed.is_none() {
             self.write(&UNKNOWN.to_string());
         }
     }
 
-    fn script_in_code(&mut self, script: &str) {
+    /// A pipe in awk: to a command, which reads what was printed last, or from one.
+    fn awk_pipe(&mut self, tokens: &[Token], at: usize, printed: Option<&str>) {
+        let before = at.checked_sub(2).and_then(|before| tokens.get(before));
+        match (before, tokens.get(at)) {
+            (_, Some(Token::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
+            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => {
+                self.script_in_code(command, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// Runs what a call is given: a script, or the words of a command.
+    fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
+        if opens {
+            // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
+            match words.iter().position(|word| word.contains('|')) {
+                Some(at) if matches!(words.get(at).map(String::as_str), Some("-|" | "|-")) => {
+                    words.drain(..=at);
+                }
+                Some(at) => {
+                    let script = words.get(at).map_or("", |word| word.trim_matches(['|', ' '])).to_owned();
+                    words = vec![script];
+                }
+                None => return,
+            }
+        }
+        match words.as_slice() {
+            [] => {}
+            [script] => self.script_in_code(script, None),
+            // No program has a blank in its name: what follows is about something else.
+            [script, ..] if script.contains(' ') => self.script_in_code(script, None),
+            [first, second, ..] => {
+                // `execvp("rm", ["rm", …])` names the program twice.
+                let twice = (base.starts_with("exec") || base.contains("spawn")) && last(first) == last(second);
+                self.nested += 1;
+                self.call(words.get(usize::from(twice)..).unwrap_or(&[]).to_vec());
+                self.nested -= 1;
+            }
+        }
+    }
+
+    fn script_in_code(&mut self, script: &str, input: Option<String>) {
         self.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |run| {
+            if let Some(input) = input {
+                run.state.input = input.into();
+            }
             run.derived(script);
         });
         self.nested -= 1;
+    }
+}
+
+/// The code with paths for the expressions that mean them.
+fn with_directories(code: &str) -> String {
+    let mut code = code.to_owned();
+    for (text, path) in DIRECTORIES {
+        if code.contains(text) {
+            let path = match path {
+                "~" => HOME.to_string(),
+                "." => START.to_string(),
+                path => path.to_owned(),
+            };
+            code = code.replace(text, &format!("\"{path}\""));
+        }
+    }
+    code
+}
+
+/// What a call that prints makes of its words.
+fn printed_text(base: &str, language: &str, words: Vec<String>) -> String {
+    let mut words = words;
+    match (base, words.split_first_mut()) {
+        ("printf", Some((format, with))) => {
+            fill(Some(format), with);
+            format.clone()
+        }
+        _ if language == "perl" || language == "php" => words.concat(),
+        _ => format!("{}\n", words.join(" ")),
     }
 }
 
@@ -295,7 +502,7 @@ fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
                 }
                 None => out.push(UNKNOWN),
             },
-            Token::Sign(_) => out.push(UNKNOWN),
+            Token::Sign(_) | Token::Template(_) => out.push(UNKNOWN),
         }
     }
     out
@@ -303,202 +510,4 @@ fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
 
 fn last(path: &str) -> &str {
     crate::run::files::base_name(path)
-}
-
-/// The strings among the arguments of a call, up to its closing parenthesis (or the end of the statement), and where
-/// that is. Options by name (`shell=True`) are left out.
-fn arguments(
-    tokens: &[Token],
-    start: usize,
-    values: &HashMap<String, Vec<String>>,
-    parenthesized: bool,
-) -> (Option<Vec<String>>, usize) {
-    let mut words: Vec<String> = Vec::new();
-    let mut open = usize::from(parenthesized);
-    let mut joins = false;
-    let mut at = start;
-    let mut skipping = false;
-    let mut expands = false;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        match token {
-            Token::Sign('(' | '[' | '{') => open += 1,
-            Token::Sign(')' | ']' | '}') => {
-                open = open.saturating_sub(1);
-                if open == 0 && (parenthesized || !matches!(tokens.get(at), Some(Token::Sign('+' | ',')))) {
-                    break;
-                }
-            }
-            Token::Sign(';' | '\n') if !parenthesized || open == 0 => break,
-            Token::Sign('+') => joins = true,
-            // Perl and PHP join with a dot.
-            Token::Sign('.') => joins = !words.is_empty(),
-            Token::Sign(',') => {
-                joins = false;
-                skipping = false;
-            }
-            Token::Text(text) if !skipping => {
-                let text = match text.strip_prefix('~') {
-                    Some(rest) if expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
-                    _ => text.clone(),
-                };
-                match words.last_mut() {
-                    Some(last) if joins => last.push_str(&text),
-                    _ => words.push(text),
-                }
-                joins = false;
-            }
-            Token::Name(name) => {
-                if tokens.get(at) == Some(&Token::Sign('=')) || tokens.get(at) == Some(&Token::Sign(':')) {
-                    skipping = true;
-                } else if name.ends_with("expanduser") || name.ends_with("expand_path") {
-                    expands = true;
-                } else if let Some(value) = values.get(name.trim_start_matches(['$', '@'])) {
-                    match (words.last_mut(), value.as_slice()) {
-                        (Some(last), [text]) if joins => last.push_str(text),
-                        _ => words.extend(value.iter().cloned()),
-                    }
-                    joins = false;
-                }
-            }
-            Token::Sign(_) | Token::Text(_) => {}
-        }
-    }
-    (if words.is_empty() { None } else { Some(words) }, at)
-}
-
-/// The tokens of some code: names, strings and signs. Comments are left out.
-fn tokens(language: &str, code: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let letters: Vec<char> = code.chars().collect();
-    let mut at = 0;
-    while let Some(letter) = letters.get(at).copied() {
-        match letter {
-            '#' if !matches!(language, "node" | "nodejs" | "bun" | "deno" | "lua") => {
-                while letters.get(at).is_some_and(|letter| *letter != '\n') {
-                    at += 1;
-                }
-            }
-            '/' if letters.get(at + 1) == Some(&'/')
-                && matches!(language, "node" | "nodejs" | "bun" | "deno" | "php") =>
-            {
-                while letters.get(at).is_some_and(|letter| *letter != '\n') {
-                    at += 1;
-                }
-            }
-            '"' | '\'' | '`' => {
-                let (text, next) = string(&letters, at);
-                if letter == '`' && !matches!(language, "node" | "nodejs" | "bun" | "deno") {
-                    tokens.push(Token::Sign('`'));
-                }
-                tokens.push(Token::Text(text));
-                at = next;
-            }
-            _ if letter.is_alphabetic() || letter == '_' || letter == '$' || letter == '@' => {
-                let start = at;
-                while letters.get(at).is_some_and(|l| l.is_alphanumeric() || matches!(l, '_' | '.' | '$' | '@'))
-                    || at > start && letters.get(at) == Some(&':') && letters.get(at + 1) == Some(&':')
-                    || at > start && letters.get(at) == Some(&':') && letters.get(at - 1) == Some(&':')
-                {
-                    at += 1;
-                }
-                let name: String = letters.get(start..at).unwrap_or(&[]).iter().collect();
-                // Perl and Ruby have more ways to quote.
-                let opener = letters.get(at).copied();
-                if matches!(name.as_str(), "q" | "qq" | "qx") && opener.is_some_and(|o| "{([<|/!".contains(o)) {
-                    let (text, next) = enclosed(&letters, at);
-                    if name == "qx" {
-                        tokens.push(Token::Sign('`'));
-                    }
-                    tokens.push(Token::Text(text));
-                    at = next;
-                } else if name == "qw" && opener.is_some_and(|o| "{([<|/!".contains(o)) {
-                    let (text, next) = enclosed(&letters, at);
-                    for word in text.split_whitespace() {
-                        tokens.push(Token::Text(word.to_owned()));
-                        tokens.push(Token::Sign(','));
-                    }
-                    at = next;
-                } else {
-                    tokens.push(Token::Name(name));
-                }
-            }
-            '%' if letters.get(at + 1) == Some(&'x') && letters.get(at + 2).is_some_and(|o| "{([<|/!".contains(*o)) => {
-                let (text, next) = enclosed(&letters, at + 2);
-                tokens.push(Token::Sign('`'));
-                tokens.push(Token::Text(text));
-                at = next;
-            }
-            ' ' | '\t' | '\r' => at += 1,
-            _ => {
-                tokens.push(Token::Sign(letter));
-                at += 1;
-            }
-        }
-    }
-    tokens
-}
-
-/// A quoted string, and where the code goes on.
-fn string(letters: &[char], start: usize) -> (String, usize) {
-    let quote = letters.get(start).copied().unwrap_or('"');
-    let triple = letters.get(start + 1) == Some(&quote) && letters.get(start + 2) == Some(&quote);
-    let width = if triple { 3 } else { 1 };
-    let mut text = String::new();
-    let mut at = start + width;
-    while let Some(letter) = letters.get(at).copied() {
-        let closes = if triple {
-            letters.get(at..at + 3).is_some_and(|three| three.iter().all(|letter| *letter == quote))
-        } else {
-            letter == quote
-        };
-        if closes {
-            return (text, at + width);
-        }
-        if letter == '\\' {
-            let rest: String = letters.iter().skip(at + 1).take(9).collect();
-            let (taken, decoded) = crate::syntax::unescape(&rest, true);
-            if taken > 0 {
-                text.extend(decoded);
-                at += 1 + rest.get(..taken).unwrap_or("").chars().count();
-            } else {
-                text.extend(letters.get(at + 1));
-                at += 2;
-            }
-            continue;
-        }
-        text.push(letter);
-        at += 1;
-    }
-    (text, at)
-}
-
-/// Text between brackets, and where the code goes on.
-fn enclosed(letters: &[char], start: usize) -> (String, usize) {
-    let opener = letters.get(start).copied().unwrap_or('(');
-    let closer = match opener {
-        '(' => ')',
-        '{' => '}',
-        '[' => ']',
-        '<' => '>',
-        other => other,
-    };
-    let mut text = String::new();
-    let mut open = 0_usize;
-    for (at, letter) in letters.iter().enumerate().skip(start) {
-        if *letter == closer && (opener == closer && open > 0 || open == 1) {
-            return (text, at + 1);
-        }
-        if *letter == opener {
-            open += 1;
-            if open == 1 {
-                continue;
-            }
-        }
-        if *letter == closer {
-            open = open.saturating_sub(1);
-        }
-        text.push(*letter);
-    }
-    (text, letters.len())
 }

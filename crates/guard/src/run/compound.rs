@@ -9,7 +9,7 @@ use crate::syntax::ast::{Command, Compound, Item, Joint, List, Pipeline, Word};
 const MOST_ROUNDS: usize = 64;
 
 /// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
-const UNKNOWN_ROUNDS: usize = 2;
+const UNKNOWN_ROUNDS: usize = 3;
 
 impl Run<'_> {
     pub(crate) fn list(&mut self, list: &List) -> Flow {
@@ -32,11 +32,19 @@ impl Run<'_> {
     }
 
     fn item(&mut self, item: &Item) -> Flow {
+        let start = self.out.len();
         let mut flow = self.pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
         for (joint, pipeline) in &item.rest {
             let before = self.state.clone();
+            // What has written something known has worked, and then `||` writes nothing more.
+            let written = self.out.get(start..).unwrap_or("");
+            let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
+            let before_it = self.out.len();
             let leaves = self.pipeline(pipeline);
+            if worked {
+                self.out.truncate(before_it);
+            }
             match (joint, leaves) {
                 // `cd x || exit` goes on only where it succeeded.
                 (_, Flow::Leaves) => {
@@ -114,9 +122,18 @@ impl Run<'_> {
             Compound::While { condition, body } => self.repeat(condition, body),
             Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body),
             Compound::ForArith { head, body } => {
-                self.arithmetic(head);
-                for _ in 0..UNKNOWN_ROUNDS {
+                let head = self.text(&Word { pieces: head.clone(), ..Word::default() });
+                let mut parts = head.split(';');
+                let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+                self.number(first.unwrap_or(""));
+                for round in 0..MOST_ROUNDS {
+                    let goes_on = self.number(condition);
+                    if self.over.is_some() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
+                        break;
+                    }
+                    self.spend(1);
                     self.list(body);
+                    self.number(step);
                 }
                 Flow::Next
             }

@@ -53,7 +53,8 @@ impl Run<'_> {
         };
         let append = head.ends_with('+');
         let name = head.trim_end_matches('+');
-        if kind == "export" && flags.contains('f') {
+        // What prints a function is there to give it to another shell.
+        if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
             self.state.export_function(name);
             return;
         }

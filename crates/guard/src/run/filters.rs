@@ -16,8 +16,8 @@ impl Run<'_> {
         let operands = || arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1);
         let has = |flags: &[&str]| arguments.iter().any(|word| flags.contains(&word.as_str()));
         let text = match name {
-            "cat" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold" | "fmt"
-            | "strings" | "iconv" | "dos2unix" => self.input_of(operands()),
+            "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand"
+            | "fold" | "fmt" | "strings" | "iconv" | "dos2unix" => self.input_of(operands()),
             "tee" => {
                 let input = self.state.input.to_string();
                 let keeps = has(&["-a", "--append"]);
@@ -75,9 +75,22 @@ impl Run<'_> {
             "sed" | "gsed" => return self.sed(arguments),
             "ls" | "dir" | "exa" | "eza" => self.listing(operands()),
             "mktemp" => "/tmp/tmp.XXXXXXXXXX\n".to_owned(),
-            "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "seq" | "wc" | "logname"
-            | "tty" => {
+            "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "wc" | "logname" | "tty" => {
                 format!("{SOME}\n")
+            }
+            "seq" => {
+                let numbers: Vec<i64> = operands().filter_map(|word| word.parse().ok()).collect();
+                let (first, last) = match numbers.as_slice() {
+                    [last] => (1, *last),
+                    [first, last] => (*first, *last),
+                    _ => (1, 0),
+                };
+                // Steps and long sequences are only some numbers.
+                if (first..first.saturating_add(64)).contains(&last) && arguments.len() < 3 {
+                    joined((first..=last).map(|number| number.to_string()))
+                } else {
+                    format!("{SOME}\n")
+                }
             }
             "printenv" => {
                 let name = operands().next().cloned().unwrap_or_default();

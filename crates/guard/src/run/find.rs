@@ -53,6 +53,7 @@ const VALUED: [&str; 9] =
     ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
 
 impl Run<'_> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of test")]
     pub(crate) fn find(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
@@ -99,7 +100,9 @@ impl Run<'_> {
                         // Leaving out the starting point leaves everything else.
                         scope.filtered |= !matches!(value, "." | ".." | "");
                     } else {
-                        scope.names.push(alive(value));
+                        // A test that ignores case may mean any of them; names that matter are small.
+                        let ignores = word.starts_with("-i");
+                        scope.names.push(alive(&if ignores { value.to_lowercase() } else { value.to_owned() }));
                     }
                 }
                 ("-maxdepth", Some(scope)) => {
@@ -112,6 +115,9 @@ impl Run<'_> {
                 ) => {
                     scope.negated = false;
                     scope.filtered = true;
+                }
+                ("-regex" | "-iregex", Some(scope)) if value == ".*" && !scope.negated => {
+                    expression = after.get(1..).unwrap_or(&[]);
                 }
                 (test, Some(scope)) if FILTERS.contains(&test) => {
                     expression = after.get(1..).unwrap_or(&[]);
@@ -143,7 +149,11 @@ impl Run<'_> {
                     acted = true;
                     let separator = if word == "-print0" { '\0' } else { '\n' };
                     for path in found(&roots, &scopes) {
-                        self.write(&format!("{path}{separator}"));
+                        if word == "-printf" {
+                            self.write(&value.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
+                        } else {
+                            self.write(&format!("{path}{separator}"));
+                        }
                     }
                     if word == "-printf" {
                         expression = after.get(1..).unwrap_or(&[]);

@@ -18,8 +18,34 @@ const RUN_SETTINGS: [&str; 7] = [
     "core.askpass",
 ];
 
+/// Settings for any name whose value is run by a shell: `diff.NAME.textconv`.
+const RUN_ENDINGS: [&str; 8] = ["textconv", "clean", "smudge", "driver", "cmd", "program", "helper", "packobjectshook"];
+
+/// Options of subcommands whose value is run by a shell.
+const RUN_OPTIONS: [&str; 8] = [
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--open-files-in-pager",
+    "--to-cmd",
+    "--cc-cmd",
+    "--access-hook",
+    "--extcmd",
+];
+
+/// Hooks that a subcommand runs.
+const HOOKS: [(&str, &[&str]); 6] = [
+    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("push", &["pre-push"]),
+    ("checkout", &["post-checkout"]),
+    ("switch", &["post-checkout"]),
+    ("merge", &["pre-merge-commit", "post-merge"]),
+    ("rebase", &["pre-rebase", "post-rewrite"]),
+];
+
 /// Variables whose value is run by a shell.
-const RUN_VARIABLES: [&str; 8] = [
+const RUN_VARIABLES: [&str; 9] = [
+    "VISUAL",
     "GIT_PAGER",
     "GIT_EDITOR",
     "GIT_SSH_COMMAND",
@@ -71,6 +97,7 @@ impl Run<'_> {
             }
         }
         config.extend(self.config_from_environment());
+        config.extend(self.config_from_files(&config));
         let settings: Vec<(String, String)> = self.git_config.iter().cloned().chain(config).collect();
         self.run_settings(&settings);
         self.subcommand(rest, &settings, 0);
@@ -89,11 +116,49 @@ impl Run<'_> {
         found
     }
 
+    /// Settings in files that the script has written.
+    fn config_from_files(&mut self, config: &[(String, String)]) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        if self.files.is_empty() {
+            return found;
+        }
+        let home = crate::marks::HOME;
+        let mut paths =
+            vec![".git/config".to_owned(), format!("{home}/.gitconfig"), format!("{home}/.config/git/config")];
+        paths.extend(self.scalar("GIT_CONFIG_GLOBAL"));
+        paths.extend(config.iter().filter(|(key, _)| key == "include.path").map(|(_, value)| value.clone()));
+        for path in paths {
+            let Some(text) = self.known_file(&path) else { continue };
+            let mut section = String::new();
+            for line in text.lines().map(str::trim).take(256) {
+                if let Some(name) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
+                    section = name.to_lowercase().replace(" \"", ".").replace('"', "");
+                } else if let Some((key, value)) = line.split_once('=') {
+                    let value = value.trim().trim_matches('"').to_owned();
+                    found.push((format!("{section}.{}", key.trim().to_lowercase()), value));
+                }
+            }
+        }
+        found
+    }
+
+    /// Runs the hooks that the script has written.
+    fn hooks(&mut self, subcommand: &str) {
+        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
+        for hook in *hooks {
+            let path = format!(".git/hooks/{hook}");
+            if let Some(text) = self.known_file(&path) {
+                self.run_file(&text, vec![path]);
+            }
+        }
+    }
+
     /// Runs what the configuration makes git run.
     fn run_settings(&mut self, settings: &[(String, String)]) {
         for (key, value) in settings {
-            if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") {
-                self.aside(value);
+            let last = key.rsplit('.').next().unwrap_or("");
+            if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") || RUN_ENDINGS.contains(&last) {
+                self.aside(value.trim_start_matches('!'));
             }
         }
         for name in RUN_VARIABLES {
@@ -137,12 +202,25 @@ impl Run<'_> {
                 let mut expanded = alias_words(text);
                 expanded.extend_from_slice(arguments);
                 self.unwrapped.push(format!("git {}", expanded.join(" ")));
-                self.subcommand(&expanded, settings, depth + 1);
+                if expanded.first().is_some_and(|word| word.starts_with('-')) {
+                    if self.enter() {
+                        self.git(&expanded);
+                        self.depth -= 1;
+                    }
+                } else {
+                    self.subcommand(&expanded, settings, depth + 1);
+                }
                 self.unwrapped.pop();
             }
             return;
         }
         rules::judge_git(self, name, arguments, settings);
+        if !self.files.is_empty() {
+            self.hooks(name);
+        }
+        if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
+            self.option_scripts(arguments, &RUN_OPTIONS);
+        }
         match name.as_str() {
             "config" => self.note_config(arguments),
             "submodule" => {
@@ -173,6 +251,7 @@ impl Run<'_> {
                 ],
             ),
             "difftool" => self.option_scripts(arguments, &["-x", "--extcmd"]),
+            "clone" => self.option_scripts(arguments, &["-u"]),
             "rev-parse" => self.rev_parse(arguments),
             "ls-files" => {
                 let narrow = arguments.iter().any(|word| word.starts_with('-') && word != "-z" && word != "-c")
@@ -219,6 +298,7 @@ impl Run<'_> {
                 "--show-toplevel" | "--show-superproject-working-tree" => REPO.to_string(),
                 "--git-dir" | "--git-common-dir" => ".git".to_owned(),
                 "--absolute-git-dir" => format!("{REPO}/.git"),
+                "--git-path" => ".git/".to_owned(),
                 "--show-cdup" => String::new(),
                 flag if flag.starts_with("--path-format") => continue,
                 _ => crate::marks::SOME.to_string(),

@@ -20,6 +20,8 @@ mod git;
 mod print;
 mod redirect;
 mod shells;
+mod tokens;
+mod values;
 mod wrapper_table;
 mod wrappers;
 mod xargs;
@@ -342,7 +344,10 @@ impl<'g> Run<'g> {
             match &variable.refers_to {
                 Some(other) => {
                     name = other;
-                    variable = self.state.variable(name)?;
+                    match self.state.variable(name) {
+                        Some(other) => variable = other,
+                        None => return State::inherited(name).map(Value::Scalar),
+                    }
                 }
                 None => break,
             }
@@ -389,6 +394,9 @@ impl<'g> Run<'g> {
             other => other,
         };
         self.state.set(name, value, origin);
+        if self.state.exports_all {
+            self.state.variable_mut(name).exported = true;
+        }
     }
 
     /// Runs a command once for every combination of the doubtful variables that it looks at, and joins what comes of it.

@@ -6,8 +6,10 @@ use crate::marks::UNKNOWN;
 use crate::run::Run;
 use crate::run::files::base_name;
 
-const SHELLS: [&str; 14] =
-    ["bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "ksh93", "rbash", "yash", "fish", "posh", "lksh", "bash5"];
+const SHELLS: [&str; 18] = [
+    "tcsh", "csh", "nu", "pwsh", "bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "ksh93", "rbash", "yash", "fish",
+    "posh", "lksh", "bash5",
+];
 
 /// Where a shell's script comes from.
 enum Source {
@@ -45,7 +47,12 @@ impl Run<'_> {
                     rest = after.get(1..).unwrap_or(&[]);
                     continue;
                 }
-                "--command" => command = true,
+                "--command" | "-Command" => command = true,
+                long if long.starts_with("--command=") => {
+                    let script = long.strip_prefix("--command=").unwrap_or("").to_owned();
+                    self.run_shell(name, Source::Text(script), Vec::new(), true);
+                    return true;
+                }
                 long if long.starts_with("--") => {}
                 flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
                     let turns_on = flags.starts_with('-');

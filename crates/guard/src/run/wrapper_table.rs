@@ -19,6 +19,8 @@ pub(super) struct Wrapper {
     pub(super) script_long: &'static [&'static str],
     /// The words of the command are put together and given to a shell.
     pub(super) joined: bool,
+    /// Options whose value is the directory to run in.
+    pub(super) directory: &'static [&'static str],
     /// It runs on another machine, in the home directory there.
     pub(super) remote: bool,
 }
@@ -33,6 +35,7 @@ const PLAIN: Wrapper = Wrapper {
     script: "",
     script_long: &[],
     joined: false,
+    directory: &[],
     remote: false,
 };
 
@@ -67,11 +70,17 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             "optirun",
             "primusrun",
             "gamemoderun",
+            "ccache",
+            "sccache",
+            "distcc",
+            "please",
+            "run0",
         ],
         ..PLAIN
     },
     Wrapper {
-        names: &["sudo"],
+        names: &["sudo", "sudo-rs"],
+        directory: &["-D", "--chdir"],
         short: "aCcDghpRrTtUu",
         long: &[
             "--user",
@@ -144,7 +153,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["fakeroot"], short: "lsib", long: &["--lib", "--faked"], ..PLAIN },
     Wrapper { names: &["caffeinate"], short: "tw", ..PLAIN },
     Wrapper { names: &["xvfb-run"], short: "nespfw", long: &["--server-args", "--server-num", "--auth-file"], ..PLAIN },
-    Wrapper { names: &["gosu", "su-exec", "setuidgid", "setarch", "envdir"], operands: 1, ..PLAIN },
+    Wrapper { names: &["gosu", "su-exec", "setuidgid", "s6-setuidgid", "setarch", "envdir"], operands: 1, ..PLAIN },
     Wrapper { names: &["chpst"], short: "uUeomdfcrtbn/", ..PLAIN },
     Wrapper { names: &["softlimit"], short: "adflmoprst", ..PLAIN },
     Wrapper { names: &["dbus-run-session"], long: &["--config-file", "--dbus-daemon"], ..PLAIN },
@@ -157,7 +166,16 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["trickle"], short: "udwtlLnN", ..PLAIN },
     Wrapper { names: &["tini"], short: "pe", ..PLAIN },
     Wrapper { names: &["ssh-agent"], short: "aEtPO", ..PLAIN },
-    Wrapper { names: &["entr"], ..PLAIN },
+    Wrapper { names: &["entr"], script: "s", ..PLAIN },
+    Wrapper { names: &["multitime"], short: "Iinoqsr", ..PLAIN },
+    Wrapper { names: &["sem"], short: "jP", long: &["--jobs", "--id", "--timeout"], joined: true, ..PLAIN },
+    Wrapper { names: &["retry"], short: "tdmx", operands: 0, long: &["--times", "--delay"], ..PLAIN },
+    Wrapper { names: &["with-lock-ex", "lockrun"], short: "L", operands: 0, ..PLAIN },
+    Wrapper { names: &["faketime"], operands: 1, ..PLAIN },
+    Wrapper { names: &["systemd-nspawn"], short: "DMuUi", long: &["--directory", "--machine", "--user"], ..PLAIN },
+    Wrapper { names: &["machinectl"], subcommand: Some(&["shell"]), operands: 1, ..PLAIN },
+    Wrapper { names: &["nvm"], subcommand: Some(&["exec", "run"]), operands: 1, ..PLAIN },
+    Wrapper { names: &["guix"], subcommand: Some(&["shell", "environment"]), operands: 99, ..PLAIN },
     Wrapper {
         names: &["start-stop-daemon"],
         short: "xanpucgrdNPIkt",
@@ -172,7 +190,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             "bundle", "rbenv", "pyenv", "nodenv", "asdf", "mise", "rtx", "npm", "pnpm", "yarn", "opam", "stack",
             "cabal",
         ],
-        subcommand: Some(&["exec", "x"]),
+        subcommand: Some(&["exec", "x", "dlx"]),
         ..PLAIN
     },
     Wrapper {

@@ -80,6 +80,7 @@ impl Run<'_> {
         {
             operands = 99;
         }
+        let directory = self.directory();
         let mut rest = arguments;
         let mut options = true;
         let mut scripts = Vec::new();
@@ -96,6 +97,13 @@ impl Run<'_> {
                 continue;
             }
             if options && word.len() > 1 && word.starts_with('-') {
+                if let Some(path) = wrapper.directory.iter().find_map(|name| match word.strip_prefix(name)? {
+                    "" => after.first().cloned(),
+                    attached => Some(attached.trim_start_matches('=').to_owned()),
+                }) {
+                    let path = self.absolute(&path);
+                    self.state.set_directory(path);
+                }
                 let (script, taken) = option(wrapper, word, after);
                 scripts.extend(script);
                 rest = after.get(taken..).unwrap_or(&[]);
@@ -137,11 +145,16 @@ impl Run<'_> {
             self.run_text(&rest.join(" "), Vec::new(), wrapper.remote);
         } else if scripts.is_empty() && !rest.is_empty() {
             self.call(rest.to_vec());
-        } else if rest.is_empty() && (wrapper.remote || matches!(wrapper.names, ["su" | "sudo"])) && scripts.is_empty()
+        } else if rest.is_empty()
+            && (wrapper.remote || matches!(wrapper.names, ["su" | "sudo", ..]))
+            && scripts.is_empty()
         {
             // A login shell without a command reads one.
             let input = std::mem::replace(&mut self.state.input, "".into());
             self.run_text(&input, Vec::new(), wrapper.remote);
+        }
+        if !wrapper.directory.is_empty() {
+            self.state.set_directory(directory);
         }
         for (name, variable) in remembered.into_iter().rev() {
             self.state.restore(&name, variable);

@@ -1,0 +1,327 @@
+//! The values of expressions in other languages: strings, lists of them, and what is often done with them.
+//!
+//! Whatever is not understood is left out, so that a call with something unknown in it is seen as far as it is known.
+
+use std::collections::HashMap;
+
+use crate::marks::{HOME, UNKNOWN};
+use crate::run::decode;
+use crate::run::tokens::Token;
+
+/// What names stand for. A string is a list of one.
+pub(super) type Values = HashMap<String, Vec<String>>;
+
+/// Options by name that are about what is run or deleted, not about how.
+const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "dir"];
+
+/// The deepest that calls may stand in calls.
+const DEEPEST: usize = 12;
+
+/// What a call is given.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub(super) words: Vec<String>,
+    /// `cwd="…"`
+    pub(super) directory: Option<String>,
+    /// `recursive` is among the options.
+    pub(super) recursive: bool,
+    /// Where the code goes on.
+    pub(super) next: usize,
+}
+
+/// Reads the arguments of a call up to its closing parenthesis, or the end of the statement.
+pub(super) fn arguments(tokens: &[Token], start: usize, values: &Values, parenthesized: bool) -> Arguments {
+    Reader { tokens, values, depth: 0 }.arguments(start, parenthesized)
+}
+
+struct Reader<'t> {
+    tokens: &'t [Token],
+    values: &'t Values,
+    depth: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn token(&self, at: usize) -> Option<&'t Token> {
+        self.tokens.get(at)
+    }
+
+    fn is_sign(&self, at: usize, sign: char) -> bool {
+        self.token(at) == Some(&Token::Sign(sign))
+    }
+
+    fn arguments(&mut self, start: usize, parenthesized: bool) -> Arguments {
+        let mut found = Arguments { next: start, ..Arguments::default() };
+        if self.depth >= DEEPEST {
+            return found;
+        }
+        self.depth += 1;
+        let mut opened: Vec<usize> = Vec::new();
+        // Where the words of the list begin that has just been closed.
+        let mut closed = None;
+        let mut joins = false;
+        let mut skipping = false;
+        let mut directory = false;
+        let mut expands = false;
+        let mut at = start;
+        while let Some(token) = self.tokens.get(at) {
+            at += 1;
+            let before = at.checked_sub(2).and_then(|before| self.token(before));
+            let mut fresh: Option<Vec<String>> = None;
+            match token {
+                Token::Sign('[') if before.is_some_and(ends_value) && !joins => {
+                    let (index, next) = self.index(at);
+                    if let Some(last) = found.words.last_mut().filter(|_| index == "::-1") {
+                        *last = last.chars().rev().collect();
+                    }
+                    at = next;
+                }
+                Token::Sign('(' | '[' | '{') => {
+                    opened.push(found.words.len());
+                    // A list that is added to a list does not become a part of its last word.
+                    joins = joins && *token == Token::Sign('(');
+                }
+                Token::Sign(')' | ']' | '}') => {
+                    closed = opened.pop();
+                    let ends = opened.is_empty() && !matches!(self.token(at), Some(Token::Sign('+' | ',' | '.')));
+                    if closed.is_none() || !parenthesized && ends {
+                        break;
+                    }
+                    continue;
+                }
+                Token::Sign(';' | '\n') if !parenthesized => break,
+                Token::Sign('|') if !parenthesized && opened.is_empty() => {
+                    at -= 1;
+                    break;
+                }
+                Token::Sign('+') => joins = !matches!(before, Some(Token::Sign(']'))),
+                Token::Sign('%') if !found.words.is_empty() => {
+                    let (with, next) = self.operand(at);
+                    fill(found.words.last_mut(), &with);
+                    at = next;
+                }
+                Token::Sign('.') => {
+                    if let Some(next) = self.method(at, &mut found.words, closed) {
+                        at = next;
+                    } else {
+                        // Perl, PHP and Lua join with dots.
+                        joins = !found.words.is_empty();
+                    }
+                }
+                Token::Sign(',') => {
+                    joins = false;
+                    skipping = false;
+                    directory = false;
+                }
+                Token::Text(text) => fresh = Some(vec![text.clone()]),
+                Token::Template(text) => fresh = Some(vec![self.filled(text)]),
+                Token::Name(name) => {
+                    found.recursive |= name == "recursive";
+                    if matches!(self.token(at), Some(Token::Sign('=' | ':'))) {
+                        directory = name == "cwd";
+                        skipping = !directory && !NAMED.contains(&name.as_str());
+                    } else if name.ends_with("expanduser") || name.ends_with("expand_path") {
+                        expands = true;
+                    } else if let Some((words, next)) = self.known(name, at) {
+                        fresh = Some(words);
+                        at = next;
+                    }
+                }
+                Token::Sign(_) => {}
+            }
+            let Some(words) = fresh.filter(|_| !skipping) else { continue };
+            if directory {
+                found.directory = words.into_iter().next();
+                continue;
+            }
+            // Strings side by side are one.
+            joins |= matches!(before, Some(Token::Text(_) | Token::Template(_)));
+            let words = words.into_iter().map(|text| match text.strip_prefix('~') {
+                Some(rest) if expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
+                _ => text,
+            });
+            let mut words: Vec<String> = words.collect();
+            match (found.words.last_mut(), words.as_slice()) {
+                (Some(last), [text]) if joins => last.push_str(text),
+                _ => found.words.append(&mut words),
+            }
+            joins = false;
+        }
+        self.depth -= 1;
+        found.next = at;
+        found
+    }
+
+    /// What stands between brackets, and where the code goes on.
+    fn index(&self, start: usize) -> (String, usize) {
+        let mut text = String::new();
+        let mut at = start;
+        while let Some(token) = self.token(at) {
+            at += 1;
+            match token {
+                Token::Sign(']') => break,
+                Token::Sign(sign) => text.push(*sign),
+                Token::Name(name) | Token::Text(name) | Token::Template(name) => text.push_str(name),
+            }
+        }
+        (text, at)
+    }
+
+    /// What stands right of an operator: one value, or several in parentheses.
+    fn operand(&mut self, at: usize) -> (Vec<String>, usize) {
+        match self.token(at) {
+            Some(Token::Sign('(' | '[')) => {
+                let found = self.arguments(at + 1, true);
+                (found.words, found.next)
+            }
+            Some(Token::Text(text)) => (vec![text.clone()], at + 1),
+            Some(Token::Name(name)) => self.known(name, at + 1).unwrap_or((Vec::new(), at + 1)),
+            _ => (Vec::new(), at),
+        }
+    }
+
+    /// A name that stands for something, or a call whose result is known.
+    fn known(&mut self, name: &str, at: usize) -> Option<(Vec<String>, usize)> {
+        if let Some(value) = self.values.get(name.trim_start_matches(['$', '@'])) {
+            if self.is_sign(at, '[') {
+                let (index, next) = self.index(at + 1);
+                if let Ok(number) = index.parse::<usize>() {
+                    return Some((value.get(number).cloned().into_iter().collect(), next));
+                }
+                let from = index.strip_suffix(':').and_then(|from| from.parse().ok())?;
+                return Some((value.iter().skip(from).cloned().collect(), next));
+            }
+            return Some((value.clone(), at));
+        }
+        let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        let decoder: fn(&[String]) -> Option<String> = match base {
+            "b64decode" | "base64_decode" | "atob" | "decode64" | "urlsafe_b64decode" | "decode_base64" => {
+                |words| decode::base64(words.first()?)
+            }
+            "fromhex" | "unhexlify" | "hex2bin" => |words| decode::hexadecimal(words.first()?),
+            "pack" => |words| match words {
+                [format, text] if format.starts_with('H') => decode::hexadecimal(text),
+                _ => None,
+            },
+            "from" if name == "Buffer.from" => |words| match words {
+                [text, code] if code == "base64" => decode::base64(text),
+                [text, code] if code == "hex" => decode::hexadecimal(text),
+                _ => words.first().cloned(),
+            },
+            "strrev" | "reverse" => |words| Some(words.first()?.chars().rev().collect()),
+            "join" if name.contains('.') && name != "string.join" => |words| Some(words.join("/")),
+            "join" | "implode" => |words| words.split_first().map(|(between, words)| words.join(between)),
+            "sprintf" | "format" => |words| {
+                let (format, with) = words.split_first()?;
+                let mut text = format.clone();
+                fill(Some(&mut text), with);
+                Some(text)
+            },
+            "chr" | "fromCharCode" => {
+                let (code, next) = self.digits(at);
+                let letter = code.parse().ok().and_then(char::from_u32).filter(char::is_ascii)?;
+                return Some((vec![letter.to_string()], next));
+            }
+            _ => return None,
+        };
+        let parenthesized = self.is_sign(at, '(');
+        let found = self.arguments(at + usize::from(parenthesized), parenthesized);
+        let next = if parenthesized { found.next } else { found.next.saturating_sub(1).max(at) };
+        Some((decoder(&found.words).into_iter().collect(), next))
+    }
+
+    /// The digits in parentheses.
+    fn digits(&self, start: usize) -> (String, usize) {
+        let mut at = start + 1;
+        let mut text = String::new();
+        while let Some(Token::Sign(sign)) = self.token(at) {
+            at += 1;
+            if *sign == ')' {
+                break;
+            }
+            text.push(*sign);
+        }
+        (text, at)
+    }
+
+    /// A method of the value before the dot, if it is one that changes it.
+    fn method(&mut self, at: usize, words: &mut Vec<String>, closed: Option<usize>) -> Option<usize> {
+        let Some(Token::Name(name)) = self.token(at) else { return None };
+        if !self.is_sign(at + 1, '(') {
+            if name != "reverse" {
+                return None;
+            }
+            let last = words.last_mut()?;
+            *last = last.chars().rev().collect();
+            return Some(at + 1);
+        }
+        let method = name.split('.').next().unwrap_or(name).to_owned();
+        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(Token::Sign(']')));
+        let found = self.arguments(at + 2, true);
+        match method.as_str() {
+            "join" if list => {
+                let parts = words.split_off(closed.unwrap_or(0).min(words.len()));
+                words.push(parts.join(found.words.first().map_or(",", String::as_str)));
+            }
+            "join" => {
+                let between = words.pop()?;
+                words.push(found.words.join(&between));
+            }
+            "format" => fill(words.last_mut(), &found.words),
+            "concat" => words.last_mut()?.push_str(&found.words.concat()),
+            "replace" => {
+                if let ([from, to], Some(last)) = (found.words.as_slice(), words.last_mut()) {
+                    *last = last.replace(from, to);
+                }
+            }
+            "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
+            _ => {}
+        }
+        Some(found.next)
+    }
+
+    /// A string with what its names stand for.
+    fn filled(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['$', '{', '#']) {
+            out.push_str(rest.get(..at).unwrap_or(""));
+            let from = rest.get(at..).unwrap_or("");
+            let opener = from.trim_start_matches(['$', '#']);
+            let (name, after) = match opener.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
+                Some((name, after)) => (name, after),
+                None if from.starts_with('$') => {
+                    let end = opener.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                    opener.split_at(end.unwrap_or(opener.len()))
+                }
+                None => ("", opener),
+            };
+            let code = crate::run::tokens::tokens("python", name);
+            let inner = Reader { tokens: &code, values: self.values, depth: self.depth + 1 }.arguments(0, false);
+            match (inner.words.as_slice(), name) {
+                ([], "") => out.push_str(from.get(..1).unwrap_or("")),
+                ([], _) => out.push(UNKNOWN),
+                (words, _) => out.push_str(&words.join(" ")),
+            }
+            rest = if name.is_empty() { from.get(1..).unwrap_or("") } else { after };
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+fn ends_value(token: &Token) -> bool {
+    matches!(token, Token::Text(_) | Token::Template(_) | Token::Sign(')' | ']'))
+}
+
+/// Puts words where a format has room for them.
+pub(super) fn fill(format: Option<&mut String>, with: &[String]) {
+    let Some(format) = format else { return };
+    for word in with {
+        for room in ["%s", "{}", "{0}", "{1}", "%d"] {
+            if format.contains(room) {
+                *format = format.replacen(room, word, 1);
+                break;
+            }
+        }
+    }
+}
