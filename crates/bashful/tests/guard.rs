@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use bashful_testkit::{Home, Terminal};
+use bashful_testkit::{Home, Terminal, eventually};
 use serde_json::Value;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
@@ -194,6 +194,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
     terminal.types(&["n", "Enter"]);
     let screen = terminal.shows("ended 125");
     assert!(!screen.contains("\nran\n"), "{screen}");
+    assert!(eventually(|| terminal.screen().matches("run it? [y/N]").count() == 2), "{}", terminal.screen());
     terminal.types(&["y", "Enter"]);
     let screen = terminal.shows("ended 0");
     assert!(screen.contains("\nran\n"), "{screen}");

@@ -95,7 +95,7 @@ pub(crate) fn check(plan: Plan, judge: Option<&Judge>) -> Result<Checked, Refusa
 fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
-        parts.push("nobody is there to be asked; the user can allow it once, outside of this tool".to_owned());
+        parts.push("nobody has allowed it; the user can allow it once, outside of this tool".to_owned());
     }
     parts.join("\n\n")
 }
