@@ -29,7 +29,7 @@ const WRITER: &str = "for i in 1 2 3 4; do dd if=LINES bs=64k status=none; done"
 pub(crate) fn all(host: &Host, rounds: usize, floods: usize) -> Result<Value, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let place = TempDir::with_prefix("bashful-bench-")?;
-    let limits = JobLimits { live: LISTED * 2, ..JobLimits::default() };
+    let limits = JobLimits { live: LISTED * 2, kept: LISTED * 2, ..JobLimits::default() };
     let store = Arc::new(JobStore::new(place.path().join("jobs"), limits));
     runtime.block_on(async {
         let engine = host.engine_with_jobs(Arc::clone(&store))?;
