@@ -641,3 +641,21 @@ async fn a_record_that_makes_no_sense_can_be_removed_and_one_that_is_missing_is_
     assert_eq!(start(&place, "true").await.id, 1, "a counter that makes no sense is not counted on");
     gone(&jobs, 1).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweep_leaves_alone_what_is_made_meanwhile() {
+    let place = Place::new(PUPPET);
+    let (engine, jobs) = (place.engine(), store(&place));
+    let sweeping = Arc::clone(&jobs);
+    let sweeps = std::thread::spawn(move || {
+        for _ in 0..200 {
+            assert_eq!(sweeping.sweep().expect("it is swept"), [0_u64; 0]);
+        }
+    });
+    for _ in 0..40 {
+        let job = engine.start_job(request("true")).await.expect("it starts");
+        gone(&jobs, job.id).await;
+    }
+    sweeps.join().expect("it removes nothing");
+    assert_eq!(jobs.list().expect("a list").len(), 40);
+}

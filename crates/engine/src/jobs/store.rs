@@ -353,9 +353,8 @@ impl JobStore {
     pub fn sweep(&self) -> Result<Vec<u64>, ListJobsError> {
         let mut jobs = self.list()?;
         for id in self.numbers.taken().unwrap_or_default() {
-            let known = jobs.iter().any(|job| job.id == id);
-            // Half a record of somebody who was killed, or of a disk that was full.
-            if !known && !self.lives(id) && self.path(id).is_dir() {
+            // Half a record of somebody who was killed, or of a disk that was full; not one that was made since.
+            if !self.lives(id) && self.look(id).is_none() && self.path(id).is_dir() {
                 let _ = self.remove(id);
             }
         }
