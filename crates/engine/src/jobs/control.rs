@@ -123,7 +123,8 @@ impl JobStore {
     /// Waits until nothing of a job runs any more, what its shell has left behind included. A dropped future changes
     /// nothing.
     pub async fn wait_until_gone(&self, id: u64) -> Result<JobRecord, ControlError> {
-        self.until(id, |job| !job.is_live()).await
+        // Its keeper writes down the end first, and lets go a moment later.
+        self.until(id, |job| !job.is_live() && !self.lives(id)).await
     }
 
     async fn until(&self, id: u64, enough: impl Fn(&JobRecord) -> bool) -> Result<JobRecord, ControlError> {

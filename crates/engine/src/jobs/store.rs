@@ -405,7 +405,7 @@ impl JobStore {
     }
 
     /// Whether somebody watches over it.
-    fn lives(&self, id: u64) -> bool {
+    pub(super) fn lives(&self, id: u64) -> bool {
         let Ok(mark) = File::open(self.mark(id)) else { return false };
         // Shared, so that two who look at once do not take each other for its keeper.
         flock(&mark, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
