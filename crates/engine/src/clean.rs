@@ -246,8 +246,13 @@ impl Line {
     /// Appends to a plain line.
     fn append(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
         self.bytes.extend_from_slice(bytes);
-        // Settled is what would have been if the bytes had come one by one.
-        let settled = self.bytes.len() / LONGEST_LINE * LONGEST_LINE;
+        // Settled is what would have been if the bytes had come one by one. A letter stays with its lead, which comes in the
+        // same piece: without it, what is written over the letter could make a control together with the lead.
+        let mut settled = 0;
+        while self.bytes.len() - settled >= LONGEST_LINE {
+            settled += LONGEST_LINE;
+            settled -= usize::from(self.bytes[settled - 1] == LATIN_LEAD);
+        }
         text.extend(self.bytes.drain(..settled));
         self.cursor = self.bytes.len();
     }
@@ -281,7 +286,7 @@ impl Line {
         }
         self.cursor += 1;
         // It only grows left of the cursor, so this is enough to keep it short.
-        if self.bytes.len() >= LONGEST_LINE {
+        if self.bytes.len() >= LONGEST_LINE && byte != LATIN_LEAD {
             text.extend(self.bytes.drain(..self.cursor));
             self.cursor = 0;
         }
@@ -682,6 +687,15 @@ mod tests {
             1 => (LONGEST_LINE - 4..LONGEST_LINE + 4).prop_map(|length| vec![b'-'; length]),
         ];
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    #[test]
+    fn a_letter_at_the_end_of_the_longest_line_makes_no_control_with_what_is_written_over_it() {
+        for ahead in LONGEST_LINE - 2..=LONGEST_LINE {
+            let raw = [&vec![b'-'; ahead], "¡\r".as_bytes(), b"\x80"].concat();
+            let text = String::from_utf8_lossy(&shown(&raw)).into_owned();
+            assert!(!text.contains('\u{80}'), "{ahead}");
+        }
     }
 
     proptest! {
