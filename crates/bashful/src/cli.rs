@@ -8,14 +8,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bashful_dialect::{Dialect, Format};
-use bashful_engine::{RunError, artifact_id};
+use bashful_engine::{RunError, SessionName, artifact_id};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
 use crate::jobs::JobsCommand;
+use crate::sessions::SessionsCommand;
 use crate::settings::Seconds;
-use crate::{allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema};
+use crate::{
+    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema, sessions,
+};
 
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
@@ -53,6 +56,9 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
+    /// Look at shells that stay from one command to the next, and end them.
+    #[command(subcommand, after_help = "Example: bashful sessions list")]
+    Sessions(SessionsCommand),
     /// Serve a model's tools over the Model Context Protocol, on standard input and output.
     Mcp(McpArgs),
     /// Print the definitions of a model's tools, ready to paste.
@@ -83,6 +89,9 @@ pub(crate) struct CommandArgs {
     /// Set a variable, whatever the settings say about its name. May be repeated.
     #[arg(long = "env", value_name = "NAME=VALUE")]
     pub(crate) env: Vec<OsString>,
+    /// Run it in the shell of this name, which stays: directory, variables and functions carry over to the next command.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<SessionName>,
 }
 
 /// How long a command may run.
@@ -315,6 +324,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
+        Command::Sessions(command) => sessions::main(command, file),
         Command::Mcp(args) => mcp::main(args, file),
         Command::Schema(args) => schema::main(args, file),
         Command::Log(args) => log::main(args),

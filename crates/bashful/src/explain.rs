@@ -40,7 +40,11 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     let mut text = String::new();
     let script = String::from_utf8_lossy(plan.script.as_bytes());
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "shell:       {} -c", plan.shell.display());
+    let shell = plan.shell.display();
+    let _ = match &plan.session {
+        None => writeln!(text, "shell:       {shell} -c"),
+        Some(session) => writeln!(text, "shell:       {shell}, that of session {:?}", session.name.as_str()),
+    };
     let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
     let _ = writeln!(text, "directory:   {}", plan.directory.display());
     let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
@@ -74,6 +78,7 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "shell": plan.shell.to_string_lossy(),
         "script": String::from_utf8_lossy(plan.script.as_bytes()),
         "cwd": plan.directory.to_string_lossy(),
+        "session": plan.session.as_ref().map(|session| session.name.as_str()),
         "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
         "grace_seconds": plan.grace.0.as_secs_f64(),
         "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },

@@ -17,6 +17,7 @@ mod mcp;
 mod print;
 mod run;
 mod schema;
+mod sessions;
 mod settings;
 mod setup;
 mod signals;

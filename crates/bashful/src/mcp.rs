@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::{Gate, Toolbox, Witness};
-use bashful_engine::{Engine, Patience, Request, Script};
+use bashful_engine::{Engine, Patience, Request, Script, SessionOwner};
 use bashful_mcp::{Manners, serve_stdio};
 
 use crate::cli::McpArgs;
@@ -53,6 +53,8 @@ async fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> 
     args.dialect.adjust(&mut options);
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
+    // Two servers that name their sessions alike are not to meet in one.
+    options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     let engine = Engine::new(options)?;
     // While the client introduces itself.
     engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?).await?);

@@ -212,6 +212,7 @@ fn report(
     lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
     let shown = Shown::new(&outcome.output, outcome.stderr.as_ref(), settings);
+    notices.extend(text::session_notices(outcome));
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
     );
@@ -242,13 +243,14 @@ fn report_background(
 ) -> Result<(), print::PrintError> {
     let shown = Shown::new(&sent.output, sent.stderr.as_ref(), settings);
     let still_running = text::still_running(&sent.job, Reader::Program);
+    let notices: Vec<String> = notices.iter().cloned().chain(text::session_left(sent)).collect();
     if args.json {
-        let facts = facts::of_outlasted(sent, &[notices, &[still_running]].concat());
+        let facts = facts::of_outlasted(sent, &[notices, vec![still_running]].concat());
         return print::data(shown.with(facts).as_bytes());
     }
     print::data(&shown.output)?;
     print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;
-    for notice in notices {
+    for notice in &notices {
         print::talk(&format!("[{notice}]"));
     }
     print::talk(&format!("[{still_running}]"));

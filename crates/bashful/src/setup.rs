@@ -11,7 +11,8 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, SessionLimits, SessionOwner,
+    SessionStore, Sizes, WhenBusy, Window, find_bash,
 };
 use thiserror::Error;
 
@@ -131,6 +132,7 @@ pub(crate) fn options(
     };
     options.artifacts = artifacts(settings, around).map(Arc::new);
     options.jobs = jobs(settings, around).map(Arc::new);
+    options.sessions = sessions(settings, around, SessionOwner::User).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.judge = guard::judge(settings, around)?;
@@ -173,6 +175,19 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
     Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
 }
 
+/// The sessions, as the settings want them; none if there is no place for them.
+pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: SessionOwner) -> Option<SessionStore> {
+    let limits = SessionLimits {
+        idle: settings.sessions.idle_seconds.duration(),
+        at_most: settings.sessions.at_most.count(),
+        when_busy: match settings.sessions.when_busy {
+            settings::WhenBusy::Wait => WhenBusy::Wait,
+            settings::WhenBusy::Refuse => WhenBusy::Refuse,
+        },
+    };
+    Some(SessionStore::new(around.state_directory()?.join("sessions"), limits, owner))
+}
+
 /// How long commands may run, by the settings.
 pub(crate) fn limits(settings: &Settings) -> Limits {
     Limits {
@@ -198,6 +213,7 @@ pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Reques
     let mut notices = Vec::new();
     let mut request = Request::new(Script::new(script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
+    request.session.clone_from(&args.session);
     request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
     let lifetime = match (args.timeout, args.mode) {
         (Some(asked), Mode::Background) => clamp(asked, MOST_IN_BACKGROUND, &mut notices)?,

@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use bashful_engine::{Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, RunError};
+use bashful_engine::{
+    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, RunError, SessionName,
+};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -62,6 +64,11 @@ impl Dialect {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
         }
+    }
+
+    /// The session that calls without one share, if this dialect promises a shell that stays.
+    pub(crate) fn shared_session(self) -> Option<SessionName> {
+        (self == Self::Pi).then(|| SessionName::new("pi").ok()).flatten()
     }
 
     pub(crate) fn parse(self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {

@@ -52,6 +52,12 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
             "keeper": left.keeper,
             "output_file": left.output_file.as_ref().map(|path| path.to_string_lossy()),
         })),
+        "session": outcome.session.as_ref().map(|session| json!({
+            "name": session.name.as_str(),
+            "new": session.is_new,
+            "lost_before": session.lost_before,
+            "ended": !session.shell_stays,
+        })),
         "notices": notices,
     });
     if let Some(stderr) = &outcome.stderr {

@@ -1,6 +1,5 @@
 //! A job in words and as JSON.
 
-use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use bashful_engine::{End, Exit, Eyes, JobKind, JobRecord, JobState, Lifetime, StopReason};
@@ -100,16 +99,7 @@ pub fn table(jobs: &[JobRecord]) -> String {
             [job.id.to_string(), state_text(job), pid, time(job.elapsed), one_line(&job.script)]
         })
         .collect();
-    let heads = ["JOB", "STATE", "PID", "TIME", "COMMAND"].map(str::to_owned);
-    let width =
-        |column: usize| rows.iter().chain([&heads]).map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: [usize; 4] = std::array::from_fn(width);
-    let mut text = String::new();
-    for [id, state, pid, time, command] in std::iter::once(&heads).chain(&rows) {
-        let [a, b, c, d] = widths;
-        let _ = writeln!(text, "{id:<a$}  {state:<b$}  {pid:>c$}  {time:>d$}  {command}");
-    }
-    text
+    crate::table::table(["JOB", "STATE", "PID", "TIME", "COMMAND"], &rows, &[2, 3])
 }
 
 /// To the second: nobody reads more in a table.

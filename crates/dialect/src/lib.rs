@@ -32,6 +32,7 @@ mod native;
 mod pi;
 mod plain;
 mod resource;
+pub mod table;
 pub mod text;
 mod tool;
 mod toolbox;

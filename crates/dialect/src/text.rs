@@ -4,7 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    Budget, ByteSize, Clip, End, Exit, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Output, StopReason, Verdict,
+    Budget, ByteSize, Clip, End, Exit, InBackground, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Outcome, Output,
+    SessionName, SessionOutcome, StopReason, Verdict,
 };
 use bashful_sys::signal;
 
@@ -109,6 +110,25 @@ pub fn artifact_notices(output: &Output) -> Vec<String> {
     notices
 }
 
+/// What has to be said about the session of a command.
+pub fn session_notices(outcome: &Outcome) -> Vec<String> {
+    let Some(SessionOutcome { name, lost_before, shell_stays, .. }) = &outcome.session else { return Vec::new() };
+    let name = name.as_str();
+    let lost = lost_before.as_ref().map(|why| {
+        format!("session {name:?} began anew with this command: {why}; nothing of its earlier state is left")
+    });
+    let over = (!shell_stays).then(|| {
+        format!("the shell of session {name:?} has ended, with everything in it; the next command in it starts anew")
+    });
+    lost.into_iter().chain(over).collect()
+}
+
+/// What has to be said about a session that a command has left, with the shell.
+pub fn session_left(sent: &InBackground) -> Option<String> {
+    let name = sent.session.as_ref()?.as_str();
+    Some(format!("the shell of session {name:?} went on with job {}; the next command in it starts anew", sent.job.id))
+}
+
 /// What is to be said about the end; none if all went well.
 pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
     match end {
@@ -178,6 +198,10 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
         None => "  what they write is not kept".to_owned(),
     });
     lines.extend(match (left.job, left.keeper) {
+        _ if left.session.is_some() => left.session.as_ref().map(SessionName::as_str).map(|name| match reader {
+            Reader::Program => format!("  they end with session {name:?}; to end it: bashful sessions end {name:?}"),
+            Reader::Tools => format!("  they end with session {name:?}; to stop them before, kill them in it"),
+        }),
         (Some(job), _) => Some(match reader {
             Reader::Program => format!("  they are job {job}; to stop all of them: bashful jobs kill {job}"),
             Reader::Tools => format!("  they are job {job}; the job tool stops all of them (action kill, ids [{job}])"),

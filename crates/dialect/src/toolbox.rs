@@ -1,13 +1,13 @@
 //! A dialect with an engine behind it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
 use serde_json::Value;
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, Link};
@@ -32,6 +32,8 @@ pub struct Toolbox {
     dialect: Dialect,
     limits: Limits,
     tools: Vec<Tool>,
+    /// The shell that calls of a dialect share which keeps one, while it is free.
+    shared: Arc<Semaphore>,
     /// Is told of every command.
     pub witness: Option<Arc<dyn Witness>>,
     /// Is asked about every command before the guard is.
@@ -83,7 +85,7 @@ impl Toolbox {
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let tools = dialect.tools(&limits, directory);
-        Self { engine, dialect, limits, tools, witness: None, gate: None }
+        Self { engine, dialect, limits, tools, shared: Arc::new(Semaphore::new(1)), witness: None, gate: None }
     }
 
     /// Which there are.
@@ -131,6 +133,15 @@ impl Toolbox {
     }
 
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        // Who comes while it is in use gets a shell of their own.
+        let _shared = self.dialect.shared_session().filter(|_| call.manner != Manner::InBackground).and_then(|name| {
+            let permit = self.shared.try_acquire().ok()?;
+            self.engine.sessions()?;
+            call.request.session = Some(name);
+            // Only variables and functions stay: every call says where it runs, or means where they all begin.
+            call.request.workdir.get_or_insert_with(|| PathBuf::from("."));
+            Some(permit)
+        });
         let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));

@@ -116,8 +116,8 @@ async fn wrong_arguments_are_named() {
         (
             Dialect::Native,
             "bash",
-            json!({ "command": "x", "session": "s" }),
-            "`session` is not available: every command runs in a shell of its own; use `cwd` and `env`",
+            json!({ "command": "x", "session": " " }),
+            "`session`: \" \" cannot be the name of a session: it takes 1 to 100 printable characters",
         ),
         (Dialect::Native, "bash", json!({ "command": "x", "stdin": true }), "`stdin` is for mode \"background\""),
         (Dialect::Native, "job", json!({ "action": "show" }), "job: this action needs `ids`"),

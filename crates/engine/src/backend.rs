@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use thiserror::Error;
@@ -10,6 +11,7 @@ use crate::check::Checked;
 use crate::jobs::NewJob;
 use crate::link::Link;
 use crate::promises::Promises;
+use crate::sessions::{Entered, InSession, SessionStore};
 
 /// A place where commands can be started: this machine, for now.
 ///
@@ -27,6 +29,15 @@ pub trait Backend: Send + Sync {
     /// Starts a command as a job: it is under a keeper, but does not depend on us. The connection tells of its end, and
     /// dropping it changes nothing; dropping the future stops what it had started.
     fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>>;
+
+    /// Hands a command to its session, which is started if it is not there. Dropping the future, or what it gives, stops the
+    /// command, and not the session.
+    fn enter<'a>(
+        &'a self,
+        checked: &'a Checked,
+        at: &'a InSession,
+        store: &'a SessionStore,
+    ) -> BoxFuture<'a, Result<Attached, StartError>>;
 
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
     fn prepare(&self, checked: &Checked);
@@ -55,6 +66,8 @@ pub struct Attached {
     /// None if the keeper was gone before it could tell.
     pub(crate) pid: Option<i32>,
     pub(crate) keeper: Keeper,
+    /// How it came into its session, if it runs in one.
+    pub(crate) session: Option<Entered>,
 }
 
 /// Who keeps a command.
@@ -64,6 +77,8 @@ pub(crate) enum Keeper {
     Process(crate::local::KeeperProcess),
     /// A thread of this program.
     Thread,
+    /// The keeper of a session, which has others to serve too.
+    Session,
 }
 
 impl Keeper {
@@ -71,14 +86,14 @@ impl Keeper {
     pub(crate) fn kill(&self) -> bool {
         match self {
             Self::Process(process) => process.kill(),
-            Self::Thread => false,
+            Self::Thread | Self::Session => false,
         }
     }
 
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {
             Self::Process(process) => Some(process.pid()),
-            Self::Thread => None,
+            Self::Thread | Self::Session => None,
         }
     }
 }
@@ -138,6 +153,28 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A session needs a keeper that stays.
+    #[error("cannot start a session: this program has no keeper process")]
+    NoKeeperForSession,
+    /// A session has no place on disk.
+    #[error("cannot start a session: {} cannot be used", place.display())]
+    Session {
+        /// Its directory.
+        place: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There are as many sessions as there may be, and none can be ended.
+    #[error("there are {limit} sessions already, and all of them are in use ({}); end one", names.join(", "))]
+    TooManySessions {
+        /// How many there may be.
+        limit: usize,
+        /// What they are called.
+        names: Vec<String>,
+    },
+    /// Its session has something else to do, and the settings say not to wait.
+    #[error("the session is busy with another command; wait for it to end, or use another session")]
+    SessionBusy,
     /// The keeper could not be told what to do.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,

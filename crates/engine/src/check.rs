@@ -130,7 +130,8 @@ mod tests {
 
     fn plan(script: &str) -> Plan {
         let options = Options::new("/bin/bash".into(), "/".into());
-        Plan::resolve(Request::new(Script::new(script).expect("a script")), &options).expect("a plan")
+        let request = Request::new(Script::new(script).expect("a script"));
+        Plan::resolve(request, &options, &crate::Environment::default()).expect("a plan")
     }
 
     /// What comes out if these are asked: somebody that the judge knows, and the caller.

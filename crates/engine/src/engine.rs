@@ -15,7 +15,7 @@ use crate::artifacts::ArtifactStore;
 use crate::backend::{Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Checked, Consent, Judge, Refusal};
-use crate::environment::EnvironmentPolicy;
+use crate::environment::{Environment, EnvironmentPolicy};
 use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
 use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
@@ -25,6 +25,7 @@ use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
+use crate::sessions::SessionStore;
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -56,6 +57,8 @@ pub struct Options {
     pub artifacts: Option<Arc<ArtifactStore>>,
     /// Where commands are written down that outlive their call. Without it there are no jobs.
     pub jobs: Option<Arc<JobStore>>,
+    /// Where sessions are. Without it there are none.
+    pub sessions: Option<Arc<SessionStore>>,
     /// How many keepers wait ready.
     pub ready: usize,
     /// How many commands run at once; others wait their turn.
@@ -122,6 +125,7 @@ impl Options {
             leftovers: LeftoverPolicy::Keep,
             artifacts: None,
             jobs: None,
+            sessions: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,
@@ -150,6 +154,8 @@ pub struct StillInForeground {
 #[derive(Clone)]
 pub struct Engine {
     options: Arc<Options>,
+    /// What every command gets of the host's variables.
+    environment: Arc<Environment>,
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
     events: broadcast::Sender<JobEvent>,
@@ -183,6 +189,9 @@ pub enum RunError {
     /// There is no place for jobs.
     #[error("there is no place for jobs: no state directory is known")]
     NoJobs,
+    /// A job outlives every call, and a session does one command after the other.
+    #[error("a background job has a shell of its own; leave out the session, or run it in the foreground")]
+    JobInSession,
 }
 
 impl Engine {
@@ -191,6 +200,7 @@ impl Engine {
         let backend = Arc::new(Local::new(&options)?);
         Ok(Self {
             turns: Arc::new(Semaphore::new(options.at_once)),
+            environment: Arc::new(options.environment.of_host(&options.host_environment)),
             options: Arc::new(options),
             backend,
             events: broadcast::Sender::new(EVENTS_BEHIND),
@@ -206,7 +216,7 @@ impl Engine {
 
     /// Decides what exactly would run.
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
-        Plan::resolve(request, &self.options)
+        Plan::resolve(request, &self.options, &self.environment)
     }
 
     /// What the guard says about a plan. Nobody is asked, and nothing is decided.
@@ -284,6 +294,7 @@ impl Engine {
                 Err(_) => return Ok(Reply::StillRunning(run.into_job(handles))),
             },
         };
+        run.give_back();
         Ok(Reply::Finished(outcome.expect("`handles` is still held, so somebody could have asked")))
     }
 
@@ -320,6 +331,9 @@ impl Engine {
     /// Starts a job that has been checked, as [`start_job`](Self::start_job) does.
     pub async fn start_job_checked(&self, checked: Checked) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
+        if checked.plan().session.is_some() {
+            return Err(RunError::JobInSession);
+        }
         let plan = checked.plan();
         let asked = Asked {
             kind: JobKind::Background,
@@ -393,9 +407,7 @@ impl Engine {
 
     /// What makes raw output fit to be shown, as this engine does it.
     pub fn eyes(&self) -> Eyes {
-        let withheld = self.options.environment.resolve(&self.options.host_environment, &[]);
-        let withheld = withheld.as_ref().map(|environment| environment.withheld.as_slice()).unwrap_or_default();
-        let mask = self.mask.for_these(withheld);
+        let mask = self.mask.for_these(&self.environment.withheld);
         Eyes::new(self.options.cleaning, mask)
     }
 
@@ -414,19 +426,35 @@ impl Engine {
         self.options.jobs.as_ref()
     }
 
+    /// The sessions, if there is a place for them.
+    pub fn sessions(&self) -> Option<&Arc<SessionStore>> {
+        self.options.sessions.as_ref()
+    }
+
     /// What happens to the jobs that this engine makes from now on. Who falls behind misses some.
     pub fn job_events(&self) -> broadcast::Receiver<JobEvent> {
         self.events.subscribe()
     }
 
-    async fn begin(&self, checked: Checked) -> Result<(Run, Handles), StartError> {
+    async fn begin(&self, checked: Checked) -> Result<(Run, Handles), RunError> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
-        let began = Instant::now();
-        let attached = self.backend.start(&checked).await?;
+        let mut began = Instant::now();
+        let attached = match &checked.plan().session {
+            None => self.backend.start(&checked).await?,
+            Some(at) => {
+                let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
+                let attached = self.backend.enter(&checked, at, store).await?;
+                // It may have had to wait for its turn.
+                began = Instant::now();
+                attached
+            }
+        };
         // While the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
         self.sweep_now_and_then();
-        Ok(Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit)?)
+        let run =
+            Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit);
+        Ok(run.map_err(StartError::from)?)
     }
 
     /// Sweeps artifacts and jobs, aside, when the second command has begun, and now and then from there on. A program that

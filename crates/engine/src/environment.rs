@@ -104,6 +104,11 @@ impl EnvironmentPolicy {
         host: &[(OsString, OsString)],
         caller: &[(String, OsString)],
     ) -> Result<Environment, EnvError> {
+        self.of_host(host).with(caller)
+    }
+
+    /// What every command gets of the host's variables.
+    pub(crate) fn of_host(&self, host: &[(OsString, OsString)]) -> Environment {
         let mut environment = Environment::default();
         for (name, value) in host {
             if ABOUT_THE_HOST.iter().any(|own| name == own) {
@@ -121,18 +126,25 @@ impl EnvironmentPolicy {
                 None => environment.variables.remove(OsStr::new(name)),
             };
         }
-        for (name, value) in caller {
-            check(name, value)?;
-            environment.variables.insert(name.into(), value.clone());
-            // Given on purpose, it is no secret from this command any more.
-            environment.withheld.retain(|withheld| withheld.name != **name);
-        }
-        Ok(environment)
+        environment
     }
 
     fn withholds(&self, name: &OsStr) -> bool {
         self.withhold.iter().any(|pattern| pattern.matches(name))
             && !self.allow.iter().any(|pattern| pattern.matches(name))
+    }
+}
+
+impl Environment {
+    /// The same with the caller's variables on top.
+    pub(crate) fn with(mut self, caller: &[(String, OsString)]) -> Result<Self, EnvError> {
+        for (name, value) in caller {
+            check(name, value)?;
+            self.variables.insert(name.into(), value.clone());
+            // Given on purpose, it is no secret from this command any more.
+            self.withheld.retain(|withheld| withheld.name != **name);
+        }
+        Ok(self)
     }
 }
 

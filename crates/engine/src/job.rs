@@ -8,6 +8,7 @@ mod handover;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
 use crate::outcome::{LeftBehind, Outcome};
+use crate::sessions::{Entered, SessionOutcome};
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -150,6 +152,9 @@ pub(crate) struct Run {
     streams: Vec<Stream>,
     mask: Arc<Mask>,
     pid: Option<i32>,
+    session: Option<Entered>,
+    /// The session that goes on, for which the connection is as good as new.
+    goes_on: Option<PathBuf>,
     began: Instant,
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<Ask>,
@@ -217,6 +222,8 @@ impl Run {
             streams,
             mask,
             pid: attached.pid,
+            session: attached.session,
+            goes_on: None,
             began,
             keeper: attached.keeper,
             asks,
@@ -240,11 +247,19 @@ impl Run {
         let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, chunks: handles.chunks, outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
+                self.give_back();
                 // Nobody may be left who wants to know.
                 let _ = send.send(outcome);
             }
         });
         job
+    }
+
+    /// Leaves the connection of a command that is over to the next one in its session.
+    pub(crate) fn give_back(self) {
+        if let (Some(place), Some(store)) = (&self.goes_on, &self.options.sessions) {
+            store.keep(place, self.link);
+        }
     }
 
     /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
@@ -269,14 +284,14 @@ impl Run {
                     }
                 }
                 Happened::Asked(None) => return None,
-                Happened::Reported(Ok(Report::Ended { end, left })) if self.must_stop(end, &left) => {
+                Happened::Reported(Ok(Report::Ended { end, left, .. })) if self.must_stop(end, &left) => {
                     self.own_end = Some((end, self.began.elapsed()));
                     self.ask(StopReason::LeftBehind).await;
                 }
-                Happened::Reported(Ok(Report::Ended { end, left })) => return Some(self.finish(end, left).await),
-                Happened::Reported(Ok(
-                    Report::Started { .. } | Report::NotStarted { .. } | Report::Recorded { .. } | Report::Heard,
-                )) => {}
+                Happened::Reported(Ok(Report::Ended { end, left, shell_stays })) => {
+                    return Some(self.finish(end, left, shell_stays).await);
+                }
+                Happened::Reported(Ok(_)) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
             }
         }
@@ -340,17 +355,21 @@ impl Run {
         !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop
     }
 
-    async fn finish(&mut self, end: End, left: Vec<Leftover>) -> Outcome {
+    async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool) -> Outcome {
         self.drain();
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
             (_, end) => (end, self.began.elapsed()),
         };
-        let leftover = if left.is_empty() { None } else { self.leave(left).await };
+        // What runs in a session that is over is being stopped.
+        let is_over = self.session.is_some() && !shell_stays;
+        let leftover = if left.is_empty() || is_over { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
-        self.backend.prepare(&self.checked);
-        self.outcome(end, leftover, elapsed)
+        if self.session.is_none() {
+            self.backend.prepare(&self.checked);
+        }
+        self.outcome(end, leftover, elapsed, shell_stays)
     }
 
     async fn lost(&mut self) -> Outcome {
@@ -358,10 +377,10 @@ impl Run {
         tracing::error!(pid = self.pid, "the keeper is gone");
         self.backend.clean_up(self.pid).await;
         self.drain();
-        self.outcome(End::Lost, None, elapsed)
+        self.outcome(End::Lost, None, elapsed, false)
     }
 
-    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration) -> Outcome {
+    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
@@ -370,7 +389,15 @@ impl Run {
         }
         let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
-        Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
+        let stderr = outputs.next();
+        self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
+        let session = self.session.take().map(|Entered { name, is_new, lost_before, .. }| SessionOutcome {
+            name,
+            is_new,
+            lost_before,
+            shell_stays,
+        });
+        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, session }
     }
 
     /// Takes what is in the pipes now. Not until their end: somebody may hold them open for hours.

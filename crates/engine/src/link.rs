@@ -1,15 +1,17 @@
 //! The engine's end of the socket to a keeper.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
+use std::path::Path;
 
-use bashful_keeper::wire::{Inbox, Order, Report};
+use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
 use bashful_sys::socket;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// A connection to a keeper. Closing it tells the keeper to stop its tree.
+/// A connection to a keeper. Closing it tells the keeper to stop what was started over it.
 #[derive(Debug)]
 pub(crate) struct Link {
     stream: UnixStream,
@@ -21,6 +23,14 @@ impl Link {
         let stream = StdStream::from(socket);
         stream.set_nonblocking(true)?;
         Ok(Self { stream: UnixStream::from_std(stream)?, inbox: Inbox::default() })
+    }
+
+    /// Connects to the keeper that listens in this directory.
+    pub(crate) fn connect(directory: &Path) -> io::Result<Self> {
+        // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
+        let handle = File::open(directory)?;
+        let socket = StdStream::connect(format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd()))?;
+        Self::new(socket.into())
     }
 
     /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,

@@ -27,6 +27,7 @@ use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams};
+use crate::sessions::{InSession, SessionStore};
 use crate::{KeeperProgram, Options, Orphans};
 
 /// A keeper that has not said by then whether the shell runs never will.
@@ -190,6 +191,20 @@ impl Backend for Local {
         })
     }
 
+    fn enter<'a>(
+        &'a self,
+        checked: &'a Checked,
+        at: &'a InSession,
+        store: &'a SessionStore,
+    ) -> BoxFuture<'a, Result<Attached, StartError>> {
+        Box::pin(async move {
+            if matches!(self.program, Program::Thread) {
+                return Err(StartError::NoKeeperForSession);
+            }
+            self.starter().enter(checked.plan(), at, store).await
+        })
+    }
+
     fn prepare(&self, checked: &Checked) {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
     }
@@ -287,7 +302,7 @@ impl Starter {
         Ok(ReadyKeeper { link, output: read, keeper })
     }
 
-    fn setup(&self, plan: &Plan, when: When) -> Setup {
+    pub(crate) fn setup(&self, plan: &Plan, when: When) -> Setup {
         Setup {
             shell: plan.shell.as_os_str().as_bytes().to_vec(),
             directory: plan.directory.as_os_str().as_bytes().to_vec(),
@@ -300,7 +315,7 @@ impl Starter {
         }
     }
 
-    fn connect(&self) -> io::Result<Connected> {
+    pub(crate) fn connect(&self) -> io::Result<Connected> {
         let (ours, theirs) = socket::pair()?;
         let program = match &self.program {
             Program::Thread => {
@@ -333,13 +348,13 @@ impl Starter {
 }
 
 /// The pipes of a command's output: one, or one for each stream.
-struct Pipes {
-    read: Vec<OwnedFd>,
-    write: Vec<OwnedFd>,
+pub(crate) struct Pipes {
+    pub(crate) read: Vec<OwnedFd>,
+    pub(crate) write: Vec<OwnedFd>,
 }
 
 impl Pipes {
-    fn new(streams: Streams) -> io::Result<Self> {
+    pub(crate) fn new(streams: Streams) -> io::Result<Self> {
         let count = match streams {
             Streams::Combined => 1,
             Streams::Split => 2,
@@ -360,7 +375,7 @@ impl Pipes {
 }
 
 /// Where standard output and standard error go.
-fn both(write: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
+pub(crate) fn both(write: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
     [write.first(), write.last()].into_iter().flatten().map(AsFd::as_fd).collect()
 }
 
@@ -385,10 +400,8 @@ pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper)
     match word {
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
-        Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper }),
-        Ok(Report::Ended { .. } | Report::Recorded { .. } | Report::Heard) | Err(Silence::Gone) => {
-            Ok(Attached { link, output, pid: None, keeper })
-        }
+        Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper, session: None }),
+        Ok(_) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper, session: None }),
     }
 }
 
@@ -398,7 +411,7 @@ pub(crate) fn begin(plan: &Plan, in_file: bool) -> Begin {
     Begin { script, lifetime: Some(plan.lifetime.0) }
 }
 
-fn long_script(plan: &Plan) -> io::Result<Option<std::fs::File>> {
+pub(crate) fn long_script(plan: &Plan) -> io::Result<Option<std::fs::File>> {
     if plan.script.as_bytes().len() <= LONGEST_ARGUMENT {
         return Ok(None);
     }
@@ -412,7 +425,7 @@ fn env_size(plan: &Plan) -> usize {
     plan.environment.variables.iter().map(|(name, value)| name.len() + value.len() + 2).sum()
 }
 
-fn explain(plan: &Plan, source: io::Error) -> StartError {
+pub(crate) fn explain(plan: &Plan, source: io::Error) -> StartError {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE | Errno::NFILE) => {
             StartError::Descriptors { limit: Limit::descriptors().soft.unwrap_or(u64::MAX), source }
@@ -423,7 +436,7 @@ fn explain(plan: &Plan, source: io::Error) -> StartError {
     }
 }
 
-fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
+pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
     let source = io::Error::from_raw_os_error(errno);
     match step {
         FailedStep::Spawn(Step::Directory) => {

@@ -8,6 +8,7 @@ use bashful_keeper::End;
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
 use crate::job::Job;
+use crate::sessions::{SessionName, SessionOutcome};
 use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// The shell's process id, which was that of its group too. None if it was lost before anybody could tell.
     pub pid: Option<i32>,
+    /// What became of its session, if it ran in one.
+    pub session: Option<SessionOutcome>,
 }
 
 /// What a command wrote on one stream.
@@ -126,4 +129,6 @@ pub struct LeftBehind {
     pub job: Option<u64>,
     /// The file that gets what they write from now on, behind what was written before, if there is one.
     pub output_file: Option<PathBuf>,
+    /// The session in which they run, and with which they end.
+    pub session: Option<SessionName>,
 }

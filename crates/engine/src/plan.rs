@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::request::{Input, Request, Script, Streams};
+use crate::sessions::InSession;
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
@@ -37,6 +38,8 @@ pub struct Plan {
     pub window: Window,
     /// How what is shown differs from what was written.
     pub cleaning: Cleaning,
+    /// The session that it runs in; a shell of its own, if none.
+    pub session: Option<InSession>,
 }
 
 /// Why a request cannot be planned.
@@ -63,6 +66,9 @@ pub enum PlanError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no place for sessions.
+    #[error("there is no place for sessions: no state directory is known")]
+    NoSessions,
     /// A variable cannot be.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -70,14 +76,17 @@ pub enum PlanError {
 
 impl Plan {
     /// Decides what the options leave open. Looks at the directory, and changes nothing.
-    pub(crate) fn resolve(request: Request, options: &Options) -> Result<Self, PlanError> {
+    /// The environment is what every command of these options gets.
+    pub(crate) fn resolve(request: Request, options: &Options, environment: &Environment) -> Result<Self, PlanError> {
         let directory = directory(&options.directory, request.workdir.as_deref())?;
-        let mut environment = options.environment.resolve(&options.host_environment, &request.env)?;
-        if !request.env.iter().any(|(name, _)| name == "PWD") {
+        let mut environment = environment.clone().with(&request.env)?;
+        if request.session.is_none() && !request.env.iter().any(|(name, _)| name == "PWD") {
             // With it, bash keeps the path as it was given, symbolic links and all.
             environment.variables.insert("PWD".into(), directory.clone().into());
         }
-        Ok(Self {
+        let moves_to = request.workdir.is_some().then(|| directory.clone());
+        let mut plan = Self {
+            session: None,
             shell: options.shell.clone(),
             script: request.script,
             directory,
@@ -89,7 +98,18 @@ impl Plan {
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             cleaning: options.cleaning,
-        })
+        };
+        if let Some(name) = request.session {
+            let store = options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
+            let place = store.place(&plan, &name);
+            if moves_to.is_none()
+                && let Some(cwd) = store.cwd_in(&place)
+            {
+                plan.directory = cwd;
+            }
+            plan.session = Some(InSession { name, moves_to, place });
+        }
+        Ok(plan)
     }
 
     /// The variables as a program gets them, `NAME=value` each.

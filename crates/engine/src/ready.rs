@@ -247,7 +247,7 @@ async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     let expected = format!("bash|hBc|bash|0|unset|{TRIAL}|");
     let right_end = matches!(
         ended,
-        Ok(Report::Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left }) if left.is_empty()
+        Ok(Report::Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left, .. }) if left.is_empty()
     );
     if right_end && said[..count] == *expected.as_bytes() { Trial::Works } else { Trial::DoesNotWork }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::sessions::SessionName;
 use crate::units::{ByteSize, Lifetime, Patience};
 use crate::window::Window;
 
@@ -16,7 +17,7 @@ pub const LONGEST_SCRIPT: ByteSize = ByteSize::mib(16);
 pub struct Request {
     /// What bash is to do.
     pub script: Script,
-    /// Where; a relative path counts from the engine's own directory.
+    /// Where; a relative path counts from the engine's own directory. Without it, in a session where its shell is.
     pub workdir: Option<PathBuf>,
     /// Variables on top of all others. They are passed on whatever their names say.
     pub env: Vec<(String, OsString)>,
@@ -30,6 +31,8 @@ pub struct Request {
     pub input: Input,
     /// How much of it is shown, if not what the engine's options say.
     pub window: Option<Window>,
+    /// The session that it runs in; a shell of its own, if none.
+    pub session: Option<SessionName>,
 }
 
 /// How standard output and error are taken.
@@ -64,6 +67,7 @@ impl Request {
             streams: Streams::default(),
             input: Input::default(),
             window: None,
+            session: None,
         }
     }
 }

@@ -14,12 +14,14 @@
 //!
 //! Synchronous and small on purpose: one runs beside every command.
 
+mod killing;
 mod link;
 pub mod missing;
 mod output;
 mod phase;
 mod pump;
 mod record;
+mod session;
 mod shell;
 mod span;
 mod start;

@@ -60,8 +60,15 @@ impl Link {
 
     /// Tells the engine. If it is gone there is nobody to tell, and the loop will see the end of file.
     pub(crate) fn tell(&mut self, report: &Report) {
+        self.tell_all([report]);
+    }
+
+    /// Tells the engine several things at once, so that it is woken once.
+    pub(crate) fn tell_all<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>) {
         let mut bytes = Vec::new();
-        report.encode(&mut bytes);
+        for report in reports {
+            report.encode(&mut bytes);
+        }
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             match socket::send(&self.socket, rest, &[]) {

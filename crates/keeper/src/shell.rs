@@ -44,7 +44,7 @@ impl From<SpawnError> for NotStarted {
     }
 }
 
-fn not_prepared(error: &io::Error) -> NotStarted {
+pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
     NotStarted { step: FailedStep::Spawn(Step::Prepare), errno: error.raw_os_error().unwrap_or(0) }
 }
 
@@ -133,7 +133,7 @@ fn prologue(script: &[u8], underscore: &[u8]) -> Vec<u8> {
 }
 
 /// Appends `text` as one word of shell, whatever is in it.
-fn quote(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     for byte in text {
         match byte {
@@ -151,18 +151,30 @@ fn placeholder() -> Vec<u8> {
 }
 
 /// A path by which a child can open a descriptor of ours.
-fn place(fd: &OwnedFd) -> String {
+pub(crate) fn place(fd: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
 }
 
 fn spawn(setup: &Setup, script: Vec<u8>, more_env: &[Vec<u8>], tether: Tether) -> Result<Child, NotStarted> {
-    let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
-    let mut argv = vec![text(BASH.into())?, text(b"-c".to_vec())?];
+    let mut arguments = vec![b"-c".to_vec()];
     if script.starts_with(b"-") || script.starts_with(b"+") {
         // Bash would take it for options.
-        argv.push(text(b"--".to_vec())?);
+        arguments.push(b"--".to_vec());
     }
-    argv.push(text(script)?);
+    arguments.push(script);
+    spawn_with(setup, arguments, more_env, tether)
+}
+
+/// Starts bash with these arguments.
+pub(crate) fn spawn_with(
+    setup: &Setup,
+    arguments: Vec<Vec<u8>>,
+    more_env: &[Vec<u8>],
+    tether: Tether,
+) -> Result<Child, NotStarted> {
+    let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
+    let argv: Vec<CString> =
+        std::iter::once(BASH.as_bytes().to_vec()).chain(arguments).map(text).collect::<Result<_, _>>()?;
     let env: Vec<CString> = setup.env.iter().chain(more_env).cloned().map(text).collect::<Result<_, _>>()?;
     let directory = text(setup.directory.clone())?;
     let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;

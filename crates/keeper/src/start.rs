@@ -25,8 +25,16 @@ pub(crate) struct Started {
     pub(crate) held: Option<OwnedFd>,
 }
 
-/// Does as it is told until a shell runs; none if there is nothing to watch over.
-pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader>) -> Option<Started> {
+/// What there is to watch over.
+pub(crate) enum Begun {
+    /// A shell that does one command.
+    Command(Started),
+    /// A shell is to be started that stays.
+    Session(Setup, wire::Session),
+}
+
+/// Does as it is told until it is known what there is to watch over; none if there is nothing.
+pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader>) -> Option<Begun> {
     let tether = match scope {
         Scope::EverythingBelow => Tether::DiesWithParent,
         // The thread may end before the command does.
@@ -35,16 +43,17 @@ pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader
     let Some(Order::Setup(setup)) = link.wait() else { return None };
     match setup.when {
         When::Asked => start_when_asked(link, setup, tether),
-        When::Ahead => start_ahead(link, setup, tether, signals, scope),
+        When::Ahead => start_ahead(link, setup, tether, signals, scope).map(Begun::Command),
     }
 }
 
-fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Started> {
+fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Begun> {
     let mut job = None;
     let Begin { script, lifetime } = loop {
         match link.wait()? {
             Order::Record(order) => job = Some(order),
             Order::Begin(begin) => break begin,
+            Order::Session(order) => return Some(Begun::Session(setup, order)),
             _ => return None,
         }
     };
@@ -54,7 +63,9 @@ fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Sta
     // Only the tree itself is to hold the writing end of its output.
     drop(setup);
     match started {
-        Ok((record, (child, held))) => Some(Started { child, until: after(lifetime), began, grace, record, held }),
+        Ok((record, (child, held))) => {
+            Some(Begun::Command(Started { child, until: after(lifetime), began, grace, record, held }))
+        }
         Err(error) => refuse(link, &error),
     }
 }
@@ -135,12 +146,12 @@ fn end_unused(child: &Child, scope: Scope) {
     }
 }
 
-fn refuse(link: &mut Link, error: &NotStarted) -> Option<Started> {
+pub(crate) fn refuse<T>(link: &mut Link, error: &NotStarted) -> Option<T> {
     link.tell(&Report::NotStarted { step: error.step, errno: error.errno });
     None
 }
 
-fn after(lifetime: Option<Duration>) -> Option<Instant> {
+pub(crate) fn after(lifetime: Option<Duration>) -> Option<Instant> {
     // A lifetime beyond what the clock can say has no end.
     lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime))
 }

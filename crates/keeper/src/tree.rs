@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bashful_sys::proc::{self, Process};
+use bashful_sys::proc::{self, Children, Process};
 use bashful_sys::signal::Signal;
 use bashful_sys::wait::{self, Exit, Reaped};
 use bashful_sys::{Errno, pidfd};
@@ -31,8 +31,14 @@ pub(crate) struct Tree {
     scope: Scope,
     shell: Pid,
     exit: Option<Exit>,
+    /// How what the shell did ended, if it said so.
+    said: Option<Exit>,
     /// Whom a thread has seen so far: once their parents are gone, it would not find them again.
     seen: Vec<Process>,
+    /// Who is below, but not meant.
+    spared: Vec<Process>,
+    /// A quick look at the children of the keeper and of the shell.
+    children: Option<[Children; 2]>,
 }
 
 /// What is left of a tree.
@@ -50,7 +56,7 @@ pub(crate) enum Rest {
 
 impl Tree {
     pub(crate) fn new(scope: Scope, shell: Pid) -> Self {
-        Self { scope, shell, exit: None, seen: Vec::new() }
+        Self { scope, shell, exit: None, said: None, seen: Vec::new(), spared: Vec::new(), children: None }
     }
 
     /// Takes away what has ended, and tells what is left.
@@ -67,7 +73,7 @@ impl Tree {
                 self.exit.is_some() && self.members().is_empty()
             }
         };
-        match self.exit {
+        match self.exit.map(|exit| self.said.unwrap_or(exit)) {
             None => Rest::Shell,
             Some(exit) if none_left => Rest::Nothing(exit),
             Some(exit) => Rest::Others(exit),
@@ -88,6 +94,50 @@ impl Tree {
     /// Whether the shell has ended.
     pub(crate) fn shell_has_ended(&self) -> bool {
         self.exit.is_some()
+    }
+
+    /// How the shell ended, if it has.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// The shell said that what it did ended like this; its own end says nothing more.
+    pub(crate) fn says(&mut self, exit: Exit) {
+        self.said.get_or_insert(exit);
+    }
+
+    /// Leaves alone from now on whoever is there now.
+    pub(crate) fn spare_present(&mut self) {
+        self.spared.clear();
+        self.spared = self.members();
+    }
+
+    /// How many are left alone.
+    pub(crate) fn spared(&self) -> usize {
+        self.spared.len()
+    }
+
+    /// Leaves nobody alone any more.
+    pub(crate) fn spare_nobody(&mut self) {
+        self.spared.clear();
+    }
+
+    /// Whether the shell is all there is. Quick, and sometimes wrongly no: a child that has just ended counts.
+    pub(crate) fn is_shell_alone(&mut self) -> bool {
+        if self.scope != Scope::EverythingBelow {
+            return false;
+        }
+        if self.children.is_none() {
+            let ours = Children::of(rustix::process::getpid());
+            self.children = ours.and_then(|ours| Ok([ours, Children::of(self.shell)?])).ok();
+        }
+        let Some([ours, of_shell]) = &self.children else { return false };
+        of_shell.are_none_but(None) && ours.are_none_but(Some(self.shell))
+    }
+
+    /// Whether nobody is left that is meant.
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.members().is_empty()
     }
 
     /// Asks everything to end, and wakes what was stopped so that it can.
@@ -140,6 +190,14 @@ impl Tree {
     }
 
     fn members(&mut self) -> Vec<Process> {
+        let mut members = self.everybody();
+        members.retain(|process| {
+            !self.spared.iter().any(|spared| spared.pid == process.pid && spared.began == process.began)
+        });
+        members
+    }
+
+    fn everybody(&mut self) -> Vec<Process> {
         match self.scope {
             Scope::EverythingBelow => proc::descendants(rustix::process::getpid()),
             Scope::BelowShell => {

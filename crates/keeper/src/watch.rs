@@ -11,31 +11,26 @@ use std::time::{Duration, Instant};
 use bashful_sys::signal::{Signal, SignalReader};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::killing::Killing;
 use crate::link::Link;
 use crate::output::Growing;
 use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
-use crate::start::{self, Started};
+use crate::session::{self, Driver, Word};
+use crate::start::{self, Begun, Started};
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
 use crate::wire::{Order, Release, Report};
 use crate::{Effect, End, Event, Exit, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
 /// the end of `tee >(wc -l)` outlives the shell by a moment; a server lives on.
-const SETTLE: Duration = Duration::from_millis(50);
-
-/// What is not dead so long after it was killed is stuck in the kernel, or out of our reach.
-const STUCK_AFTER: Duration = Duration::from_secs(5);
+pub(crate) const SETTLE: Duration = Duration::from_millis(50);
 
 /// How long a keeper stays after its last word, at most, if the engine does not hang up.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// So many may speak to the keeper of a job at once. More would use up its descriptors.
 const MOST_OTHERS: usize = 256;
-
-/// Killing is repeated after this long, then after twice as long, up to [`KILL_AGAIN_AT_MOST`].
-const KILL_AGAIN: Duration = Duration::from_millis(2);
-const KILL_AGAIN_AT_MOST: Duration = Duration::from_millis(500);
 
 /// Turns this process into a keeper and serves until its tree is gone.
 pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
@@ -57,7 +52,11 @@ pub fn serve(socket: OwnedFd, scope: Scope) {
 
 fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
     let mut link = Link::new(socket);
-    let Some(started) = start::start(&mut link, scope, signals.as_ref()) else { return };
+    let started = match start::start(&mut link, scope, signals.as_ref()) {
+        Some(Begun::Command(started)) => started,
+        Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
+        None => return,
+    };
     let Started { child, until, began, grace, record, held } = started;
     let pid = child.pid.as_raw_nonzero().get();
     let mut watch = Watch {
@@ -78,6 +77,7 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
         released: false,
         shell_end: None,
         left: Vec::new(),
+        driver: None,
     };
     if let Some(record) = record {
         watch.become_job(record);
@@ -115,14 +115,51 @@ struct Watch {
     shell_end: Option<End>,
     /// Who was left when that was last written down.
     left: Vec<i32>,
+    /// The ways to a shell that came from a session.
+    driver: Option<Driver>,
 }
 
-/// When killing began, and when to do it again.
-struct Killing {
-    since: Instant,
-    again_at: Instant,
-    pause: Duration,
-    given_up: bool,
+/// A command of a session that is a job from now on, and takes the shell with it.
+pub(crate) struct FromSession {
+    pub(crate) driver: Driver,
+    pub(crate) tree: Tree,
+    pub(crate) link: Link,
+    pub(crate) signals: SignalReader,
+    pub(crate) pumps: Vec<Pump>,
+    pub(crate) phase: Phase,
+    pub(crate) began: Began,
+    pub(crate) grace: Duration,
+    pub(crate) record: Record,
+    pub(crate) pipes: Vec<Release>,
+}
+
+/// Watches over it to its end.
+pub(crate) fn go_on(from: FromSession) -> io::Result<()> {
+    let mut watch = Watch {
+        tree: from.tree,
+        shell: from.driver.child.pidfd.try_clone()?,
+        pid: from.driver.pid(),
+        link: from.link,
+        others: Vec::new(),
+        signals: Some(from.signals),
+        pumps: from.pumps,
+        output: None,
+        job: None,
+        growing: None,
+        phase: from.phase,
+        began: from.began,
+        grace: from.grace,
+        killing: None,
+        released: false,
+        shell_end: None,
+        left: Vec::new(),
+        driver: Some(from.driver),
+    };
+    watch.take_over(from.pipes);
+    watch.become_job(from.record);
+    watch.link.tell(&Report::Recorded { errno: 0 });
+    watch.run();
+    Ok(())
 }
 
 impl Watch {
@@ -131,6 +168,7 @@ impl Watch {
             for event in self.wait() {
                 self.handle(event);
             }
+            self.end_of_session();
             match self.tree.look(self.shell.as_fd()) {
                 Rest::Others(exit) if self.shell_end.is_none() && matches!(self.phase, Phase::Running { .. }) => {
                     if self.settle() {
@@ -143,9 +181,18 @@ impl Watch {
                 Rest::Nothing(exit) => return self.end(Event::TreeGone(exit)),
                 Rest::Unknown => {
                     let left = self.tree.left();
-                    return self.link.tell(&Report::Ended { end: End::Lost, left });
+                    return self.link.tell(&Report::ended(End::Lost, left));
                 }
             }
+        }
+    }
+
+    /// A shell that came from a session has nothing to do after this command, and ends as the command did.
+    fn end_of_session(&mut self) {
+        let Some(driver) = &mut self.driver else { return };
+        if let Some(Word::Done(code)) = driver.word() {
+            driver.close();
+            self.tree.says(Exit::Code(code));
         }
     }
 
@@ -196,14 +243,14 @@ impl Watch {
             pump.run();
         }
         self.note(&State::Left(end, &left));
-        self.tell(&Report::Ended { end, left });
+        self.tell(&Report::ended(end, left));
     }
 
     fn end(&mut self, event: Event) {
         self.handle(event);
         let Phase::Ended(end) = self.phase else { return };
         if self.job.is_none() {
-            self.link.tell(&Report::Ended { end, left: Vec::new() });
+            self.link.tell(&Report::ended(end, Vec::new()));
         }
         // Everybody who could write is gone: what is in the pipe now is all there will ever be.
         for pump in &mut self.pumps {
@@ -216,7 +263,7 @@ impl Watch {
             // A job ends as its shell did, whatever became of the rest.
             let end = self.shell_end.unwrap_or(end);
             self.note(&State::Ended(end));
-            self.tell(&Report::Ended { end, left: Vec::new() });
+            self.tell(&Report::ended(end, Vec::new()));
             self.job.iter_mut().for_each(Record::close);
             self.others.clear();
         }
@@ -279,17 +326,14 @@ impl Watch {
         let (next, effect) = self.phase.step(event, now, self.grace);
         self.phase = next;
         match effect {
-            Some(Effect::Ask) => self.tree.ask(),
+            Some(Effect::Ask) => {
+                // A shell that stays does not heed the request, and would go on with what comes next.
+                self.driver.iter().for_each(Driver::interrupt);
+                self.tree.ask();
+            }
             Some(Effect::Kill) => {
                 self.tree.kill();
-                let killing = self.killing.get_or_insert(Killing {
-                    since: now,
-                    again_at: now,
-                    pause: KILL_AGAIN,
-                    given_up: false,
-                });
-                killing.again_at = Instant::now() + killing.pause;
-                killing.pause = (killing.pause * 2).min(KILL_AGAIN_AT_MOST);
+                self.killing.get_or_insert_with(|| Killing::new(now)).has_killed();
             }
             None => {}
         }
@@ -298,16 +342,14 @@ impl Watch {
 
     /// Says so when something cannot be killed. The keeper goes on trying, but nobody has to wait for it.
     fn admit_stuck(&mut self, now: Instant) {
-        let Some(killing) = &mut self.killing else { return };
-        if killing.given_up || now.duration_since(killing.since) < STUCK_AFTER {
+        if !self.killing.as_mut().is_some_and(|killing| killing.gives_up(now)) {
             return;
         }
-        killing.given_up = true;
         let (Phase::Ended(end), _) = self.phase.step(Event::Stuck, now, self.grace) else { return };
         debug_assert_eq!(end, End::Lost, "nothing else comes of being stuck");
         let left = self.tree.left();
         self.note(&State::Left(end, &left));
-        self.tell(&Report::Ended { end, left });
+        self.tell(&Report::ended(end, left));
         // Not `Ended`: killing goes on.
         self.released = true;
     }
@@ -315,7 +357,7 @@ impl Watch {
     /// Waits until something happens, and tells what.
     fn wait(&mut self) -> Vec<Event> {
         let now = Instant::now();
-        let alarm = [self.phase.alarm(), self.killing.as_ref().map(|killing| killing.again_at), self.look_again(now)];
+        let alarm = [self.phase.alarm(), self.killing.as_ref().map(Killing::again_at), self.look_again(now)];
         let alarm = alarm.into_iter().flatten().min();
         let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(Growing::alarm)).min();
         // The handle of a shell that has ended would always have news. With signals it is watched all the same: in a host
@@ -327,10 +369,11 @@ impl Watch {
         let shell = watch_shell.then_some(self.shell.as_fd());
         let control = self.job.as_ref().and_then(Record::control);
         let growing = self.growing.as_ref().and_then(Growing::word);
+        let driver = self.driver.as_ref().map(AsFd::as_fd);
         let others = self.others.iter().map(AsFd::as_fd);
         let pumps = self.pumps.iter().map(AsFd::as_fd);
         let watched: Vec<BorrowedFd<'_>> =
-            [link, signals, shell, control, growing].into_iter().flatten().chain(others).chain(pumps).collect();
+            [link, signals, shell, control, growing, driver].into_iter().flatten().chain(others).chain(pumps).collect();
         let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         let timeout = wake_up.map(|wake_up| timespec(wake_up.saturating_duration_since(now)));
         // An interrupted wait is one in which nothing happened.
@@ -393,7 +436,7 @@ impl Watch {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Signal(number) => self.tree.signal(number),
                 Order::CloseInput => self.job.iter_mut().for_each(Record::close_input),
-                Order::Setup(_) | Order::Begin(_) | Order::Record(_) | Order::Release(_) => {}
+                _ => {}
             }
         }
         events
@@ -422,7 +465,7 @@ impl Watch {
                     self.link.tell(&Report::Recorded { errno });
                 }
                 Order::Signal(number) => self.tree.signal(number),
-                Order::Setup(_) | Order::Begin(_) | Order::CloseInput => {}
+                _ => {}
             }
         }
         if self.link.is_gone() && !self.released {
@@ -435,6 +478,6 @@ impl Watch {
 /// `SIGKILL`.
 const KILLED: u8 = 9;
 
-fn timespec(duration: Duration) -> Timespec {
+pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }

@@ -30,6 +30,10 @@ pub const CONTROL: &str = "control";
 pub const INPUT: &str = "input";
 /// One locked file for each job that somebody watches over.
 pub const LIVE: &str = "live";
+/// What a session is, in its directory.
+pub const ABOUT: &str = "about.json";
+/// Why a session is not there any more, in its directory.
+pub const LOST: &str = "lost";
 
 /// What the engine tells the keeper.
 #[derive(Debug)]
@@ -48,6 +52,44 @@ pub enum Order {
     Release(Vec<Release>),
     /// Nobody will write to the command's standard input any more.
     CloseInput,
+    /// The shell is to stay, and do one command after the other. Comes second, instead of what it is to do.
+    Session(Session),
+    /// What the shell of a session is to do next.
+    Command(Command),
+    /// How is the session?
+    Look,
+    /// The session is to end.
+    EndSession,
+}
+
+/// A shell that stays.
+#[derive(Debug)]
+pub struct Session {
+    /// Its directory, by its absolute path.
+    pub directory: Vec<u8>,
+    /// For how long it may have nothing to do.
+    pub idle: Option<Duration>,
+    /// Whether it stays when the engine is gone that started it.
+    pub outlives: bool,
+    /// Files that the shell reads before anything else, by their absolute paths.
+    pub first: Vec<Vec<u8>>,
+}
+
+/// What the shell of a session is to do.
+#[derive(Debug)]
+pub struct Command {
+    /// Where, by its absolute path; where the shell is, if it is empty.
+    pub directory: Vec<u8>,
+    /// How long it may take; none if it has no end.
+    pub lifetime: Option<Duration>,
+    /// Whether it waits for its turn.
+    pub waits: bool,
+    /// Whether the two go to different places.
+    pub split: bool,
+    /// Standard output and error. They travel as descriptors.
+    pub output: Option<[OwnedFd; 2]>,
+    /// The script.
+    pub script: Script,
 }
 
 /// How a shell is to be started.
@@ -179,6 +221,8 @@ pub enum Report {
         end: End,
         /// What still runs of its tree.
         left: Vec<Leftover>,
+        /// Whether its shell stays, as those of sessions do if they can.
+        shell_stays: bool,
     },
     /// The command is a job now, or not: then this is what the system said.
     Recorded {
@@ -187,6 +231,25 @@ pub enum Report {
     },
     /// Who came to a job's socket was heard.
     Heard,
+    /// The session has something else to do, and the command does not wait.
+    Busy,
+    /// How a session is.
+    Session(SessionState),
+}
+
+/// How a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionState {
+    /// The process id of its shell.
+    pub pid: i32,
+    /// Whether a command runs.
+    pub busy: bool,
+    /// For how long it has been like that.
+    pub since: Duration,
+    /// How many commands it has done.
+    pub commands: u64,
+    /// How many processes run in it beside its shell and what the shell does now.
+    pub left: u64,
 }
 
 /// The step at which a shell could not be started.
@@ -230,13 +293,7 @@ impl Order {
             Self::Begin(begin) => {
                 out.push(2);
                 put_optional(out, begin.lifetime.map(nanoseconds));
-                match &begin.script {
-                    Script::Text(text) => {
-                        out.push(0);
-                        put_bytes(out, text);
-                    }
-                    Script::File(_) => out.push(1),
-                }
+                begin.script.encode(out);
             }
             Self::Stop(why) => out.extend([3, *why as u8]),
             Self::Release(pipes) => {
@@ -254,6 +311,23 @@ impl Order {
             }
             Self::Signal(number) => out.extend([6, *number]),
             Self::CloseInput => out.push(7),
+            Self::Session(session) => {
+                out.push(8);
+                put_bytes(out, &session.directory);
+                put_optional(out, session.idle.map(nanoseconds));
+                out.push(u8::from(session.outlives));
+                put_list(out, &session.first, |out, path| put_bytes(out, path));
+            }
+            Self::Command(command) => {
+                out.push(9);
+                put_bytes(out, &command.directory);
+                put_optional(out, command.lifetime.map(nanoseconds));
+                out.push(u8::from(command.waits));
+                out.push(u8::from(command.split));
+                command.script.encode(out);
+            }
+            Self::Look => out.push(10),
+            Self::EndSession => out.push(11),
         });
     }
 
@@ -277,11 +351,7 @@ impl Order {
             }),
             2 => Self::Begin(Begin {
                 lifetime: from.optional()?.map(Duration::from_nanos),
-                script: match from.byte()? {
-                    0 => Script::Text(from.bytes()?.to_vec()),
-                    1 => Script::File(Some(take_one(descriptors)?)),
-                    _ => return Err(Garbled),
-                },
+                script: Script::decode(&mut from, descriptors)?,
             }),
             3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
             4 => Self::Release(from.list(|from| Release::decode(from, descriptors))?),
@@ -296,10 +366,46 @@ impl Order {
             }),
             6 => Self::Signal(from.byte()?),
             7 => Self::CloseInput,
+            8 => Self::Session(Session {
+                directory: from.bytes()?.to_vec(),
+                idle: from.optional()?.map(Duration::from_nanos),
+                outlives: from.byte()? == 1,
+                first: from.list(|from| Ok(from.bytes()?.to_vec()))?,
+            }),
+            9 => Self::Command(Command {
+                directory: from.bytes()?.to_vec(),
+                lifetime: from.optional()?.map(Duration::from_nanos),
+                waits: from.byte()? == 1,
+                split: from.byte()? == 1,
+                output: Some(take_two(descriptors)?),
+                script: Script::decode(&mut from, descriptors)?,
+            }),
+            10 => Self::Look,
+            11 => Self::EndSession,
             _ => return Err(Garbled),
         };
         from.end()?;
         Ok(order)
+    }
+}
+
+impl Script {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => {
+                out.push(0);
+                put_bytes(out, text);
+            }
+            Self::File(_) => out.push(1),
+        }
+    }
+
+    fn decode(from: &mut Fields<'_>, descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        match from.byte()? {
+            0 => Ok(Self::Text(from.bytes()?.to_vec())),
+            1 => Ok(Self::File(Some(take_one(descriptors)?))),
+            _ => Err(Garbled),
+        }
     }
 }
 
@@ -322,6 +428,11 @@ impl Release {
 }
 
 impl Report {
+    /// The end of a command whose shell does not stay.
+    pub(crate) fn ended(end: End, left: Vec<Leftover>) -> Self {
+        Self::Ended { end, left, shell_stays: false }
+    }
+
     /// Appends the message to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         frame(out, |out| match self {
@@ -339,12 +450,22 @@ impl Report {
                 put_i32(out, *errno);
             }
             Self::Heard => out.push(5),
+            Self::Busy => out.push(6),
+            Self::Session(state) => {
+                out.push(7);
+                put_i32(out, state.pid);
+                out.push(u8::from(state.busy));
+                put_number(out, nanoseconds(state.since));
+                put_number(out, state.commands);
+                put_number(out, state.left);
+            }
             Self::Recorded { errno } => {
                 out.push(4);
                 put_i32(out, *errno);
             }
-            Self::Ended { end, left } => {
+            Self::Ended { end, left, shell_stays } => {
                 out.push(3);
+                out.push(u8::from(*shell_stays));
                 match end {
                     End::Own(exit) => {
                         out.push(0);
@@ -378,6 +499,7 @@ impl Report {
                 errno: from.i32()?,
             },
             3 => Self::Ended {
+                shell_stays: from.byte()? == 1,
                 end: match from.byte()? {
                     0 => End::Own(from.exit()?),
                     u8::MAX => End::Lost,
@@ -389,6 +511,14 @@ impl Report {
             },
             4 => Self::Recorded { errno: from.i32()? },
             5 => Self::Heard,
+            6 => Self::Busy,
+            7 => Self::Session(SessionState {
+                pid: from.i32()?,
+                busy: from.byte()? == 1,
+                since: Duration::from_nanos(from.number()?),
+                commands: from.number()?,
+                left: from.number()?,
+            }),
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -419,7 +549,13 @@ mod tests {
                 step: FailedStep::Spawn(Step::from_number(step).expect("1 to 5 are steps")),
                 errno
             }),
-            (end, proptest::collection::vec(leftover, 0..5)).prop_map(|(end, left)| Report::Ended { end, left }),
+            (end, proptest::collection::vec(leftover, 0..5), any::<bool>())
+                .prop_map(|(end, left, shell_stays)| Report::Ended { end, left, shell_stays }),
+            Just(Report::Busy),
+            (any::<i32>(), any::<bool>(), any::<[u32; 3]>()).prop_map(|(pid, busy, [since, commands, left])| {
+                let since = Duration::from_millis(since.into());
+                Report::Session(SessionState { pid, busy, since, commands: commands.into(), left: left.into() })
+            }),
             any::<i32>().prop_map(|errno| Report::Recorded { errno }),
             Just(Report::Heard),
         ]

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use rustix::process::Pid;
 
@@ -80,6 +81,27 @@ pub fn descendants(root: Pid) -> Vec<Process> {
         }
     }
     found
+}
+
+/// The children of a process with one thread, to be looked at often: a quick look, where [`descendants`] is a thorough one.
+#[derive(Debug)]
+pub struct Children(fs::File);
+
+impl Children {
+    /// Of this process. Fails where the kernel does not list them.
+    pub fn of(parent: Pid) -> io::Result<Self> {
+        let id = parent.as_raw_nonzero();
+        Ok(Self(fs::File::open(format!("/proc/{id}/task/{id}/children"))?))
+    }
+
+    /// Whether there are none but this one; no, if that cannot be told.
+    pub fn are_none_but(&self, child: Option<Pid>) -> bool {
+        let mut list = [0; 64];
+        let Ok(count) = self.0.read_at(&mut list, 0) else { return false };
+        // More than fits are more than one.
+        let text = str::from_utf8(&list[..count]).unwrap_or("?");
+        text.split_ascii_whitespace().all(|pid| parse_pid(pid) == child)
+    }
 }
 
 /// Everything in this session.

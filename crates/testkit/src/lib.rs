@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Clip, Engine, JobLimits, JobStore, KeeperProgram, Options, Outcome, Reply, Request,
-    Script, find_bash,
+    Script, SessionLimits, SessionOwner, SessionStore, find_bash,
 };
 pub use home::Home;
 use tempfile::TempDir;
@@ -61,6 +61,8 @@ impl Place {
         let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
         options.artifacts = Some(Arc::new(store));
         options.jobs = Some(Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default())));
+        let sessions = directory.path().join("sessions");
+        options.sessions = Some(Arc::new(SessionStore::new(sessions, SessionLimits::default(), SessionOwner::Engine)));
         Self { directory, mark, options }
     }
 

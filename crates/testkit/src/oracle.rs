@@ -11,9 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bashful_engine::{ByteSize, Checked, Cleaning, Clip, End, Engine, Exit, Plan, Request, Window};
+use bashful_engine::{ByteSize, Checked, Cleaning, Clip, End, Engine, Exit, Plan, Request, SessionName, Window};
 
 use crate::{Place, WIDE, finished};
 
@@ -56,6 +57,8 @@ pub enum Way {
     Cold,
     /// Ahead of time.
     Ready,
+    /// As a session, of which the script is the second command.
+    Session,
 }
 
 /// A directory, and three ways to run a script in it. Every run finds the directory empty.
@@ -117,6 +120,7 @@ impl Oracle {
                 assert!(waiting.is_empty() || waiting.contains(&pid), "the shell {pid} was none of {waiting:?}");
                 seen
             }
+            Way::Session => self.in_session(request).await,
         }
     }
 
@@ -141,6 +145,17 @@ impl Oracle {
             assert!(Instant::now() < deadline, "no shell ever waited");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    async fn in_session(&self, request: &Request) -> Seen {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = SessionName::new(format!("{}", COUNT.fetch_add(1, Ordering::Relaxed))).expect("a name");
+        let first = Request { script: crate::request(":").script, session: Some(name.clone()), ..request.clone() };
+        run(&self.cold, &first).await;
+        let (seen, _) = run(&self.cold, &Request { session: Some(name.clone()), ..request.clone() }).await;
+        // It may have ended already.
+        let _ = self.cold.sessions().expect("a place has sessions").end(&name).await;
+        seen
     }
 
     /// The request, allowed.

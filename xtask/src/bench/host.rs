@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bashful_engine::{
     ArtifactStore, Checked, Clip, End, Engine, Exit, JobStore, KeeperProgram, Options, Outcome, Reply, Request, Script,
+    SessionStore,
 };
 
 /// Variables of commands. A fixed few, because every one of them makes bash start slower.
@@ -59,6 +60,15 @@ impl Host {
         options.keeper = KeeperProgram::At(self.program.clone());
         options.ready = ready;
         options.artifacts = artifacts;
+        Ok(Engine::new(options)?)
+    }
+
+    /// The same, with a place for sessions.
+    pub(crate) fn engine_with_sessions(&self, sessions: Arc<SessionStore>) -> Result<Engine, Box<dyn Error>> {
+        let mut options = Options::new(self.bash.clone(), self.directory.clone());
+        options.host_environment.clone_from(&self.variables);
+        options.keeper = KeeperProgram::At(self.program.clone());
+        options.sessions = Some(sessions);
         Ok(Engine::new(options)?)
     }
 

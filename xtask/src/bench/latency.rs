@@ -3,9 +3,10 @@
 //! All variants take turns, so that whatever else the machine does hits all of them alike.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Checked, Engine};
+use bashful_engine::{Checked, Engine, Request, SessionLimits, SessionName, SessionOwner, SessionStore};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
@@ -25,8 +26,9 @@ struct Sample {
 
 const TRUE: Sample = Sample { name: "true", script: "true", writes: b"" };
 
-const SAMPLES: [Sample; 3] = [
+const SAMPLES: [Sample; 4] = [
     TRUE,
+    Sample { name: "/bin/true", script: "/bin/true", writes: b"" },
     Sample { name: "echo a | cat", script: "echo a | cat", writes: b"a\n" },
     Sample { name: "5 programs", script: "/bin/true; /bin/true; /bin/true; /bin/true; /bin/true", writes: b"" },
 ];
@@ -56,6 +58,9 @@ pub(crate) fn with_much_memory(host: &Host, rounds: usize) -> Result<Value, Box<
 fn measure(host: &Host, samples: &[Sample], rounds: usize) -> Result<Value, Box<dyn Error>> {
     let current = Builder::new_current_thread().enable_all().build()?;
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let directory = tempfile::tempdir()?;
+    let limits = SessionLimits::default();
+    let sessions = Arc::new(SessionStore::new(directory.path().to_path_buf(), limits, SessionOwner::Engine));
     let mut variants = Vec::new();
     for sample in samples {
         variants.push(bare(host, sample));
@@ -64,6 +69,7 @@ fn measure(host: &Host, samples: &[Sample], rounds: usize) -> Result<Value, Box<
         {
             variants.push(engine(host, sample, way, runtime, ready)?);
         }
+        variants.push(session(host, sample, &current, &sessions)?);
         if sample.name == TRUE.name {
             variants.push(program(host, sample));
         }
@@ -126,12 +132,33 @@ fn engine<'a>(
     Ok(Variant { sample, way, run: Box::new(run), times: Times::default() })
 }
 
+/// The same shell again and again.
+fn session<'a>(
+    host: &Host,
+    sample: &'a Sample,
+    runtime: &'a Runtime,
+    sessions: &Arc<SessionStore>,
+) -> Result<Variant<'a>, Box<dyn Error>> {
+    let engine = runtime.block_on(async { host.engine_with_sessions(Arc::clone(sessions)) })?;
+    let name = SessionName::new("bench")?;
+    let run = move || {
+        let mut request = host::request(sample.script)?;
+        request.session = Some(name.clone());
+        runtime.block_on(time(&engine, request, sample))
+    };
+    Ok(Variant { sample, way: "session", run: Box::new(run), times: Times::default() })
+}
+
 async fn call(engine: &Engine, checked: &Checked, sample: &Sample, ready: bool) -> Result<Duration, Box<dyn Error>> {
     if ready {
         host::until_ready(engine, checked).await?;
     }
+    time(engine, host::request(sample.script)?, sample).await
+}
+
+async fn time(engine: &Engine, request: Request, sample: &Sample) -> Result<Duration, Box<dyn Error>> {
     tokio::time::sleep(PAUSE).await;
-    let (engine, request) = (engine.clone(), host::request(sample.script)?);
+    let engine = engine.clone();
     // As a task, because that is how a host calls: the thread that blocks on a runtime is not one of its workers.
     let task = tokio::spawn(async move {
         let began = Instant::now();

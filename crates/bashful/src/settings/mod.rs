@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
-    SecondsByName, Sizes, Variables,
+    SecondsByName, Sizes, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key.
@@ -89,6 +89,8 @@ settings! {
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Commands in the background.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
+    /// Shells that stay from one command to the next.
+    sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, }
     /// What judges scripts before they run.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
     /// What points to better tools.

@@ -19,7 +19,8 @@ macro_rules! replaced {
 }
 
 replaced!(
-    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Intercepts
+    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, WhenBusy,
+    Intercepts
 );
 
 /// A length of time: more than nothing, at most ten years.
@@ -240,6 +241,14 @@ size! {
 pub(crate) enum Leftovers {
     Keep,
     Stop,
+}
+
+/// What becomes of a command whose session has something else to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WhenBusy {
+    Wait,
+    Refuse,
 }
 
 /// Names of variables; `*` stands for anything.

@@ -444,3 +444,35 @@ fn a_better_tool_is_pointed_to_if_the_settings_want_that() {
     assert!(server.end().success());
     home.check_nothing_survives();
 }
+
+#[test]
+fn calls_share_a_session_and_it_ends_with_the_server() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let call = |server: &mut Server, script: &str| {
+        text(&server.call("bash", &json!({ "command": script, "session": "s" }))).to_owned()
+    };
+    assert_eq!(call(&mut server, "x=1; cd /usr"), "(no output)");
+    assert_eq!(call(&mut server, "echo $x; pwd"), "1\n/usr\n");
+    let ended = "[command failed: exit code 2]\n(no output)\n[the shell of session \"s\" has ended, with everything in it; the next command in it starts anew]";
+    assert_eq!(call(&mut server, "exit 2"), ended);
+    let lost = "none\n[session \"s\" began anew with this command: its shell ended with exit code 2; nothing of its earlier state is left]";
+    assert_eq!(call(&mut server, "echo ${x-none}"), lost);
+    assert!(call(&mut server, "setsid sleep 1000 & echo left").contains("they end with session \"s\""));
+    let refused = server.call("bash", &json!({ "command": "true", "session": "s", "mode": "background" }));
+    assert!(text(&refused).contains("a background job has a shell of its own"), "{refused}");
+    ends_well(server, &home);
+    assert_eq!(std::fs::read_dir(home.state().join("sessions")).expect("it is there").count(), 0);
+}
+
+#[test]
+fn pi_keeps_variables_and_functions_and_not_the_directory() {
+    let home = home();
+    let mut server = Server::greeted(&home, &["--dialect", "pi"], &[]);
+    let mut call = |script: &str| text(&server.call("bash", &json!({ "command": script }))).to_owned();
+    assert!(call("x=1; f() { echo \"f: $x\"; }; cd /usr").starts_with("(no output)"));
+    assert!(call("f; pwd").starts_with(&format!("f: 1\n{}\n", home.path().display())));
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_engine::{Input, JobPart, Request, Script, Stop};
+use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop};
 use bashful_sys::signal;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,6 +30,8 @@ struct BashArgs {
     env: Option<BTreeMap<String, String>>,
     #[serde(default)]
     stdin: Option<bool>,
+    #[serde(default)]
+    session: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -71,10 +73,6 @@ enum Action {
 
 /// Reads the arguments of `bash`.
 pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
-    if take(&mut arguments, "session").is_some() {
-        let text = "`session` is not available: every command runs in a shell of its own; use `cwd` and `env`";
-        return Err(ArgumentError::Senseless(text.to_owned()));
-    }
     let mut notices = Vec::new();
     if take(&mut arguments, "pty") == Some(Value::Bool(true)) {
         notices.push(text::NO_TERMINAL.to_owned());
@@ -92,6 +90,8 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
     request.env = variables(args.env);
+    let session = args.session.map(SessionName::new).transpose();
+    request.session = session.map_err(|error| ArgumentError::Senseless(format!("`session`: {error}")))?;
     if args.stdin == Some(true) {
         if mode != Mode::Background {
             return Err(ArgumentError::Senseless("`stdin` is for mode \"background\"".to_owned()));

@@ -17,6 +17,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let end = text::end(outcome.end, call.lifetime);
     let is_error = end.is_some();
     let mut notices = call.notices.clone();
+    notices.extend(text::session_notices(outcome));
     notices.extend(text::artifact_notices(&outcome.output));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
     let before = end.into_iter().chain([text::shown(&outcome.output, whole)]);
@@ -34,6 +35,7 @@ pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
 /// What it had written by then, and how to wait for the rest.
 pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Answer {
     let mut notices = call.notices.clone();
+    notices.extend(text::session_left(sent));
     notices.push(text::still_running(&sent.job, Reader::Tools));
     let shown = std::iter::once(text::shown(&sent.output, whole));
     let text = lines(shown.chain(bracketed(&notices)).chain([text::background(&sent.job)]));

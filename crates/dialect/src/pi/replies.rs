@@ -25,6 +25,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     };
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
+    notices.extend(text::session_notices(outcome).iter().map(|notice| format!("[{notice}]")));
     notices.extend(truncated(&outcome.output));
     notices.extend(text::artifact_notices(&outcome.output).iter().map(|notice| format!("[{notice}]")));
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
@@ -51,6 +52,7 @@ pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
     let preview = shown(&sent.output);
     let mut lines = vec![preview.trim_end_matches('\n').to_owned(), String::new()];
     lines.extend(call.notices.iter().cloned());
+    lines.extend(text::session_left(sent));
     lines.push(start_text(&sent.job));
     Answer::new(lines.join("\n"), background(&sent.job, call)).with_links([&sent.output])
 }

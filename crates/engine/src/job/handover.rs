@@ -14,10 +14,12 @@ use bashful_keeper::wire::{self, Leftover, OUTPUT, Order, Release, Report};
 use thiserror::Error;
 
 use super::{Run, Stream};
+use crate::backend::Keeper;
 use crate::capture::{Capture, HandedOver};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
 use crate::mask::Edges;
 use crate::outcome::{LeftBehind, Output};
+use crate::sessions::SessionName;
 
 /// A keeper that has not written a job down by then has been stopped.
 const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
@@ -31,6 +33,8 @@ pub struct InBackground {
     pub output: Output,
     /// What it had written to standard error, if the streams are taken apart.
     pub stderr: Option<Output>,
+    /// The session that it has left, with the shell.
+    pub session: Option<SessionName>,
 }
 
 /// Why a command did not become a job.
@@ -43,6 +47,9 @@ pub enum NotSent {
     /// A job needs a keeper that outlives this program.
     #[error("it has no keeper process, and a thread would end with this program")]
     NoKeeper,
+    /// What is left behind in a session stays in it.
+    #[error("what a command leaves behind in a session stays in it")]
+    InSession,
     /// It could not be written down.
     #[error(transparent)]
     Create(#[from] CreateJobError),
@@ -77,21 +84,26 @@ impl Run {
         };
         let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
         let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
-        Some(LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file })
+        let session = self.session.as_ref().map(|session| session.name.clone());
+        Some(LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file, session })
     }
 
     pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
         let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
         let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
-        Ok(InBackground { job, output, stderr: outputs.next() })
+        let stderr = outputs.next();
+        Ok(InBackground { job, output, stderr, session: self.session.take().map(|session| session.name) })
     }
 
     /// Writes the command down as a job and hands it and its pipes to its keeper, in one message. From then on nobody
     /// needs us. If that fails, everything is as it was.
     async fn become_job(&mut self, kind: JobKind, room: Room) -> Result<JobRecord, NotSent> {
+        if self.session.is_some() && kind == JobKind::Leftover {
+            return Err(NotSent::InSession);
+        }
         let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
-        if self.keeper.pid().is_none() {
+        if matches!(self.keeper, Keeper::Thread) {
             return Err(NotSent::NoKeeper);
         }
         let plan = self.checked.plan();
@@ -150,9 +162,9 @@ impl Run {
             return match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
                 Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
                 Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
-                Ok(Ok(Report::Ended { end, left })) => {
+                Ok(Ok(Report::Ended { end, left, shell_stays })) => {
                     let more_to_come = !left.is_empty();
-                    self.early = Some(Report::Ended { end, left });
+                    self.early = Some(Report::Ended { end, left, shell_stays });
                     if more_to_come {
                         // Its shell has just ended, but its keeper stays with the rest, and will answer.
                         continue;

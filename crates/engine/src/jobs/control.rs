@@ -2,9 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
@@ -240,9 +238,6 @@ impl JobStore {
 
     /// A connection to the keeper of a job.
     pub(super) fn connect(&self, id: u64) -> io::Result<Link> {
-        // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
-        let directory = File::open(self.path(id))?;
-        let socket = UnixStream::connect(format!("/proc/self/fd/{}/{}", directory.as_raw_fd(), wire::CONTROL))?;
-        Link::new(socket.into())
+        Link::connect(&self.path(id))
     }
 }

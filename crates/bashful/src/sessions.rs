@@ -1,0 +1,121 @@
+//! `bashful sessions`
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use bashful_engine::{Lifetime, SessionEntry, SessionName, SessionOwner, SessionStore};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{self, Surroundings};
+
+/// What to do with sessions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List the shells that stay: those of `bashful run --session`, and those of servers.
+    #[command(after_help = "Example: bashful sessions list --json")]
+    List(ListArgs),
+    /// End sessions, and stop everything that runs in them.
+    #[command(after_help = "Example: bashful sessions end build")]
+    End(EndArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EndArgs {
+    /// Their names.
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    names: Vec<SessionName>,
+    /// All of them, also those of servers.
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+}
+
+#[derive(Debug, Error)]
+#[error("there is no place for sessions: neither XDG_STATE_HOME nor HOME is set")]
+struct NoPlace;
+
+/// Lists or ends sessions.
+pub(crate) fn main(command: &SessionsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let store = setup::sessions(&settings, &around, SessionOwner::User).ok_or(NoPlace)?;
+    let runtime = setup::runtime()?;
+    runtime.block_on(async {
+        match command {
+            SessionsCommand::List(args) => list(&store, args).await,
+            SessionsCommand::End(args) => end(&store, args).await,
+        }
+    })
+}
+
+async fn list(store: &SessionStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
+    let entries = store.list().await?;
+    if args.json {
+        let entries: Value = entries.iter().map(facts).collect();
+        print::data(format!("{entries:#}\n").as_bytes())?;
+    } else if entries.is_empty() {
+        print::talk(&format!("[no sessions in {}]", store.directory().display()));
+    } else {
+        print::data(table(&entries).as_bytes())?;
+    }
+    Ok(Exit::Code(0))
+}
+
+/// Ends as many as can be; one that cannot be reached does not spare the others.
+async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error>> {
+    let mut results = Vec::new();
+    if args.all {
+        for entry in store.list().await? {
+            results.push(store.end_one(&entry).await);
+        }
+    }
+    for name in &args.names {
+        results.push(store.end(name).await.map(drop));
+    }
+    Ok(print::failures(results.into_iter()))
+}
+
+fn facts(entry: &SessionEntry) -> Value {
+    json!({
+        "name": entry.name,
+        "owner": if entry.owner == SessionOwner::User { "user" } else { "server" },
+        "state": if entry.busy { "busy" } else { "idle" },
+        "seconds": entry.since.as_secs_f64(),
+        "pid": entry.pid,
+        "cwd": entry.cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
+        "commands": entry.commands,
+        "left": entry.left,
+    })
+}
+
+fn table(entries: &[SessionEntry]) -> String {
+    let rows: Vec<[String; 6]> = entries
+        .iter()
+        .map(|entry| {
+            let state = if entry.busy { "busy" } else { "idle" };
+            let since = Lifetime(Duration::from_secs(entry.since.as_secs()));
+            let owner = if entry.owner == SessionOwner::User { "user" } else { "server" };
+            let cwd = entry.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
+            [
+                entry.name.clone(),
+                owner.to_owned(),
+                format!("{state} for {since}"),
+                entry.pid.to_string(),
+                entry.left.to_string(),
+                cwd,
+            ]
+        })
+        .collect();
+    bashful_dialect::table::table(["SESSION", "OWNER", "STATE", "PID", "LEFT RUNNING", "DIRECTORY"], &rows, &[3, 4])
+}

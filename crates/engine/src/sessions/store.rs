@@ -1,0 +1,294 @@
+//! The directory of all sessions.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use bashful_keeper::wire::{self, Order, Report, SessionState};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{SessionLimits, SessionName, SessionOwner};
+use crate::link::Link;
+use crate::plan::Plan;
+
+/// A keeper that has not answered by then has been stopped.
+pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What has been dead for so long is of no interest to anybody.
+const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+
+/// Somebody who starts a session is done by then, or was stopped.
+const TAKE_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two looks at something that is about to change.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Variables that change with every step of whoever starts a command, and say nothing about the command.
+const PASSING: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
+
+/// Where sessions are, and what they may take.
+#[derive(Debug)]
+pub struct SessionStore {
+    directory: PathBuf,
+    pub(super) limits: SessionLimits,
+    pub(super) owner: SessionOwner,
+    /// What our own sessions are called apart by, if nobody else is to find them.
+    tag: String,
+    /// Those that were started or used here, by their directories.
+    known: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// A session that was used before.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The process id of its shell.
+    pub(super) pid: i32,
+    /// Holds it: closing it ends the session. None if it stays without us.
+    pub(super) _host: Option<Link>,
+    /// A connection that the last command has left.
+    pub(super) spare: Option<Link>,
+}
+
+/// A session, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionEntry {
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub owner: SessionOwner,
+    /// The process id of its shell.
+    pub pid: i32,
+    /// Where the shell is now, as far as that can be told.
+    pub cwd: Option<PathBuf>,
+    /// Whether a command runs.
+    pub busy: bool,
+    /// For how long it has been like that.
+    pub since: Duration,
+    /// How many commands it has done.
+    pub commands: u64,
+    /// How many processes run in it that earlier commands have left.
+    pub left: u64,
+    pub(super) place: PathBuf,
+}
+
+/// Why nobody can say which sessions there are.
+#[derive(Debug, Error)]
+#[error("cannot list the sessions in {}", path.display())]
+pub struct ListSessionsError {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// Why a session was not ended.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EndSessionError {
+    /// There is none of that name.
+    #[error("there is no session {name:?}")]
+    NoSession {
+        /// The name.
+        name: String,
+    },
+    /// Nobody can say which there are.
+    #[error(transparent)]
+    List(#[from] ListSessionsError),
+    /// Its keeper does not answer.
+    #[error("cannot end session {name:?}: its keeper does not answer")]
+    NoAnswer {
+        /// The name.
+        name: String,
+    },
+}
+
+impl SessionStore {
+    /// Sessions in this directory, which is made when it is needed.
+    pub fn new(directory: PathBuf, limits: SessionLimits, owner: SessionOwner) -> Self {
+        let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let tag = match owner {
+            SessionOwner::Engine => format!("{}-{:x}", std::process::id(), began.as_nanos()),
+            SessionOwner::User => "user".to_owned(),
+        };
+        Self { directory, limits, owner, tag, known: Mutex::default() }
+    }
+
+    /// Where they are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// All that live, whoever started them, by their names.
+    pub async fn list(&self) -> Result<Vec<SessionEntry>, ListSessionsError> {
+        let failed = |source| ListSessionsError { path: self.directory.clone(), source };
+        let places = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            places => places.map_err(failed)?,
+        };
+        let mut entries = Vec::new();
+        for place in places {
+            let place = place.map_err(failed)?.path();
+            match look(&place).await {
+                Ok(state) => entries.extend(entry(place, &state)),
+                Err(_) => forget_old(&place),
+            }
+        }
+        entries.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
+        Ok(entries)
+    }
+
+    /// Ends all sessions of this name, with everything that runs in them; how many there were.
+    pub async fn end(&self, name: &SessionName) -> Result<usize, EndSessionError> {
+        let entries: Vec<_> = self.list().await?.into_iter().filter(|entry| entry.name == name.as_str()).collect();
+        if entries.is_empty() {
+            return Err(EndSessionError::NoSession { name: name.to_string() });
+        }
+        for entry in &entries {
+            self.end_one(entry).await?;
+        }
+        Ok(entries.len())
+    }
+
+    /// Ends this very session, and waits until nothing of it is left.
+    pub async fn end_one(&self, entry: &SessionEntry) -> Result<(), EndSessionError> {
+        let no_answer = || EndSessionError::NoAnswer { name: entry.name.clone() };
+        let Ok(mut link) = Link::connect(&entry.place) else { return Ok(()) };
+        link.send(&[&Order::EndSession], &[]).await.map_err(|_| no_answer())?;
+        match timeout(ANSWER_PATIENCE, link.next()).await {
+            Ok(Ok(Report::Heard) | Err(_)) => {}
+            Ok(Ok(_)) | Err(_) => return Err(no_answer()),
+        }
+        // It hangs up when nothing of it is left.
+        while link.next().await.is_ok() {}
+        Ok(())
+    }
+
+    /// Where the session of this plan is, or would be.
+    pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
+        let hash = |salt: u8| {
+            let mut hasher = DefaultHasher::new();
+            (salt, name, &plan.shell).hash(&mut hasher);
+            let tells_apart = |(name, _): &(&OsString, _)| !PASSING.iter().any(|passing| name.as_os_str() == *passing);
+            for variable in plan.environment.variables.iter().filter(tells_apart) {
+                variable.hash(&mut hasher);
+            }
+            hasher.finish()
+        };
+        self.directory.join(format!("{}-{:016x}{:016x}", self.tag, hash(0), hash(1)))
+    }
+
+    /// Where the shell of a session is now; none if it is not known.
+    pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
+        let known = self.known().get(place).map(|known| known.pid);
+        let pid = known.or_else(|| about(place)?.get("pid")?.as_i64()?.try_into().ok())?;
+        // Only one that somebody listens for: another program may have the number by now.
+        place.join(wire::CONTROL).exists().then(|| cwd_of(pid)).flatten()
+    }
+
+    /// Keeps the connection of a command that is over for the next.
+    pub(crate) fn keep(&self, place: &Path, link: Link) {
+        if let Some(known) = self.known().get_mut(place) {
+            known.spare = Some(link);
+        }
+    }
+
+    /// A connection to the session in this directory.
+    pub(super) fn connect(&self, place: &Path) -> io::Result<Link> {
+        let spare = self.known().get_mut(place).and_then(|known| known.spare.take());
+        // One over which something has come was closed: nobody has asked anything.
+        spare.filter(|link| !link.has_news()).map_or_else(|| Link::connect(place), Ok)
+    }
+
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the directory of a session, and takes it: nobody else starts one there until the handle is dropped.
+    pub(super) async fn take(&self, place: &Path) -> io::Result<File> {
+        let give_up = Instant::now() + TAKE_PATIENCE;
+        loop {
+            DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+            let handle = File::open(place)?;
+            match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(handle),
+                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(LOOK_AGAIN).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Writes down what a session is.
+    pub(super) fn describe(&self, place: &Path, name: &SessionName, pid: i32) -> io::Result<()> {
+        let owner = match self.owner {
+            SessionOwner::Engine => "engine",
+            SessionOwner::User => "user",
+        };
+        let about = json!({ "name": name.as_str(), "owner": owner, "pid": pid });
+        let draft = place.join("about.new");
+        fs::write(&draft, about.to_string())?;
+        fs::rename(draft, place.join(wire::ABOUT))
+    }
+}
+
+/// Why nothing is left of the session that was here before; none if there was none. Only told once.
+pub(super) fn take_last_word(place: &Path) -> Option<String> {
+    let was_there = about(place).is_some();
+    let word = fs::read_to_string(place.join(wire::LOST)).ok();
+    for name in [wire::LOST, wire::ABOUT, wire::CONTROL] {
+        let _ = fs::remove_file(place.join(name));
+    }
+    word.or_else(|| was_there.then(|| "its keeper was killed".to_owned()))
+}
+
+/// How a session is.
+async fn look(place: &Path) -> io::Result<SessionState> {
+    let mut link = Link::connect(place)?;
+    link.send(&[&Order::Look], &[]).await?;
+    match timeout(ANSWER_PATIENCE, link.next()).await {
+        Ok(Ok(Report::Session(state))) => Ok(state),
+        Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
+    let about = about(&place)?;
+    Some(SessionEntry {
+        name: about.get("name")?.as_str()?.to_owned(),
+        owner: if about.get("owner")?.as_str()? == "user" { SessionOwner::User } else { SessionOwner::Engine },
+        pid: state.pid,
+        cwd: cwd_of(state.pid),
+        busy: state.busy,
+        since: state.since,
+        commands: state.commands,
+        left: state.left,
+        place,
+    })
+}
+
+fn about(place: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(place.join(wire::ABOUT)).ok()?).ok()
+}
+
+fn cwd_of(pid: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Removes what a session has left long ago.
+fn forget_old(place: &Path) {
+    let age = place.metadata().and_then(|facts| facts.modified()).ok().and_then(|when| when.elapsed().ok());
+    if age.is_some_and(|age| age > FORGOTTEN_AFTER) {
+        let _ = take_last_word(place);
+        let _ = fs::remove_dir(place);
+    }
+}

@@ -1,0 +1,104 @@
+//! Where those come to a session who want something of it, and its place on disk.
+//!
+//! A session's directory holds the socket `control` while it lives. When it ends it leaves the file `lost` there, for the next
+//! one to tell; only one that goes with its engine leaves nothing.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+
+use crate::link::Link;
+use crate::wire::{self, Command};
+
+/// So many may speak to a session at once. More would use up its descriptors.
+const MOST_GUESTS: usize = 256;
+
+/// The way in.
+pub(crate) struct Door {
+    /// None when it is closed.
+    listener: Option<UnixListener>,
+    named: PathBuf,
+    /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
+    directory: PathBuf,
+    _handle: File,
+    pub(crate) guests: Vec<Guest>,
+}
+
+/// Somebody who has come.
+pub(crate) struct Guest {
+    pub(crate) link: Link,
+    /// What they want done, when it is their turn.
+    pub(crate) wants: Option<Command>,
+    pub(crate) has_news: bool,
+    /// They have asked for the end of the session, and wait for it.
+    pub(crate) waits_for_end: bool,
+}
+
+impl Door {
+    pub(crate) fn open(directory: Vec<u8>) -> io::Result<Self> {
+        let named = PathBuf::from(std::ffi::OsString::from_vec(directory));
+        let handle = File::open(&named)?;
+        // Also because a socket's path may have 107 bytes only.
+        let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+        let listener = UnixListener::bind(directory.join(wire::CONTROL))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener: Some(listener), named, directory, _handle: handle, guests: Vec::new() })
+    }
+
+    /// Has news when somebody comes.
+    pub(crate) fn listener(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Lets in who has come.
+    pub(crate) fn let_in(&mut self) {
+        while let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.guests.len() == MOST_GUESTS {
+                // The one that has waited longest.
+                self.guests.remove(0);
+            }
+            // Who comes has something to say.
+            self.guests.push(Guest {
+                link: Link::new(OwnedFd::from(stream)),
+                wants: None,
+                has_news: true,
+                waits_for_end: false,
+            });
+        }
+    }
+
+    /// The next one whose turn it is, with what they want.
+    pub(crate) fn next(&mut self) -> Option<(Link, Command)> {
+        let index = self.guests.iter().position(|guest| guest.wants.is_some())?;
+        let Guest { link, wants, .. } = self.guests.remove(index);
+        Some((link, wants?))
+    }
+
+    /// One whose command is over. They may still hand something over.
+    pub(crate) fn keep(&mut self, link: Link) {
+        self.guests.push(Guest { link, wants: None, has_news: false, waits_for_end: false });
+    }
+
+    /// Closes it for good, and leaves word why if there is somebody to leave it for. Those who are there may stay.
+    pub(crate) fn close(&mut self, why: Option<&str>) {
+        // The word first: who finds the door closed looks for it.
+        if let Some(why) = why {
+            let draft = self.directory.join("lost.new");
+            let _ = fs::write(&draft, why).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
+        }
+        let _ = fs::remove_file(self.directory.join(wire::CONTROL));
+        self.listener = None;
+        self.guests.retain(|guest| guest.waits_for_end);
+        if why.is_none() {
+            let _ = fs::remove_file(self.directory.join(wire::ABOUT));
+            // Only what is empty goes.
+            let _ = fs::remove_dir(&self.named);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A bash that stays, and how it is told what to do.
+//!
+//! Bash reads lines of ours from its standard input. For each command it sources the script from a file of ours, with the
+//! command's own output and with nothing to read, and then says on a pipe of its own how that ended: nothing is ever looked
+//! for in what a command writes, and no byte of a script is quoted.
+//!
+//! It is an interactive bash (without a terminal, and without a prompt), for one reason: only such a shell can be made to
+//! drop what it is doing and go on, whatever it is in, loops, functions and all. That is what [`Driver::interrupt`] does.
+//! While it sources, bash behaves as one that is not interactive.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bashful_sys::signal::Signal;
+use bashful_sys::spawn::{Child, Tether};
+use bashful_sys::{pidfd, pipe};
+
+use crate::shell::{self, NotStarted, not_prepared, place, quote};
+use crate::wire::{Command, Input, Script, Setup};
+
+/// What bash is started with. No files of the user, no line editing, no history.
+const ARGUMENTS: [&str; 7] = ["--norc", "--noprofile", "--noediting", "-i", "+H", "+o", "history"];
+
+/// What bash is told first.
+///
+/// The signal drops what is under way: only while a script is sourced, because between two commands there is nothing to
+/// drop but our own lines; and with a signal to itself, because an error in the handler of a signal ends only the handler.
+/// Then everything goes that interactive shells have and others have not. `\builtin`, because there may be functions and
+/// aliases of any name.
+const OPENING: &str = r"\builtin trap '[[ ${BASH_SOURCE[0]-} ]] && { \builtin trap - INT; \builtin kill -INT $$; }' PWR
+\builtin unset PS1 PS2 MAILCHECK HISTFILE HISTSIZE HISTFILESIZE
+\builtin shopt -u expand_aliases
+";
+
+/// What a pipe holds on every machine; a user with many of them gets smaller ones.
+const PIPE_HOLDS: usize = 4096;
+
+/// A shell and the ways to it.
+pub(crate) struct Driver {
+    pub(crate) child: Child,
+    /// Where it reads what to do; none when there is to be nothing more.
+    lines: Option<File>,
+    /// Where it says how something ended, and where we hear it.
+    says: OwnedFd,
+    hears: OwnedFd,
+    heard: Vec<u8>,
+    /// What the shell itself writes, beside its commands: traces of our own lines, and what its traps say at its end.
+    own: OwnedFd,
+    /// The last number that it was asked to say.
+    number: u64,
+}
+
+/// What a shell says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// A script is done, with this status.
+    Done(u8),
+    /// It has come to the line that asks for this number.
+    Number(u64),
+}
+
+impl Driver {
+    /// Starts a shell that reads these files first.
+    pub(crate) fn start(mut setup: Setup, first: &[Vec<u8>]) -> Result<Self, NotStarted> {
+        let unprepared = |error: io::Error| not_prepared(&error);
+        let (reads, lines) = pipe::plain().map_err(unprepared)?;
+        let (hears, says) = pipe::plain().map_err(unprepared)?;
+        pipe::set_nonblocking(&hears).map_err(unprepared)?;
+        pipe::set_nonblocking(&lines).map_err(unprepared)?;
+        let (own, writes) = pipe::plain().map_err(unprepared)?;
+        pipe::set_nonblocking(&own).map_err(unprepared)?;
+        // It may write there without end, and must not wait for us.
+        pipe::set_nonblocking(&writes).map_err(unprepared)?;
+        setup.output = Some([writes.try_clone().map_err(unprepared)?, writes]);
+        setup.input = Input::From(Some(reads));
+        let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
+        let child = shell::spawn_with(&setup, arguments, &[], Tether::DiesWithParent)?;
+        drop(setup);
+        let lines = Some(File::from(lines));
+        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own, number: 0 };
+        let mut opening = OPENING.as_bytes().to_vec();
+        for path in first {
+            opening.extend(br"\builtin . ");
+            quote(&mut opening, path);
+            opening.extend(b" >/dev/null 2>&1 </dev/null\n");
+        }
+        driver.write(&opening).map_err(unprepared)?;
+        Ok(driver)
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.pid.as_raw_nonzero().get()
+    }
+
+    /// Tells it to do this. Bash opens what it needs for it through `/proc`, so that has to stay open here, and is handed
+    /// back. If that fails, nothing of it is done.
+    ///
+    /// Two lines: after an interrupt the shell goes on with the next line, and the second one tells of the end of the first.
+    pub(crate) fn begin(&mut self, command: Command) -> io::Result<Vec<OwnedFd>> {
+        let script = match command.script {
+            Script::File(file) => file.ok_or(io::ErrorKind::NotFound)?,
+            Script::Text(text) => readable(&text)?,
+        };
+        let [output, stderr] = command.output.ok_or(io::ErrorKind::NotFound)?;
+        let stderr_place = if command.split { place(&stderr) } else { "&1".to_owned() };
+        let mut lines = Vec::new();
+        if !command.directory.is_empty() {
+            lines.extend(br"\builtin cd -- ");
+            quote(&mut lines, &command.directory);
+            write!(lines, " >/dev/null 2>{} && ", place(&stderr))?;
+        }
+        let (from, to) = (place(&script), place(&output));
+        writeln!(lines, "\\builtin . {from} >{to} 2>{stderr_place} </dev/null")?;
+        writeln!(lines, "\\builtin echo \"$?\" >{}", place(&self.says))?;
+        self.write(&lines)?;
+        // The output first: it is the one that is written to at the shell's end.
+        Ok(vec![output, stderr, script])
+    }
+
+    /// Makes it drop what it is doing, as soon as the program ends that it waits for.
+    pub(crate) fn interrupt(&self) {
+        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::POWER);
+    }
+
+    /// Makes it drop what it is doing without a program: a loop over a million words before its first round.
+    pub(crate) fn interrupt_expansion(&self) {
+        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::INT);
+    }
+
+    /// Asks it to say the next number, which it can when it has nothing else to do.
+    pub(crate) fn ask_number(&mut self) -> io::Result<u64> {
+        self.number += 1;
+        let line = format!("\\builtin echo n{} >{}\n", self.number, place(&self.says));
+        self.write(line.as_bytes())?;
+        Ok(self.number)
+    }
+
+    /// What it says next, if it has said anything.
+    pub(crate) fn word(&mut self) -> Option<Word> {
+        let mut buffer = [0; 256];
+        while let Ok(count) = rustix::io::read(&self.hears, &mut buffer)
+            && count > 0
+        {
+            self.heard.extend(&buffer[..count]);
+        }
+        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            let line = std::str::from_utf8(&line).unwrap_or_default().trim_end();
+            let word = match line.strip_prefix('n') {
+                Some(number) => number.parse().map(Word::Number),
+                None => line.parse().map(Word::Done),
+            };
+            // Anything else is not from us.
+            if let Ok(word) = word {
+                return Some(word);
+            }
+        }
+        None
+    }
+
+    /// Forgets what the shell itself has written.
+    pub(crate) fn forget_own(&self) {
+        while self.take_own().is_some() {}
+    }
+
+    /// Passes on what the shell itself has written, at its end: that of a command that ended it belongs to the command.
+    pub(crate) fn pass_on_own(&self, output: &OwnedFd) {
+        // Whoever reads may have been stopped.
+        let _ = pipe::set_nonblocking(output);
+        while let Some(bytes) = self.take_own() {
+            let mut rest = bytes.as_slice();
+            // Nobody may be left who reads.
+            while let Ok(count @ 1..) = rustix::io::write(output, rest) {
+                rest = &rest[count..];
+            }
+        }
+    }
+
+    fn take_own(&self) -> Option<Vec<u8>> {
+        let mut buffer = [0; 4096];
+        match rustix::io::read(&self.own, &mut buffer) {
+            Ok(count) if count > 0 => Some(buffer[..count].to_vec()),
+            _ => None,
+        }
+    }
+
+    /// There is nothing more to do for it: it ends when it has done what it was told.
+    pub(crate) fn close(&mut self) {
+        self.lines = None;
+    }
+
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        let file = self.lines.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        file.write_all(lines).inspect_err(|_| self.lines = None)
+    }
+}
+
+/// A text that can be read to its end. A pipe, where it fits: that takes a third of the time of a file.
+fn readable(text: &[u8]) -> io::Result<OwnedFd> {
+    if text.len() <= PIPE_HOLDS {
+        let (read, write) = pipe::plain()?;
+        File::from(write).write_all(text)?;
+        return Ok(read);
+    }
+    let mut file = bashful_sys::anonymous_file("bashful-script")?;
+    file.write_all(text)?;
+    Ok(file.into())
+}
+
+/// Has news when it says something.
+impl AsFd for Driver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.hears.as_fd()
+    }
+}

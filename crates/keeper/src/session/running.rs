@@ -1,0 +1,272 @@
+//! One command of a session, from its beginning to its end.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use super::{Session, Word};
+use crate::killing::Killing;
+use crate::link::Link;
+use crate::record::{Began, Record};
+use crate::watch::{self, FromSession, SETTLE};
+use crate::wire::{self, Command, FailedStep, Report};
+use crate::{Effect, Event, Exit, Phase, start};
+
+/// How often a shell is interrupted that does not come back.
+const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long a shell may take to come back when nothing is left that it could wait for.
+const COME_BACK_AT_MOST: Duration = Duration::from_millis(500);
+
+/// So long a command may take before it is told that it has begun: most are over by then, and every word wakes somebody.
+const TELL_AFTER: Duration = Duration::from_millis(1);
+
+/// A command under way.
+pub(super) struct Running {
+    /// Who wanted it.
+    pub(super) link: Link,
+    pub(super) began: Instant,
+    /// When it began, by all clocks.
+    written_down: Began,
+    phase: Phase,
+    killing: Option<Killing>,
+    /// When to say that it has begun, if that has not been said.
+    tell_at: Option<Instant>,
+    /// How it ended, as soon as that is known. Others of it may be left.
+    exit: Option<Exit>,
+    /// So long the others may end by themselves.
+    settle_until: Option<Instant>,
+    /// When to interrupt the shell again.
+    interrupt_at: Option<Instant>,
+    /// The number by which a shell that was interrupted shows that it has come back.
+    number: Option<Number>,
+    /// Bash opens these through `/proc`, so they have to stay open here.
+    held: Vec<OwnedFd>,
+}
+
+/// A number that the shell is asked to say.
+struct Number {
+    asked: u64,
+    is_said: bool,
+    again_at: Instant,
+    give_up: Instant,
+}
+
+impl Running {
+    pub(super) fn is_stopping(&self) -> bool {
+        matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. })
+    }
+
+    /// What the shell says.
+    pub(super) fn hear(&mut self, word: Word) {
+        match word {
+            Word::Done(code) => {
+                self.exit.get_or_insert(Exit::Code(code));
+            }
+            Word::Number(said) => {
+                if let Some(number) = &mut self.number {
+                    number.is_said |= number.asked == said;
+                }
+            }
+        }
+    }
+
+    /// When there is something to do even if nothing happens.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let killing = self.killing.as_ref().map(Killing::again_at);
+        let number = self.number.as_ref().map(|number| number.again_at);
+        [self.phase.alarm(), killing, self.tell_at, self.settle_until, self.interrupt_at, number]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+impl Session {
+    /// Lets the shell do this.
+    pub(super) fn begin(&mut self, mut link: Link, command: Command) {
+        let lifetime = command.lifetime;
+        if !self.is_alone {
+            self.tree.spare_nobody();
+            self.tree.spare_present();
+        }
+        self.driver.forget_own();
+        let held = match self.driver.begin(command) {
+            Ok(held) => held,
+            Err(error) => {
+                // Nothing of it was done.
+                let errno = error.raw_os_error().unwrap_or(0);
+                return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno });
+            }
+        };
+        self.commands += 1;
+        let began = Instant::now();
+        self.running = Some(Running {
+            link,
+            began,
+            tell_at: Some(began + TELL_AFTER),
+            written_down: Began::now(lifetime),
+            phase: Phase::Running { until: start::after(lifetime) },
+            killing: None,
+            exit: None,
+            settle_until: None,
+            interrupt_at: None,
+            number: None,
+            held,
+        });
+    }
+
+    /// Lets the command go on as a job, with the shell; the session is over then. If it cannot be written down, all stays as it
+    /// was.
+    pub(super) fn become_job(mut self, mut order: wire::Record) -> Option<Self> {
+        let Some(mut running) = self.running.take() else { return Some(self) };
+        let pipes = std::mem::take(&mut order.pipes);
+        let id = order.id;
+        let record = match Record::open(order, running.written_down) {
+            Ok(record) if running.exit.is_none() => record,
+            outcome => {
+                let errno = outcome.err().and_then(|error| error.raw_os_error()).unwrap_or(-1);
+                running.link.tell(&Report::Recorded { errno });
+                self.running = Some(running);
+                return Some(self);
+            }
+        };
+        self.turn_away();
+        let Self { driver, mut tree, mut door, signals, pumps, grace, .. } = self;
+        tree.spare_nobody();
+        door.close(Some(&format!("its shell went on with job {id}")));
+        let Running { link, phase, written_down: began, .. } = running;
+        // Where that fails there are no descriptors left, and the shell ends with us.
+        let _ = watch::go_on(FromSession { driver, tree, link, signals, pumps, phase, began, grace, record, pipes });
+        None
+    }
+
+    /// Takes in what has happened, and does what that asks for.
+    pub(super) fn handle(&mut self, event: Event) {
+        let Some(running) = &mut self.running else { return };
+        let now = Instant::now();
+        let (next, effect) = running.phase.step(event, now, self.grace);
+        running.phase = next;
+        match effect {
+            Some(Effect::Ask) => {
+                self.driver.interrupt();
+                running.interrupt_at = Some(now + INTERRUPT_AGAIN);
+                self.tree.ask();
+            }
+            Some(Effect::Kill) => {
+                let killing = running.killing.get_or_insert_with(|| Killing::new(now));
+                if running.exit.is_none() && killing.lasts(now) > COME_BACK_AT_MOST {
+                    self.kill_shell();
+                }
+                self.tree.kill();
+                if let Some(killing) = self.running.as_mut().and_then(|running| running.killing.as_mut()) {
+                    killing.has_killed();
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The shell does not come back: everything goes.
+    fn kill_shell(&mut self) {
+        if let Some(Phase::Stopping { why, .. } | Phase::Killed { why }) = self.running.as_ref().map(|now| now.phase) {
+            self.killed_for.get_or_insert(why);
+        }
+        self.tree.spare_nobody();
+        self.tree.kill();
+        self.tree.look(self.driver.child.pidfd.as_fd());
+    }
+
+    /// Sees how far the command has come.
+    pub(super) fn advance(&mut self) {
+        let now = Instant::now();
+        let shell_exit = self.tree.exit();
+        let Some(running) = &mut self.running else { return };
+        if let Some(exit) = shell_exit {
+            // The end of the shell is the end of what it did.
+            running.exit.get_or_insert(exit);
+        }
+        if running.phase.alarm().is_some_and(|alarm| alarm <= now)
+            || running.killing.as_ref().is_some_and(|killing| killing.again_at() <= now)
+        {
+            self.handle(Event::Tick);
+        }
+        let pid = self.driver.pid();
+        let Some(running) = &mut self.running else { return };
+        let Some(exit) = running.exit else {
+            if running.tell_at.is_some_and(|due| due <= now) {
+                running.tell_at = None;
+                running.link.tell(&Report::Started { pid });
+            }
+            return self.interrupt_again(now);
+        };
+        running.interrupt_at = None;
+        let is_stopping = running.is_stopping();
+        let gives_up = running.killing.as_mut().is_some_and(|killing| killing.gives_up(now));
+        self.is_alone = shell_exit.is_none() && self.tree.is_shell_alone();
+        if self.is_alone || self.tree.is_empty() {
+            if !is_stopping || shell_exit.is_some() || self.has_come_back(now) {
+                self.finish(Event::TreeGone(exit));
+            }
+        } else if gives_up {
+            self.finish(Event::Stuck);
+        } else if !is_stopping {
+            let Some(running) = &mut self.running else { return };
+            if *running.settle_until.get_or_insert(now + SETTLE) <= now {
+                self.finish(Event::ShellEnded(exit));
+            }
+        }
+    }
+
+    /// A signal may have come between two commands of a loop, or to a shell that does not look at it for long.
+    fn interrupt_again(&mut self, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        if running.interrupt_at.is_some_and(|due| due <= now) {
+            running.interrupt_at = Some(now + INTERRUPT_AGAIN);
+            self.driver.interrupt();
+            self.driver.interrupt_expansion();
+        }
+    }
+
+    /// Whether a shell that was interrupted has shown that it does what it is told again: an interrupt that came late must
+    /// not hit the next command. One that does not is killed.
+    fn has_come_back(&mut self, now: Instant) -> bool {
+        let Some(running) = &mut self.running else { return true };
+        match &mut running.number {
+            Some(number) if number.is_said => return true,
+            Some(number) if now >= number.give_up => {
+                self.kill_shell();
+                return true;
+            }
+            Some(number) if now < number.again_at => return false,
+            _ => {}
+        }
+        let Ok(asked) = self.driver.ask_number() else {
+            self.kill_shell();
+            return true;
+        };
+        let give_up = running.number.as_ref().map_or(now + COME_BACK_AT_MOST, |number| number.give_up);
+        running.number = Some(Number { asked, is_said: false, again_at: now + INTERRUPT_AGAIN, give_up });
+        false
+    }
+
+    /// Tells how it ended.
+    fn finish(&mut self, event: Event) {
+        self.handle(event);
+        let Some(Running { mut link, phase: Phase::Ended(end), tell_at, held, .. }) = self.running.take() else {
+            return;
+        };
+        let left = if self.is_alone { Vec::new() } else { self.tree.left() };
+        if self.tree.exit().is_some()
+            && let Some(output) = held.first()
+        {
+            self.driver.pass_on_own(output);
+        }
+        let shell_stays = self.tree.exit().is_none() && self.ends.is_none() && self.killed_for.is_none();
+        let started = tell_at.map(|_| Report::Started { pid: self.driver.pid() });
+        link.tell_all(started.iter().chain([&Report::Ended { end, left, shell_stays }]));
+        // Only the command's own processes are to hold the writing end of its output.
+        drop(held);
+        self.idle_since = Instant::now();
+        self.door.keep(link);
+    }
+}
