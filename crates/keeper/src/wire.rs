@@ -69,6 +69,9 @@ pub struct Setup {
     pub output: Option<[OwnedFd; 2]>,
     /// Where standard input comes from.
     pub input: Input,
+    /// The absolute path of a file to source before anything else; empty if there is none. It brings no functions called
+    /// `.`, `:`, `builtin` or `unset`.
+    pub source: Vec<u8>,
 }
 
 /// Where standard input comes from.
@@ -226,6 +229,7 @@ impl Order {
                 put_number(out, nanoseconds(setup.grace));
                 out.push(u8::from(setup.when == When::Ahead));
                 out.push(u8::from(matches!(setup.input, Input::From(_))));
+                put_bytes(out, &setup.source);
             }
             Self::Begin(begin) => {
                 out.push(2);
@@ -274,6 +278,7 @@ impl Order {
                     0 => Input::Nothing,
                     _ => Input::From(Some(take_one(descriptors)?)),
                 },
+                source: from.bytes()?.to_vec(),
             }),
             2 => Self::Begin(Begin {
                 lifetime: from.optional()?.map(Duration::from_nanos),
@@ -462,12 +467,14 @@ mod tests {
             when: When::Ahead,
             output: None,
             input: Input::Nothing,
+            source: b"/tmp/it's".to_vec(),
         };
         let mut bytes = Vec::new();
         Order::Setup(setup).encode(&mut bytes);
         let mut descriptors = vec![read, write];
         let Ok(Order::Setup(setup)) = Order::decode(&bytes[4..], &mut descriptors) else { panic!("not a setup") };
         assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
+        assert_eq!(setup.source, b"/tmp/it's");
         assert_eq!(setup.limits, bashful_sys::limits::all());
         assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
         assert!(setup.output.is_some() && descriptors.is_empty());
