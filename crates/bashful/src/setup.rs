@@ -11,7 +11,8 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, SnapshotOptions,
+    Window, find_bash,
 };
 use thiserror::Error;
 
@@ -131,6 +132,7 @@ pub(crate) fn options(
     };
     options.artifacts = artifacts(settings, around).map(Arc::new);
     options.jobs = jobs(settings, around).map(Arc::new);
+    options.snapshot = snapshot(settings, around);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.judge = guard::judge(settings, around)?;
@@ -171,6 +173,17 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         output: settings.jobs.output_bytes.size(),
     };
     Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
+}
+
+/// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.
+fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOptions> {
+    let enabled = match settings.shell.snapshot {
+        settings::Snapshots::Auto => false,
+        settings::Snapshots::On => true,
+        settings::Snapshots::Off => return None,
+    };
+    let directory = around.state_directory()?.join("snapshots");
+    Some(SnapshotOptions { directory, limit: settings.shell.snapshot_seconds.duration(), enabled })
 }
 
 /// How long commands may run, by the settings.

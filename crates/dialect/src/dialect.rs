@@ -62,6 +62,11 @@ impl Dialect {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
         }
+        if self == Self::Pi
+            && let Some(snapshot) = &mut options.snapshot
+        {
+            snapshot.enabled = true;
+        }
     }
 
     pub(crate) fn parse(self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {

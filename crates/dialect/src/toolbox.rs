@@ -131,6 +131,8 @@ impl Toolbox {
     }
 
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        self.engine.refresh_snapshot().await;
+        call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
         let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));

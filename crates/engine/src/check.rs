@@ -130,7 +130,7 @@ mod tests {
 
     fn plan(script: &str) -> Plan {
         let options = Options::new("/bin/bash".into(), "/".into());
-        Plan::resolve(Request::new(Script::new(script).expect("a script")), &options).expect("a plan")
+        Plan::resolve(Request::new(Script::new(script).expect("a script")), &options, None).expect("a plan")
     }
 
     /// What comes out if these are asked: somebody that the judge knows, and the caller.

@@ -25,6 +25,7 @@ use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
+use crate::snapshot::{NoSnapshot, Snapshot, SnapshotOptions, Snapshots};
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -56,6 +57,8 @@ pub struct Options {
     pub artifacts: Option<Arc<ArtifactStore>>,
     /// Where commands are written down that outlive their call. Without it there are no jobs.
     pub jobs: Option<Arc<JobStore>>,
+    /// What commands get of the user's rc files, and where that is kept. Without it, nothing.
+    pub snapshot: Option<SnapshotOptions>,
     /// How many keepers wait ready.
     pub ready: usize,
     /// How many commands run at once; others wait their turn.
@@ -122,6 +125,7 @@ impl Options {
             leftovers: LeftoverPolicy::Keep,
             artifacts: None,
             jobs: None,
+            snapshot: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,
@@ -154,6 +158,7 @@ pub struct Engine {
     turns: Arc<Semaphore>,
     events: broadcast::Sender<JobEvent>,
     mask: Arc<LastMask>,
+    snapshots: Option<Arc<Snapshots>>,
     /// How many commands have begun.
     begun: Arc<AtomicU64>,
 }
@@ -189,7 +194,9 @@ impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
+        let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
         Ok(Self {
+            snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
             turns: Arc::new(Semaphore::new(options.at_once)),
             options: Arc::new(options),
             backend,
@@ -204,9 +211,49 @@ impl Engine {
         self.backend.promises()
     }
 
-    /// Decides what exactly would run.
+    /// Decides what exactly would run. The rc files are not looked at for it: what is known of them is used, and that is
+    /// nothing before the first [`refresh_snapshot`](Self::refresh_snapshot).
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
-        Plan::resolve(request, &self.options)
+        let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
+        Plan::resolve(request, &self.options, current.as_deref())
+    }
+
+    /// Makes sure that what plans get of the rc files is what these say now. [`start`](Self::start), [`run`](Self::run) and
+    /// [`start_job`](Self::start_job) do so themselves.
+    ///
+    /// The first time, it waits for a shell to read the files, within the limit of the options; from then on only when they
+    /// have changed. A dropped future ends that shell and leaves things as they were.
+    pub async fn refresh_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.refresh(self).await;
+        }
+    }
+
+    /// The same, as far as it can be known without running anything: what was captured before, if it still holds.
+    pub fn recall_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.recall(self);
+        }
+    }
+
+    /// Why commands get nothing of the rc files, for the first who asks after that was found out.
+    pub fn why_no_snapshot(&self) -> Option<NoSnapshot> {
+        self.snapshots.as_ref()?.untold()
+    }
+
+    /// What commands get of the rc files, as far as is known.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        Some(Arc::clone(&self.snapshots.as_ref()?.current()?.snapshot))
+    }
+
+    /// How it works.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The same engine, working otherwise, for a command of its own.
+    pub(crate) fn with_options(&self, options: Options) -> Self {
+        Self { options: Arc::new(options), snapshots: None, ..self.clone() }
     }
 
     /// What the guard says about a plan. Nobody is asked, and nothing is decided.
@@ -248,6 +295,7 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
+        self.refresh_snapshot().await;
         self.start_checked(self.check(self.plan(request)?).await?).await
     }
 
@@ -272,6 +320,7 @@ impl Engine {
     #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
         let patience = request.patience;
+        self.refresh_snapshot().await;
         let checked = match self.check(self.plan(request)?).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
@@ -314,6 +363,7 @@ impl Engine {
     /// }
     /// ```
     pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
+        self.refresh_snapshot().await;
         self.start_job_checked(self.check(self.plan(request)?).await?).await
     }
 

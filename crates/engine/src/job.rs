@@ -349,7 +349,9 @@ impl Run {
         };
         let leftover = if left.is_empty() { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
-        self.backend.prepare(&self.checked);
+        if self.options.ready > 0 {
+            self.backend.prepare(&self.checked);
+        }
         self.outcome(end, leftover, elapsed)
     }
 

@@ -52,6 +52,7 @@ mod plan;
 mod promises;
 mod ready;
 mod request;
+mod snapshot;
 mod units;
 mod window;
 
@@ -80,6 +81,7 @@ pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Trunc
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
 pub use request::{Input, LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
+pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

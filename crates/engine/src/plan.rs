@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::request::{Input, Request, Script, Streams};
+use crate::snapshot::{self, Current, Snapshot};
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
@@ -37,6 +39,9 @@ pub struct Plan {
     pub window: Window,
     /// How what is shown differs from what was written.
     pub cleaning: Cleaning,
+    /// What the shell sources before it begins: functions and aliases of the user's rc files. Their variables are in the
+    /// environment already.
+    pub snapshot: Option<Arc<Snapshot>>,
 }
 
 /// Why a request cannot be planned.
@@ -70,9 +75,14 @@ pub enum PlanError {
 
 impl Plan {
     /// Decides what the options leave open. Looks at the directory, and changes nothing.
-    pub(crate) fn resolve(request: Request, options: &Options) -> Result<Self, PlanError> {
+    pub(crate) fn resolve(request: Request, options: &Options, rc: Option<&Current>) -> Result<Self, PlanError> {
         let directory = directory(&options.directory, request.workdir.as_deref())?;
-        let mut environment = options.environment.resolve(&options.host_environment, &request.env)?;
+        let resolve = |host| options.environment.resolve(host, &request.env);
+        let with_rc = rc.map(|rc| Ok::<_, EnvError>((resolve(&rc.host)?, Arc::clone(&rc.snapshot)))).transpose()?;
+        let (mut environment, snapshot) = match with_rc.filter(|(environment, _)| snapshot::suits(environment)) {
+            Some((environment, snapshot)) => (environment, Some(snapshot)),
+            None => (resolve(&options.host_environment)?, None),
+        };
         if !request.env.iter().any(|(name, _)| name == "PWD") {
             // With it, bash keeps the path as it was given, symbolic links and all.
             environment.variables.insert("PWD".into(), directory.clone().into());
@@ -89,6 +99,7 @@ impl Plan {
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             cleaning: options.cleaning,
+            snapshot,
         })
     }
 

@@ -19,7 +19,8 @@ macro_rules! replaced {
 }
 
 replaced!(
-    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Intercepts
+    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, Snapshots,
+    Intercepts
 );
 
 /// A length of time: more than nothing, at most ten years.
@@ -240,6 +241,16 @@ size! {
 pub(crate) enum Leftovers {
     Keep,
     Stop,
+}
+
+/// Whether commands get what the user's rc files define.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Snapshots {
+    /// In the dialects that promise it.
+    Auto,
+    On,
+    Off,
 }
 
 /// Names of variables; `*` stands for anything.
