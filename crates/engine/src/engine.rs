@@ -229,6 +229,13 @@ impl Engine {
         }
     }
 
+    /// The same, but the files are read whatever is known of them.
+    pub async fn renew_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.renew(self).await;
+        }
+    }
+
     /// The same, as far as it can be known without running anything: what was captured before, if it still holds.
     pub fn recall_snapshot(&self) {
         if let Some(snapshots) = &self.snapshots {

@@ -61,6 +61,13 @@ impl Now {
     }
 }
 
+/// Whether what came of it before counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Used,
+    Ignored,
+}
+
 /// What a look at the files has brought.
 enum Recalled {
     Known(Looked, Now),
@@ -106,12 +113,22 @@ impl Snapshots {
         if self.is_settled() {
             return;
         }
-        let _turn = self.turn.lock().await;
+        let turn = self.turn.lock().await;
         if self.is_settled() {
             return;
         }
+        self.settle(engine, Memory::Used, turn).await;
+    }
+
+    /// Captures it anew, whatever came of it before.
+    pub(crate) async fn renew(&self, engine: &Engine) {
+        let turn = self.turn.lock().await;
+        self.settle(engine, Memory::Ignored, turn).await;
+    }
+
+    async fn settle(&self, engine: &Engine, memory: Memory, _turn: tokio::sync::MutexGuard<'_, ()>) {
         // Rare and large, and every call of a tool would have to hold it.
-        let found = Box::pin(self.find(engine)).await;
+        let found = Box::pin(self.find(engine, memory)).await;
         let mut state = self.state();
         match found {
             Ok((looked, now)) => {
@@ -151,15 +168,15 @@ impl Snapshots {
         if self.is_settled() {
             return;
         }
-        if let Ok(Recalled::Known(looked, now)) = self.look(engine) {
+        if let Ok(Recalled::Known(looked, now)) = self.look(engine, Memory::Used) {
             let mut state = self.state();
             state.looked = Some(looked);
             state.now = now;
         }
     }
 
-    async fn find(&self, engine: &Engine) -> Result<(Looked, Now), Missed> {
-        let ToCapture { looked, plan, files_key, key } = match self.look(engine)? {
+    async fn find(&self, engine: &Engine, memory: Memory) -> Result<(Looked, Now), Missed> {
+        let ToCapture { looked, plan, files_key, key } = match self.look(engine, memory)? {
             Recalled::Known(looked, now) => return Ok((looked, now)),
             Recalled::Nothing(to_capture) => *to_capture,
         };
@@ -177,7 +194,7 @@ impl Snapshots {
     }
 
     /// Looks at the rc files and at what was captured of them before.
-    fn look(&self, engine: &Engine) -> Result<Recalled, Missed> {
+    fn look(&self, engine: &Engine, memory: Memory) -> Result<Recalled, Missed> {
         let Some(plan) = capture::plan(engine, self.options.limit) else {
             return Ok(Recalled::Known(Looked::at(Vec::new()), Now::Nothing));
         };
@@ -190,6 +207,9 @@ impl Snapshots {
         let looked = Looked { files, stamp };
         if let Some(why) = never(engine) {
             return Err(Missed::for_good(looked, why));
+        }
+        if memory == Memory::Ignored {
+            return Ok(Recalled::Nothing(Box::new(ToCapture { looked, plan, files_key, key })));
         }
         if let Some(snapshot) = self.store.load(&key).filter(|found| is_young(found.captured(), SystemTime::now())) {
             return Ok(Recalled::Known(looked, Now::have(snapshot, engine)));
