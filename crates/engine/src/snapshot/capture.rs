@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bashful_keeper::quote;
 use bashful_keeper::{End, StopReason};
@@ -32,8 +32,12 @@ use super::{GRACE, LARGEST, NoSnapshot, Snapshot};
 /// What the shell does when it has read the rc files.
 const TELL: &str = include_str!("capture.sh");
 
-/// What is typed ahead: the end of input, as often as rc files may ask for something.
-const NOBODY_TYPES: [u8; 32] = [4; 32];
+/// What is typed: the end of input. Again and again, because those who ask for something may throw away what was typed
+/// before.
+const NOBODY_TYPES: [u8; 1] = [4];
+
+/// So long somebody waits who asks.
+const TYPED_EVERY: Duration = Duration::from_millis(10);
 
 /// The plan of a shell that reads the rc files, but for what it does; none if there is no home.
 pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
@@ -59,20 +63,18 @@ pub(super) async fn interactive(engine: &Engine, plan: Plan, limit: Duration) ->
     let no_terminal = |error| NoSnapshot::system("no terminal can be had for reading the rc files", error);
     let told = anonymous()?;
     let terminal = Terminal::new().map_err(no_terminal)?;
-    // It may be read before it is waited for, so nobody has to be there to type it.
-    let _ = rustix::io::write(&terminal.outside, &NOBODY_TYPES);
     let outside = bashful_sys::event::readable(terminal.outside).map_err(no_terminal)?;
     let script = in_terminal(&terminal.path, &plan.shell, &tell_to(&told));
     let outcome = tokio::select! {
         outcome = run(engine, Plan { script: as_script(script)?, ..plan }) => outcome?,
-        never = swallow(&outside) => match never {},
+        never = attend(&outside) => match never {},
     };
     let facts = Facts { terminal: terminal.path, took: outcome.elapsed };
-    match (read(told)?, outcome.end) {
-        (Some(captured), _) => Ok((captured, facts)),
-        (None, End::Stopped { why: StopReason::TimeUp, .. }) => Err(NoSnapshot::TooSlow { limit }),
-        (None, _) => Err(NoSnapshot::Ended),
+    if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
+        // Whatever it has told: what it was waiting for was ended, and it may have gone on with half of it.
+        return Err(NoSnapshot::TooSlow { limit });
     }
+    Ok((read(told)?.ok_or(NoSnapshot::Ended)?, facts))
 }
 
 /// What a shell becomes by sourcing a snapshot, as a command would.
@@ -119,9 +121,11 @@ fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {
 
 /// The script that tells what its shell is, to this file.
 fn tell_to(told: &File) -> Vec<u8> {
-    let lines = TELL.lines().filter(|line| !line.starts_with('#'));
-    let script: Vec<&str> = lines.collect();
-    format!("{}/proc/{}/fd/{}\n", script.join("\n"), std::process::id(), told.as_raw_fd()).into_bytes()
+    let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
+    // Names that nobody can have made read-only before.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}"));
+    format!("{script}/proc/{}/fd/{}\n", std::process::id(), told.as_raw_fd()).into_bytes()
 }
 
 /// The script that becomes an interactive shell in a terminal: the first one that a session opens is its own.
@@ -135,16 +139,20 @@ fn in_terminal(terminal: &Path, shell: &Path, script: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Reads what is printed, so that nobody has to wait to be read.
-async fn swallow(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
+/// Sits at the terminal: reads what is printed, so that nobody has to wait to be read, and lets nobody wait who asks.
+async fn attend(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
+    let mut typing = tokio::time::interval(TYPED_EVERY);
     let mut buffer = [0; 4096];
     loop {
-        let Ok(mut guard) = outside.readable().await else { return std::future::pending().await };
-        match rustix::io::read(outside.get_ref(), &mut buffer) {
-            Ok(0) => return std::future::pending().await,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => guard.clear_ready(),
-            Err(_) => return std::future::pending().await,
+        tokio::select! {
+            // Where there is no room for it, enough has been typed.
+            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &NOBODY_TYPES)),
+            ready = outside.readable() => match rustix::io::read(outside.get_ref(), &mut buffer) {
+                Err(Errno::AGAIN) => drop(ready.map(|mut ready| ready.clear_ready())),
+                Err(Errno::INTR) | Ok(1..) => {}
+                // It has been closed in a way that we cannot see through.
+                Ok(0) | Err(_) => return std::future::pending().await,
+            },
         }
     }
 }
