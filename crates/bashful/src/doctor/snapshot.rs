@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Engine, Request, Script, Snapshot};
+use bashful_engine::{Checked, Engine, Options, Request, Script, Snapshot};
 use serde_json::{Value, json};
 
 use crate::settings::{Settings, Snapshots};
@@ -21,25 +21,21 @@ const NAMES_TOLD: usize = 8;
 
 /// Reads the rc files anew, and times commands with and without what came of it.
 pub(super) async fn examine(settings: &Settings, around: &Surroundings) -> Result<Value, Box<dyn Error>> {
-    let mut options = setup::options(settings, around, None)?;
-    options.ready = 1;
-    let without = Engine::new(options.clone())?;
-    let Some(snapshot) = &mut options.snapshot else { return Ok(json!({ "use": "off" })) };
+    let without = setup::options(settings, around, None)?;
+    let mut with = without.clone();
+    let Some(snapshot) = &mut with.snapshot else { return Ok(json!({ "use": "off" })) };
     snapshot.enabled = true;
-    let with = Engine::new(options)?;
-    with.renew_snapshot().await;
+    let engine = Engine::new(with.clone())?;
+    engine.renew_snapshot().await;
     let used = if settings.shell.snapshot == Snapshots::On { "on" } else { "auto" };
-    let Some(snapshot) = with.snapshot() else {
-        return Ok(json!({ "use": used, "why_not": with.why_no_snapshot().map(|why| why.to_string()) }));
+    let Some(snapshot) = engine.snapshot() else {
+        return Ok(json!({ "use": used, "why_not": engine.why_no_snapshot().map(|why| why.to_string()) }));
     };
     let mut facts = facts(&snapshot);
     facts["use"] = used.into();
-    let cost = |with: Option<Duration>, without: Option<Duration>| {
-        Some(round(with?.as_secs_f64() * 1e3 - without?.as_secs_f64() * 1e3))
-    };
     facts["cost_ms"] = json!({
-        "waiting": cost(timed(&with, Start::Waiting).await?, timed(&without, Start::Waiting).await?),
-        "fresh": cost(timed(&with, Start::Fresh).await?, timed(&without, Start::Fresh).await?),
+        "waiting": cost(&with, &without, Start::Waiting).await?,
+        "fresh": cost(&with, &without, Start::Fresh).await?,
     });
     Ok(facts)
 }
@@ -67,27 +63,34 @@ enum Start {
     Fresh,
 }
 
-/// How long a command takes that does nothing; none if no shell can be had that way.
-async fn timed(engine: &Engine, start: Start) -> Result<Option<Duration>, Box<dyn Error>> {
-    // The word keeps the command from being given to a shell that waits.
-    let script = if start == Start::Waiting { ":" } else { ": PIPESTATUS" };
-    let request = Request::new(Script::new(script)?);
-    let mut taken = Vec::new();
+/// How much longer a command takes that does nothing, in milliseconds; none if no shell can be had that way. Taking turns,
+/// so that whatever else goes on meets both.
+async fn cost(with: &Options, without: &Options, start: Start) -> Result<Option<f64>, Box<dyn Error>> {
+    let ready = usize::from(start == Start::Waiting);
+    let engines = [with, without].map(|options| Engine::new(Options { ready, ..options.clone() }));
+    let mut taken = [Vec::new(), Vec::new()];
     for _ in 0..TIMED {
-        let checked = engine.check(engine.plan(request.clone())?).await?;
-        if start == Start::Waiting && !becomes_ready(engine, &checked).await {
-            return Ok(None);
+        for (engine, taken) in engines.iter().zip(&mut taken) {
+            let engine = engine.as_ref().map_err(ToString::to_string)?;
+            engine.refresh_snapshot().await;
+            let checked = engine.check(engine.plan(Request::new(Script::new(":")?))?).await?;
+            if start == Start::Waiting && !becomes_ready(engine, &checked).await {
+                return Ok(None);
+            }
+            let began = Instant::now();
+            engine.start_checked(checked).await?.wait().await?;
+            taken.push(began.elapsed());
         }
-        let began = Instant::now();
-        engine.start_checked(checked).await?.wait().await?;
-        taken.push(began.elapsed());
     }
-    taken.sort_unstable();
-    Ok(taken.get(TIMED / 2).copied())
+    let [with, without] = taken.map(|mut taken| {
+        taken.sort_unstable();
+        taken.get(TIMED / 2).copied().unwrap_or_default().as_secs_f64() * 1e3
+    });
+    Ok(Some(round(with - without)))
 }
 
 /// Waits until a shell waits for this command, and has come to where it waits.
-async fn becomes_ready(engine: &Engine, checked: &bashful_engine::Checked) -> bool {
+async fn becomes_ready(engine: &Engine, checked: &Checked) -> bool {
     let give_up = Instant::now() + READY_WITHIN;
     engine.prepare(checked);
     while engine.ready_for(checked) == 0 {

@@ -77,17 +77,20 @@ pub(super) async fn interactive(engine: &Engine, plan: Plan, limit: Duration) ->
     Ok((read(told)?.ok_or(NoSnapshot::Ended)?, facts))
 }
 
-/// What a shell becomes by sourcing a snapshot, as a command would.
+/// What a shell becomes by sourcing a file, as a command would. Should more be in it than definitions, it finds no
+/// programs to run.
 pub(super) async fn plain(
     engine: &Engine,
-    snapshot: Arc<Snapshot>,
+    file: &Path,
     environment: &Environment,
     limit: Duration,
 ) -> Result<Captured, NoSnapshot> {
     let told = anonymous()?;
     let plan = plan(engine, limit).ok_or(NoSnapshot::Garbled)?;
     let script = as_script(tell_to(&told))?;
-    let plan = Plan { script, environment: environment.clone(), snapshot: Some(snapshot), ..plan };
+    let mut environment = environment.clone();
+    environment.variables.insert("PATH".into(), "/nonexistent".into());
+    let plan = Plan { script, environment, snapshot: Some(Arc::new(Snapshot::draft(file))), ..plan };
     run(engine, plan).await?;
     read(told)?.ok_or(NoSnapshot::Garbled)
 }

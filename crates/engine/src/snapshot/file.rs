@@ -15,8 +15,11 @@ use super::sources::digest;
 /// How the first line begins. To a shell it is a comment.
 const MARK: &[u8] = b"# bashful snapshot ";
 
+/// The variable that a trial counts by.
+pub(super) const RAN: &str = "BASHFUL_RAN";
+
 /// What the lines are, by name. Variables are in here and not among the lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
     /// What it was captured from.
@@ -45,8 +48,8 @@ impl Header {
 }
 
 /// The file of what commands get.
-pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> (Header, Vec<u8>) {
-    let lines = lines(kept);
+pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
+    let lines = commands(kept).concat();
     let names = |names: &mut dyn Iterator<Item = &[u8]>| {
         names.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     };
@@ -68,7 +71,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> (Header, Vec<u8>
     file.extend(serde_json::to_vec(&header).expect("texts, numbers and lists of them"));
     file.push(b'\n');
     file.extend(lines);
-    (header, file)
+    file
 }
 
 /// What a file says that it is, if that is true.
@@ -88,42 +91,78 @@ fn of_lines(lines: &[u8]) -> String {
 /// Functions first, with `extglob` on, because some cannot be read without, and with aliases off, because those that were
 /// to apply have been put in when the functions were defined. Aliases last. All of it by `builtin`: there may be functions
 /// of any other name.
-fn lines(kept: &Kept) -> Vec<u8> {
-    let mut lines = b"\\builtin shopt -u expand_aliases\n\\builtin shopt -s extglob\n".to_vec();
-    for function in &kept.functions {
-        lines.extend(&function.text);
-        if function.exported {
-            lines.extend(b"\\builtin export -f -- ");
-            quote(&mut lines, &function.name);
-            lines.push(b'\n');
+fn commands(kept: &Kept) -> Vec<Vec<u8>> {
+    let builtin = |command: &str, word: Option<&[u8]>| {
+        let mut line = format!("\\builtin {command}").into_bytes();
+        if let Some(word) = word {
+            line.push(b' ');
+            quote(&mut line, word);
         }
+        line.push(b'\n');
+        line
+    };
+    let mut commands = vec![builtin("shopt -u expand_aliases", None), builtin("shopt -s extglob", None)];
+    for function in &kept.functions {
+        commands.push(function.text.clone());
+        commands.extend(function.exported.then(|| builtin("export -f --", Some(&function.name))));
     }
-    lines.extend(b"\\builtin shopt -u extglob\n");
-    for option in &kept.options {
-        lines.extend(format!("\\builtin shopt -s {option}\n").as_bytes());
-    }
+    commands.push(builtin("shopt -u extglob", None));
+    commands.extend(kept.options.iter().map(|option| builtin(&format!("shopt -s {option}"), None)));
     for (name, value) in &kept.aliases {
-        lines.extend(b"\\builtin alias -- ");
-        quote(&mut lines, &[name.as_slice(), b"=", value].concat());
-        lines.push(b'\n');
+        commands.push(builtin("alias --", Some(&[name.as_slice(), b"=", value].concat())));
     }
-    lines.extend(b"\\builtin shopt -s expand_aliases\n");
-    lines
+    commands.push(builtin("shopt -s expand_aliases", None));
+    commands
+}
+
+/// The same lines for a trial: they count the commands that are run, and the number they should come to is given with
+/// them. A function that bash has printed wrongly could end before its last line, and the rest of it would be run.
+pub(super) fn trial(kept: &Kept) -> (Vec<u8>, usize) {
+    let commands = commands(kept);
+    // Definitions are not counted.
+    let expected = commands.len() - kept.functions.len() + 1;
+    let counting = format!("\\builtin export {RAN}=0\n\\builtin trap '(({RAN}++))' DEBUG\n").into_bytes();
+    let done = b"\\builtin trap - DEBUG\n".to_vec();
+    (std::iter::once(counting).chain(commands).chain([done]).collect::<Vec<_>>().concat(), expected)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What a trial counts, and what it should.
+    fn counted(text: &str) -> (String, usize) {
+        let function = |name: &str, text: &str| super::super::parse::Function {
+            name: name.into(),
+            text: text.into(),
+            exported: true,
+        };
+        let functions = vec![function("f", text), function("g", "g () \n{ \n    echo g\n}\n")];
+        let mut kept = Kept { functions, options: vec!["extglob".to_owned()], ..Kept::default() };
+        kept.aliases.insert(b"ll".to_vec(), b"ls -l".to_vec());
+        let (mut lines, expected) = trial(&kept);
+        lines.extend(format!("printf %s \"${RAN}\"").into_bytes());
+        let shell = std::process::Command::new("bash").arg("-c").arg(OsStr::from_bytes(&lines)).output().expect("bash");
+        (String::from_utf8_lossy(&shell.stdout).into_owned(), expected)
+    }
+
+    #[test]
+    fn a_function_that_ends_too_early_is_noticed() {
+        let (ran, expected) = counted("f () \n{ \n    true\n    [[ x ]] && true\n}\n");
+        assert_eq!(ran, expected.to_string());
+        let (ran, expected) = counted("f () \n{ \n    true\n}\ntrue x\n");
+        assert_eq!(ran, (expected + 1).to_string());
+    }
+
     #[test]
     fn a_file_is_taken_for_what_it_is_only_as_long_as_nobody_has_changed_it() {
         let mut kept = Kept::default();
         kept.set.insert("A".into(), OsString::from_vec(b"\xff\n'\"".to_vec()));
         kept.aliases.insert(b"ll".to_vec(), b"ls -l 'x'".to_vec());
-        let (header, file) = render(&kept, "key", Duration::from_millis(3));
-        let read = header_of(&file, "key").expect("it is right");
-        assert_eq!(read, header);
-        assert_eq!(read.variables()[OsStr::new("A")].as_bytes(), b"\xff\n'\"");
+        let file = render(&kept, "key", Duration::from_millis(3));
+        let header = header_of(&file, "key").expect("it is right");
+        assert_eq!((header.aliases.as_slice(), header.took_us), (&["ll".to_owned()][..], 3000));
+        assert_eq!(header.variables()[OsStr::new("A")].as_bytes(), b"\xff\n'\"");
         assert_eq!(header_of(&file, "another key"), None);
         for (index, byte) in file.iter().enumerate() {
             let mut changed = file.clone();

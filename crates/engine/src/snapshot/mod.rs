@@ -98,6 +98,11 @@ impl Snapshot {
         &self.header.left_out
     }
 
+    /// One that is only to be tried.
+    fn draft(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), bytes: 0, header: Header::default(), stamp: None }
+    }
+
     /// The host's variables as the rc files leave them.
     fn over(&self, host: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let set = self.header.variables();

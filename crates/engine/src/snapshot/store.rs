@@ -143,15 +143,15 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Writes it, in the place of what was written before.
-    pub(super) fn write(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
-        let (header, file) = render(kept, key, took);
-        self.put(&file)?;
-        Ok(Snapshot { path: self.path.clone(), bytes: file.len() as u64, header, stamp: None })
+    /// Writes lines that are to be tried, in the place of what was written before.
+    pub(super) fn try_lines(&self, lines: &[u8]) -> io::Result<&Path> {
+        self.put(lines)?;
+        Ok(&self.path)
     }
 
-    /// Moves it to its place.
-    pub(super) fn publish(&self, key: &str) -> io::Result<Snapshot> {
+    /// Writes it and moves it to its place.
+    pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
+        self.put(&render(kept, key, took))?;
         fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
         self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))
     }

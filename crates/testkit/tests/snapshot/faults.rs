@@ -199,11 +199,28 @@ async fn files_with_names_like_ours() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_function_that_cannot_be_written_down_takes_no_other_with_it() {
-    // Bash prints this one so that it cannot be read again, whatever the options.
-    let place = home(
-        "aaa() { echo a; }\neval 'bad() { echo \"${x/[/]}\"; }'\nalias word='echo alias'\nfunction_of_rc() { echo function; }\nexport VARIABLE=rc\n",
-    );
+    // Bash prints these so that they cannot be read again, or mean something else.
+    let bad = r"
+bad_case() { case $1 in (esac) echo;; esac; }
+bad_here_document() { [[ $1 ]] && cat <<ONE || { cat <<TWO; }
+one
+ONE
+two
+TWO
+}
+bad_coprocess() { coproc cat <<END
+end
+END
+}
+";
+    let around = "aaa() { echo a; }\nalias word='echo alias'\nfunction_of_rc() { echo function; }\nexport VARIABLE=rc\nzzz() { :; }\n";
+    let place = home(format!("{bad}{around}"));
     check_has_all(&place, "functions").await;
+    let snapshot = working(&place).await.snapshot().expect("it works");
+    assert_eq!(snapshot.functions(), ["aaa", "function_of_rc", "zzz"]);
+    let mut left_out: Vec<_> = snapshot.left_out().iter().filter(|out| out.contains("bad")).collect();
+    left_out.sort();
+    assert_eq!(left_out, ["function bad_case", "function bad_coprocess", "function bad_here_document"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

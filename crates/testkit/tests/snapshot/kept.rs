@@ -24,8 +24,8 @@ echo two' for_each='for x in 1 2; do' g='echo grep '
 alias chained='g last' last='echo nested'
 "#,
     );
-    let script = r#"foo-bar; a.b 1 2; ::x; \if; mkdir -p d; cd d; cd ..; outer; bash -c 'seen child'
--; ..; quotes; lines; for_each echo $x; done; g last; chained"#;
+    let script = r"foo-bar; a.b 1 2; ::x; \if; mkdir -p d; cd d; cd ..; outer; bash -c 'seen child'
+-; ..; quotes; lines; for_each echo $x; done; g last; chained";
     let expected = format!(
         "dashed\ndotted 1 2\ncolons\nkeyword\nnow in d\nnow in {}\ninner\nseen child\nminus\nup\nit's \"so\" {}\none\ntwo\n\
          1\n2\ngrep echo nested\ngrep echo nested\n",

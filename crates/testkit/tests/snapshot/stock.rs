@@ -1,5 +1,7 @@
 //! Rc files as distributions and tools write them.
 
+use std::fmt::Write;
+
 use super::{home, says, says_waiting, working};
 
 /// Built like the one that Debian gives to new users: nothing for scripts, a prompt, colors, commented aliases.
@@ -83,7 +85,9 @@ async fn the_file_that_this_system_gives_to_new_users_is_captured() {
 fn large() -> String {
     let mut rc = "export TOOL_DIR=\"$HOME/.tool\"\nshopt -s extglob\n".to_owned();
     for number in 0..200 {
-        rc.push_str(&format!(
+        // Writing to a text cannot fail.
+        let _ = write!(
+            rc,
             r#"tool_{number}() {{
   local VERSION="${{1-}}" ARGS=''
   # A comment, which bash forgets.
@@ -109,7 +113,7 @@ RAW
   wait
 }}
 "#
-        ));
+        );
     }
     rc
 }
