@@ -107,3 +107,24 @@ fn doctor_tells_what_was_captured_and_what_it_costs() {
     assert!(text(&off.stdout).contains("used                    off\n"), "{}", text(&off.stdout));
     home.check_nothing_survives();
 }
+
+#[test]
+fn the_guard_knows_what_the_rc_files_define() {
+    let home = home(
+        "alias gp='git push --force'\nwipe() { rm -rf \"$1\"; }\nwipe_home() { wipe ~; }\nalias l='ls -l'\nharmless() { echo git push --force; }\n",
+    );
+    let refused = |script: &str| {
+        let output = on(&home, &["run", script]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code() == Some(125), said.contains("permission denied"), "{script}: {output:?}");
+        said.contains("permission denied")
+    };
+    for script in ["gp", "cd / && gp origin main", "wipe /", "wipe_home", "l; gp", "git push --force"] {
+        assert!(refused(script), "{script}");
+    }
+    for script in ["harmless", "l", "echo gp wipe_home", "mkdir -p x && wipe x", "type gp wipe"] {
+        assert!(!refused(script), "{script}");
+    }
+    // Without them there is nothing to know.
+    assert_eq!(home.run(&["run", "gp"]).status.code(), Some(127));
+}

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::Kept;
 use super::sources::digest;
+use super::words::Words;
 
 /// How the first line begins. To a shell it is a comment.
 const MARK: &[u8] = b"# bashful snapshot ";
@@ -37,6 +38,8 @@ pub(super) struct Header {
     pub(super) aliases: Vec<String>,
     pub(super) functions: Vec<String>,
     pub(super) left_out: Vec<String>,
+    /// Where among the lines functions and aliases are defined: a name, a beginning, an end.
+    places: Vec<(String, usize, usize)>,
 }
 
 impl Header {
@@ -49,7 +52,7 @@ impl Header {
 
 /// The file of what commands get.
 pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
-    let lines = commands(kept).concat();
+    let (lines, places) = (commands(kept).concat(), places(kept));
     let names = |names: &mut dyn Iterator<Item = &[u8]>| {
         names.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     };
@@ -66,6 +69,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
         aliases: names(&mut kept.aliases.keys().map(Vec::as_slice)),
         functions: names(&mut kept.functions.iter().map(|function| function.name.as_slice())),
         left_out: kept.left_out.clone(),
+        places,
     };
     let mut file = MARK.to_vec();
     file.extend(serde_json::to_vec(&header).expect("texts, numbers and lists of them"));
@@ -74,17 +78,41 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
     file
 }
 
-/// What a file says that it is, if that is true.
-pub(super) fn header_of(file: &[u8], key: &str) -> Option<Header> {
+/// What a file says that it is, if that is true, and what it defines.
+pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Words)> {
     let rest = file.strip_prefix(MARK)?;
     let end = memchr::memchr(b'\n', rest)?;
     let header: Header = serde_json::from_slice(&rest[..end]).ok()?;
-    (header.key == key && header.digest == of_lines(&rest[end + 1..])).then_some(header)
+    let lines = &rest[end + 1..];
+    if header.key != key || header.digest != of_lines(lines) {
+        return None;
+    }
+    let words = Words::new(lines.to_vec(), &header.places);
+    Some((header, words))
+}
+
+/// Where the lines of functions and aliases come to be.
+fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
+    let mut names = kept.functions.iter().map(|function| &function.name).chain(kept.aliases.keys());
+    let mut places = Vec::new();
+    let mut begin = 0;
+    for command in commands(kept) {
+        let end = begin + command.len();
+        if !command.starts_with(BUILTIN) || command.starts_with(ALIAS) {
+            places.extend(names.next().map(|name| (String::from_utf8_lossy(name).into_owned(), begin, end)));
+        }
+        begin = end;
+    }
+    places
 }
 
 fn of_lines(lines: &[u8]) -> String {
     digest(|hasher| lines.hash(hasher))
 }
+
+/// How all lines begin that are no functions, and those of aliases among them.
+const BUILTIN: &[u8] = b"\\builtin ";
+const ALIAS: &[u8] = b"\\builtin alias ";
 
 /// The lines that a shell sources.
 ///
@@ -160,15 +188,15 @@ mod tests {
         kept.set.insert("A".into(), OsString::from_vec(b"\xff\n'\"".to_vec()));
         kept.aliases.insert(b"ll".to_vec(), b"ls -l 'x'".to_vec());
         let file = render(&kept, "key", Duration::from_millis(3));
-        let header = header_of(&file, "key").expect("it is right");
+        let header = read(&file, "key").expect("it is right").0;
         assert_eq!((header.aliases.as_slice(), header.took_us), (&["ll".to_owned()][..], 3000));
         assert_eq!(header.variables()[OsStr::new("A")].as_bytes(), b"\xff\n'\"");
-        assert_eq!(header_of(&file, "another key"), None);
+        assert!(read(&file, "another key").is_none());
         for (index, byte) in file.iter().enumerate() {
             let mut changed = file.clone();
             changed[index] = byte ^ 1;
-            assert_ne!(header_of(&changed, "key").as_ref(), Some(&header), "byte {index}");
-            assert_eq!(header_of(&file[..index], "key"), None, "{index} bytes");
+            assert!(read(&changed, "key").is_none_or(|(read, _)| read != header), "byte {index}");
+            assert!(read(&file[..index], "key").is_none(), "{index} bytes");
         }
     }
 }

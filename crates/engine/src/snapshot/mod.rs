@@ -16,6 +16,7 @@ mod keep;
 mod parse;
 mod sources;
 mod store;
+mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub(crate) use current::{Current, Snapshots};
 
 use file::Header;
 use sources::Stamp;
+use words::Words;
 
 /// Where snapshots are kept, and whether they are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +49,7 @@ pub struct Snapshot {
     path: PathBuf,
     bytes: u64,
     header: Header,
+    words: Words,
     /// The file as it was, so that one that was changed since is noticed.
     stamp: Option<Stamp>,
 }
@@ -98,9 +101,14 @@ impl Snapshot {
         &self.header.left_out
     }
 
+    /// The definitions that a script may use, as lines before it; none if it mentions none.
+    pub(crate) fn used_by(&self, script: &[u8]) -> Option<String> {
+        Some(String::from_utf8_lossy(&self.words.mentioned_in(script)?).into_owned())
+    }
+
     /// One that is only to be tried.
     fn draft(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), bytes: 0, header: Header::default(), stamp: None }
+        Self { path: path.to_path_buf(), bytes: 0, header: Header::default(), words: Words::default(), stamp: None }
     }
 
     /// The host's variables as the rc files leave them.

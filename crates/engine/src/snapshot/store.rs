@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use super::file::{header_of, render};
+use super::file;
 use super::keep::Kept;
 use super::sources::Stamp;
 use super::{LARGEST, Snapshot, USED_FOR};
@@ -56,9 +56,9 @@ impl Store {
         self.is_private().ok()?;
         let path = self.path(key, SNAPSHOT);
         let bytes = read_private(&path)?;
-        let header = header_of(&bytes, key)?;
+        let (header, words) = file::read(&bytes, key)?;
         let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
-        Some(Snapshot { path, bytes: bytes.len() as u64, header, stamp })
+        Some(Snapshot { path, bytes: bytes.len() as u64, header, words, stamp })
     }
 
     /// A place for a new one.
@@ -151,7 +151,7 @@ impl Draft<'_> {
 
     /// Writes it and moves it to its place.
     pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
-        self.put(&render(kept, key, took))?;
+        self.put(&file::render(kept, key, took))?;
         fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
         self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))
     }
