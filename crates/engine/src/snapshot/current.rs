@@ -3,13 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::engine::Engine;
 use crate::plan::Plan;
 
+use super::keep::Kept;
 use super::sources::{self, Sources, Stamp};
-use super::store::{Failure, Store};
+use super::store::{Draft, Failure, Store};
 use super::{NoSnapshot, Snapshot, SnapshotOptions, USED_FOR, capture, file, is_young, keep};
 
 /// The snapshot of one engine: what there is, and when to look again.
@@ -76,10 +77,19 @@ enum Recalled {
 
 /// What has to be captured.
 struct ToCapture {
-    looked: Looked,
+    sources: Sources,
     plan: Plan,
-    files_key: String,
-    key: String,
+}
+
+impl ToCapture {
+    /// The same as the rc files have left it: some write to files that they read (`keychain`), and would be read again for
+    /// every command. What somebody else has done to `~/.bashrc` meanwhile is still to be noticed.
+    fn left_by_the_files(self) -> Self {
+        match sources::look(&self.plan.shell, &self.plan.environment) {
+            Ok(Some(now)) if now.stamp.first() == self.sources.stamp.first() => Self { sources: now, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// A snapshot, and the host's variables with it.
@@ -176,14 +186,21 @@ impl Snapshots {
     }
 
     async fn find(&self, engine: &Engine, memory: Memory) -> Result<(Looked, Now), Missed> {
-        let ToCapture { looked, plan, files_key, key } = match self.look(engine, memory)? {
+        let to_capture = match self.look(engine, memory)? {
             Recalled::Known(looked, now) => return Ok((looked, now)),
             Recalled::Nothing(to_capture) => *to_capture,
         };
-        match self.capture(engine, plan, &key).await {
+        let captured = self.capture(engine, &to_capture.plan).await;
+        let ToCapture { sources, .. } = to_capture.left_by_the_files();
+        let published = captured.and_then(|(draft, kept, took)| {
+            draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))
+        });
+        self.store.sweep();
+        let Sources { files, stamp, files_key, .. } = sources;
+        let looked = Looked { files, stamp };
+        match published {
             Ok(snapshot) => {
                 self.store.forget_failure(&files_key);
-                self.store.sweep();
                 Ok((looked, Now::have(snapshot, engine)))
             }
             Err(why) => {
@@ -199,37 +216,39 @@ impl Snapshots {
             return Ok(Recalled::Known(Looked::at(Vec::new()), Now::Nothing));
         };
         let always = || Looked::at(sources::always(&plan.environment));
-        let Sources { files, stamp, files_key, key } = match sources::look(&plan.shell, &plan.environment) {
+        let sources = match sources::look(&plan.shell, &plan.environment) {
             Ok(Some(sources)) => sources,
             Ok(None) => return Ok(Recalled::Known(always(), Now::Nothing)),
             Err(why) => return Err(Missed::for_good(always(), why)),
         };
-        let looked = Looked { files, stamp };
+        let looked = || Looked { files: sources.files.clone(), stamp: sources.stamp.clone() };
         if let Some(why) = never(engine) {
-            return Err(Missed::for_good(looked, why));
+            return Err(Missed::for_good(looked(), why));
         }
         if memory == Memory::Ignored {
-            return Ok(Recalled::Nothing(Box::new(ToCapture { looked, plan, files_key, key })));
+            return Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })));
         }
-        if let Some(snapshot) = self.store.load(&key).filter(|found| is_young(found.captured(), SystemTime::now())) {
-            return Ok(Recalled::Known(looked, Now::have(snapshot, engine)));
+        let Sources { files_key, key, .. } = &sources;
+        if let Some(snapshot) = self.store.load(key).filter(|found| is_young(found.captured(), SystemTime::now())) {
+            return Ok(Recalled::Known(looked(), Now::have(snapshot, engine)));
         }
-        if let Some(Failure { until }) = self.store.failure(&files_key) {
-            return Ok(Recalled::Known(looked, Now::Failed { until }));
+        if let Some(Failure { until }) = self.store.failure(files_key) {
+            return Ok(Recalled::Known(looked(), Now::Failed { until }));
         }
-        Ok(Recalled::Nothing(Box::new(ToCapture { looked, plan, files_key, key })))
+        Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })))
     }
 
-    async fn capture(&self, engine: &Engine, plan: Plan, key: &str) -> Result<Snapshot, NoSnapshot> {
-        let environment = plan.environment.clone();
-        let (captured, facts) = capture::interactive(engine, plan, self.options.limit).await?;
-        let mut kept = keep::sift(captured, &facts, &environment, &engine.options().environment);
+    /// Captures what the files define, and tries it.
+    async fn capture(&self, engine: &Engine, plan: &Plan) -> Result<(Draft<'_>, Kept, Duration), NoSnapshot> {
+        let environment = &plan.environment;
+        let (captured, facts) = capture::interactive(engine, plan.clone(), self.options.limit).await?;
+        let mut kept = keep::sift(captured, &facts, environment, &engine.options().environment);
         let draft = self.store.draft().map_err(|why| self.cannot_write(&why))?;
         // Each round leaves out what the last one has shown not to work.
         for _ in 0..ROUNDS {
             let (lines, commands) = file::trial(&kept);
             let path = draft.try_lines(&lines).map_err(|why| self.cannot_write(&why))?;
-            let tried = capture::plain(engine, path, &environment, self.options.limit).await?;
+            let tried = capture::plain(engine, path, environment, self.options.limit).await?;
             if keep::leave_out_what_differs(&mut kept, &tried) > 0 {
                 continue;
             }
@@ -238,7 +257,7 @@ impl Snapshots {
                     what: "a function is more than one when it is read again".into(),
                 });
             }
-            return draft.publish(&kept, key, facts.took).map_err(|why| self.cannot_write(&why));
+            return Ok((draft, kept, facts.took));
         }
         Err(NoSnapshot::NotFaithful { what: kept.left_out.last().cloned().unwrap_or_default() })
     }

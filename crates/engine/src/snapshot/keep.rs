@@ -112,6 +112,12 @@ const VARIABLES: [&str; 33] = [
 /// The same, by how their names begin.
 const FAMILIES: [&str; 4] = ["BASHFUL_", "HIST", "PS", "BASH_FUNC_"];
 
+/// With a larger one, no program can be started.
+const LARGEST_VARIABLE: usize = 128 << 10;
+
+/// All of them together may take a good part of what the system passes to a program.
+const ALL_VARIABLES: usize = 512 << 10;
+
 /// Decides what commands get. `base` is what the shell was given.
 pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy: &EnvironmentPolicy) -> Kept {
     let mut kept = Kept::default();
@@ -141,11 +147,16 @@ pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy
             kept.removed.insert(name.clone());
         }
     }
+    let mut room = ALL_VARIABLES;
     let changed = captured.variables.into_iter().filter(|(name, value)| base.variables.get(name) != Some(value));
     for (name, value) in changed.filter(|(name, _)| is_ours_to_tell(name)) {
-        if policy.withholds(&name) || is_secret(value.as_bytes()) || is_of_the_past(&name, &value, facts) {
+        let size = name.len() + value.len() + 2;
+        let is_too_much = size > LARGEST_VARIABLE.min(room);
+        let is_withheld = policy.withholds(&name) || is_secret(value.as_bytes());
+        if is_withheld || is_too_much || is_of_the_past(&name, &value, facts) {
             kept.leave_out("variable", name.as_bytes());
         } else {
+            room -= size;
             kept.set.insert(name, value);
         }
     }

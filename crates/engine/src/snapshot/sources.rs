@@ -72,9 +72,14 @@ impl Stamp {
         };
         Self(files.iter().map(stamp).collect())
     }
+
+    /// The first file.
+    pub(super) fn first(&self) -> Option<[i64; 7]> {
+        *self.0.first()?
+    }
 }
 
-/// The files that are watched whatever they hold.
+/// The files that are watched whatever they hold; `~/.bashrc` is the first of them.
 pub(super) fn always(base: &Environment) -> Vec<PathBuf> {
     let home = home(base).into_iter();
     let own = home.flat_map(|home| [home.join(".bashrc"), home.join(".bash_aliases")]);

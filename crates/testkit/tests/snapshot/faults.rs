@@ -264,3 +264,23 @@ async fn where_commands_have_a_start_up_file_that_is_the_one() {
     assert_eq!(says(&engine, "word").await, "own\n");
     assert_eq!(engine.why_no_snapshot(), Some(NoSnapshot::BashEnv));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_that_no_program_could_be_given_are_left_out() {
+    check_captured("export BIG=\"$(head -c 3000000 /dev/zero | tr '\\0' x)\"; unset BIG_OTHER").await;
+    check_captured("for i in {1..40}; do export \"BIG_$i=$(printf '%0100000d' 1)\"; done").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_write_to_what_they_read_are_not_read_for_every_command() {
+    let rc = "echo read >>~/count\necho \"stamp=$RANDOM$RANDOM$EPOCHREALTIME\" >~/.agent\n. ~/.agent\nalias word='echo alias'\n";
+    let place = home(rc);
+    for _ in 0..3 {
+        assert_eq!(says(&working(&place).await, "word").await, "alias\n");
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("count")).expect("a file"), "read\n");
+    let place = hasty_home(format!("{rc}sleep 1000\n"));
+    assert!(why_not(&place.engine()).await.is_some());
+    assert_eq!(why_not(&place.engine()).await, None);
+    assert_eq!(std::fs::read_to_string(place.path().join("count")).expect("a file"), "read\n");
+}
