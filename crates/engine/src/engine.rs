@@ -25,7 +25,7 @@ use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
-use crate::snapshot::{NoSnapshot, Snapshot, SnapshotOptions, Snapshots};
+use crate::snapshot::{SnapshotOptions, Snapshots};
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -158,7 +158,7 @@ pub struct Engine {
     turns: Arc<Semaphore>,
     events: broadcast::Sender<JobEvent>,
     mask: Arc<LastMask>,
-    snapshots: Option<Arc<Snapshots>>,
+    pub(crate) snapshots: Option<Arc<Snapshots>>,
     /// How many commands have begun.
     begun: Arc<AtomicU64>,
 }
@@ -216,41 +216,6 @@ impl Engine {
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
         Plan::resolve(request, &self.options, current.as_deref())
-    }
-
-    /// Makes sure that what plans get of the rc files is what these say now. [`start`](Self::start), [`run`](Self::run) and
-    /// [`start_job`](Self::start_job) do so themselves.
-    ///
-    /// The first time, it waits for a shell to read the files, within the limit of the options; from then on only when they
-    /// have changed. A dropped future ends that shell and leaves things as they were.
-    pub async fn refresh_snapshot(&self) {
-        if let Some(snapshots) = &self.snapshots {
-            snapshots.refresh(self).await;
-        }
-    }
-
-    /// The same, but the files are read whatever is known of them.
-    pub async fn renew_snapshot(&self) {
-        if let Some(snapshots) = &self.snapshots {
-            snapshots.renew(self).await;
-        }
-    }
-
-    /// The same, as far as it can be known without running anything: what was captured before, if it still holds.
-    pub fn recall_snapshot(&self) {
-        if let Some(snapshots) = &self.snapshots {
-            snapshots.recall(self);
-        }
-    }
-
-    /// Why commands get nothing of the rc files, for the first who asks after that was found out.
-    pub fn why_no_snapshot(&self) -> Option<NoSnapshot> {
-        self.snapshots.as_ref()?.untold()
-    }
-
-    /// What commands get of the rc files, as far as is known.
-    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        Some(Arc::clone(&self.snapshots.as_ref()?.current()?.snapshot))
     }
 
     /// How it works.

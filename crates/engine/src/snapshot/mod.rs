@@ -20,10 +20,12 @@ mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
+use crate::engine::Engine;
 use crate::environment::Environment;
 
 pub(crate) use current::{Current, Snapshots};
@@ -188,6 +190,43 @@ impl NoSnapshot {
     /// All of it as a sentence for whoever reads a reply.
     pub fn notice(&self) -> String {
         format!("your aliases and functions are not available: {self}")
+    }
+}
+
+impl Engine {
+    /// Makes sure that what plans get of the rc files is what these say now. [`start`](Self::start), [`run`](Self::run) and
+    /// [`start_job`](Self::start_job) do so themselves.
+    ///
+    /// The first time, it waits for a shell to read the files, within the limit of the options; from then on only when they
+    /// have changed. A dropped future ends that shell and leaves things as they were.
+    pub async fn refresh_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.refresh(self).await;
+        }
+    }
+
+    /// The same, but the files are read whatever is known of them.
+    pub async fn renew_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.renew(self).await;
+        }
+    }
+
+    /// The same, as far as it can be known without running anything: what was captured before, if it still holds.
+    pub fn recall_snapshot(&self) {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.recall(self);
+        }
+    }
+
+    /// Why commands get nothing of the rc files, for the first who asks after that was found out.
+    pub fn why_no_snapshot(&self) -> Option<NoSnapshot> {
+        self.snapshots.as_ref()?.untold()
+    }
+
+    /// What commands get of the rc files, as far as is known.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        Some(Arc::clone(&self.snapshots.as_ref()?.current()?.snapshot))
     }
 }
 
