@@ -1,5 +1,7 @@
 //! `bashful doctor`
 
+mod snapshot;
+
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
@@ -20,7 +22,9 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let engine = setup::engine(&settings, &around, None)?;
-        examine(&engine, &around, &used).await
+        let mut report = examine(&engine, &around, &used).await?;
+        report["snapshot"] = snapshot::examine(&settings, &around).await?;
+        Ok::<_, Box<dyn Error>>(report)
     })?;
     let text = if args.json { format!("{report:#}\n") } else { as_text(&report) };
     print::data(text.as_bytes())?;
@@ -100,5 +104,6 @@ fn as_text(report: &Value) -> String {
             let _ = writeln!(text, "  {name:<23} {:<10} {meaning}", plain(value));
         }
     }
+    text.push_str(&snapshot::as_text(&report["snapshot"]));
     text
 }

@@ -18,6 +18,7 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let (settings, _) = around.settings(file)?;
     let (request, notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+    engine.recall_snapshot();
     let plan = engine.plan(request)?;
     let verdict = engine.verdict(&plan);
     let text = if args.json {
@@ -53,6 +54,9 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
         "shown:       all up to {}, else the first {} and the last {}",
         plan.window.whole.bytes, plan.window.head.bytes, plan.window.tail.bytes
     );
+    if let Some(snapshot) = &plan.snapshot {
+        let _ = writeln!(text, "sourced:     {}", snapshot.path().display());
+    }
     let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
     let _ =
         writeln!(text, "withheld:    {}", if withheld.is_empty() { "nothing".to_owned() } else { withheld.join(" ") });
@@ -82,6 +86,7 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
         "grace_seconds": plan.grace.0.as_secs_f64(),
         "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },
+        "sourced": plan.snapshot.as_ref().map(|snapshot| snapshot.path().to_string_lossy()),
         "withheld": withheld,
         "environment": environment,
         "notices": notices,

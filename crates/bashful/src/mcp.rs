@@ -34,7 +34,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let toolbox = toolbox(args, &settings, &around).await?;
+        let toolbox = toolbox(args, &settings, &around)?;
         let asked_to_end = async {
             signals.next().await;
         };
@@ -47,7 +47,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     served
 }
 
-async fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
+fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
     args.dialect.adjust(&mut options);
@@ -56,8 +56,15 @@ async fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> 
     // Two servers that name their sessions alike are not to meet in one.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     let engine = Engine::new(options)?;
+    let (ahead, first) = (engine.clone(), Request::new(Script::new("true")?));
     // While the client introduces itself.
-    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?).await?);
+    drop(tokio::spawn(async move {
+        ahead.refresh_snapshot().await;
+        let Ok(plan) = ahead.plan(first) else { return };
+        if let Ok(checked) = ahead.check(plan).await {
+            ahead.prepare(&checked);
+        }
+    }));
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);

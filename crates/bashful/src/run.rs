@@ -41,6 +41,8 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
         let mut entry = LogEntry::new(&settings, &around, &engine, &request);
         guard::intercept(&settings, request.script.as_bytes())?;
+        engine.refresh_snapshot().await;
+        notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
         let plan = engine.plan(request).map_err(RunError::from)?;
         // Before signals are ours: who is asked at the terminal and would rather leave, leaves.
         let checked = engine.check(plan).await.map_err(RunError::from);

@@ -12,7 +12,7 @@ use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
     LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, SessionLimits, SessionOwner,
-    SessionStore, Sizes, WhenBusy, Window, find_bash,
+    SessionStore, Sizes, SnapshotOptions, WhenBusy, Window, find_bash,
 };
 use thiserror::Error;
 
@@ -133,6 +133,7 @@ pub(crate) fn options(
     options.artifacts = artifacts(settings, around).map(Arc::new);
     options.jobs = jobs(settings, around).map(Arc::new);
     options.sessions = sessions(settings, around, SessionOwner::User).map(Arc::new);
+    options.snapshot = snapshot(settings, around);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
     options.judge = guard::judge(settings, around)?;
@@ -186,6 +187,17 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
         },
     };
     Some(SessionStore::new(around.state_directory()?.join("sessions"), limits, owner))
+}
+
+/// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.
+fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOptions> {
+    let enabled = match settings.shell.snapshot {
+        settings::Snapshots::Auto => false,
+        settings::Snapshots::On => true,
+        settings::Snapshots::Off => return None,
+    };
+    let directory = around.state_directory()?.join("snapshots");
+    Some(SnapshotOptions { directory, limit: settings.shell.snapshot_seconds.duration(), enabled })
 }
 
 /// How long commands may run, by the settings.

@@ -64,6 +64,11 @@ impl Dialect {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
         }
+        if self == Self::Pi
+            && let Some(snapshot) = &mut options.snapshot
+        {
+            snapshot.enabled = true;
+        }
     }
 
     /// The session that calls without one share, if this dialect promises a shell that stays.

@@ -133,6 +133,8 @@ impl Toolbox {
     }
 
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        self.engine.refresh_snapshot().await;
+        call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
         // Who comes while it is in use gets a shell of their own.
         let _shared = self.dialect.shared_session().filter(|_| call.manner != Manner::InBackground).and_then(|name| {
             let permit = self.shared.try_acquire().ok()?;

@@ -61,7 +61,14 @@ impl Judge {
             directory: Some(plan.directory.to_string_lossy().into_owned()),
             home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
         };
-        self.guard.judge(&String::from_utf8_lossy(plan.script.as_bytes()), &place)
+        let script = String::from_utf8_lossy(plan.script.as_bytes());
+        let mut verdict = self.guard.judge(&script, &place);
+        let defined = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(plan.script.as_bytes()));
+        if let Some(defined) = defined {
+            let with = self.guard.judge(&format!("{defined}{script}"), &place);
+            add_what_comes_of(&mut verdict, with, defined.len(), script.len());
+        }
+        verdict
     }
 }
 
@@ -106,6 +113,23 @@ pub(crate) async fn check(plan: Plan, judge: Option<&Judge>, caller: Option<&dyn
     Err(Refusal { reason, verdict })
 }
 
+/// What the guard says when it gives up.
+const TOO_COMPLEX: &str = "guard/too-complex";
+
+/// Adds what is only found with the definitions of rc files before the script. What is found in one of those is about the
+/// script as a whole. That they are too much to look through is not the script's fault.
+fn add_what_comes_of(verdict: &mut Verdict, with: Verdict, before: usize, script: usize) {
+    for mut finding in with.findings {
+        let is_in_script = finding.span.start >= before;
+        finding.span = if is_in_script { finding.span.start - before..finding.span.end - before } else { 0..script };
+        let is_known = verdict.findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span);
+        if !is_known && finding.rule != TOO_COMPLEX {
+            verdict.findings.push(finding);
+        }
+    }
+    verdict.findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
+}
+
 fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
@@ -131,7 +155,7 @@ mod tests {
     fn plan(script: &str) -> Plan {
         let options = Options::new("/bin/bash".into(), "/".into());
         let request = Request::new(Script::new(script).expect("a script"));
-        Plan::resolve(request, &options, &crate::Environment::default()).expect("a plan")
+        Plan::resolve(request, &options, &crate::Environment::default(), None).expect("a plan")
     }
 
     /// What comes out if these are asked: somebody that the judge knows, and the caller.

@@ -26,6 +26,7 @@ use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
 use crate::sessions::SessionStore;
+use crate::snapshot::{SnapshotOptions, Snapshots};
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -59,6 +60,8 @@ pub struct Options {
     pub jobs: Option<Arc<JobStore>>,
     /// Where sessions are. Without it there are none.
     pub sessions: Option<Arc<SessionStore>>,
+    /// What commands get of the user's rc files, and where that is kept. Without it, nothing.
+    pub snapshot: Option<SnapshotOptions>,
     /// How many keepers wait ready.
     pub ready: usize,
     /// How many commands run at once; others wait their turn.
@@ -126,6 +129,7 @@ impl Options {
             artifacts: None,
             jobs: None,
             sessions: None,
+            snapshot: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,
@@ -160,6 +164,7 @@ pub struct Engine {
     turns: Arc<Semaphore>,
     events: broadcast::Sender<JobEvent>,
     mask: Arc<LastMask>,
+    pub(crate) snapshots: Option<Arc<Snapshots>>,
     /// How many commands have begun.
     begun: Arc<AtomicU64>,
 }
@@ -198,7 +203,9 @@ impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
+        let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
         Ok(Self {
+            snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
             turns: Arc::new(Semaphore::new(options.at_once)),
             environment: Arc::new(options.environment.of_host(&options.host_environment)),
             options: Arc::new(options),
@@ -214,9 +221,21 @@ impl Engine {
         self.backend.promises()
     }
 
-    /// Decides what exactly would run.
+    /// Decides what exactly would run. The rc files are not looked at for it: what is known of them is used, and that is
+    /// nothing before the first [`refresh_snapshot`](Self::refresh_snapshot).
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
-        Plan::resolve(request, &self.options, &self.environment)
+        let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
+        Plan::resolve(request, &self.options, &self.environment, current.as_deref())
+    }
+
+    /// How it works.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The same engine, working otherwise, for a command of its own.
+    pub(crate) fn with_options(&self, options: Options) -> Self {
+        Self { options: Arc::new(options), snapshots: None, ..self.clone() }
     }
 
     /// What the guard says about a plan. Nobody is asked, and nothing is decided.
@@ -258,6 +277,7 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
+        self.refresh_snapshot().await;
         self.start_checked(self.check(self.plan(request)?).await?).await
     }
 
@@ -282,6 +302,7 @@ impl Engine {
     #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
         let patience = request.patience;
+        self.refresh_snapshot().await;
         let checked = match self.check(self.plan(request)?).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
@@ -325,6 +346,7 @@ impl Engine {
     /// }
     /// ```
     pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
+        self.refresh_snapshot().await;
         self.start_job_checked(self.check(self.plan(request)?).await?).await
     }
 

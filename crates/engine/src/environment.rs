@@ -129,7 +129,8 @@ impl EnvironmentPolicy {
         environment
     }
 
-    fn withholds(&self, name: &OsStr) -> bool {
+    /// Whether a variable of this name is kept back.
+    pub(crate) fn withholds(&self, name: &OsStr) -> bool {
         self.withhold.iter().any(|pattern| pattern.matches(name))
             && !self.allow.iter().any(|pattern| pattern.matches(name))
     }
@@ -149,15 +150,20 @@ impl Environment {
 }
 
 fn check(name: &str, value: &OsStr) -> Result<(), EnvError> {
-    let mut bytes = name.bytes();
-    let first_is_right = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-    if !first_is_right || !bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+    if !is_name(name) {
         return Err(EnvError::Name { name: name.to_owned() });
     }
     if value.as_bytes().contains(&0) {
         return Err(EnvError::Nul { name: name.to_owned() });
     }
     Ok(())
+}
+
+/// Whether bash can have a variable of this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first_is_right = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    first_is_right && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]

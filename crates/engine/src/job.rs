@@ -366,7 +366,7 @@ impl Run {
         let is_over = self.session.is_some() && !shell_stays;
         let leftover = if left.is_empty() || is_over { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
-        if self.session.is_none() {
+        if self.session.is_none() && self.options.ready > 0 {
             self.backend.prepare(&self.checked);
         }
         self.outcome(end, leftover, elapsed, shell_stays)

@@ -53,6 +53,7 @@ mod promises;
 mod ready;
 mod request;
 mod sessions;
+mod snapshot;
 mod units;
 mod window;
 
@@ -85,6 +86,7 @@ pub use sessions::{
     BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
     SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
+pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

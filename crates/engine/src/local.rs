@@ -312,6 +312,7 @@ impl Starter {
             when,
             output: None,
             input: WireInput::Nothing,
+            source: plan.snapshot.as_ref().map(|rc| rc.path().as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         }
     }
 

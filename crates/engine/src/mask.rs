@@ -12,7 +12,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use crate::environment::Withheld;
 
 /// Shorter values are left alone: they are words like `true` or `1234`, and masking them would garble honest output.
-const SHORTEST: usize = 8;
+pub(crate) const SHORTEST: usize = 8;
 
 /// A piece of a value at the edge of a cut is masked from this length on.
 const SHORTEST_PIECE: usize = 4;

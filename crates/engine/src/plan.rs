@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -9,6 +10,7 @@ use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::request::{Input, Request, Script, Streams};
 use crate::sessions::InSession;
+use crate::snapshot::{self, Current, Snapshot};
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
@@ -40,6 +42,9 @@ pub struct Plan {
     pub cleaning: Cleaning,
     /// The session that it runs in; a shell of its own, if none.
     pub session: Option<InSession>,
+    /// What the shell sources before it begins: functions and aliases of the user's rc files. Their variables are in the
+    /// environment already.
+    pub snapshot: Option<Arc<Snapshot>>,
 }
 
 /// Why a request cannot be planned.
@@ -76,10 +81,20 @@ pub enum PlanError {
 
 impl Plan {
     /// Decides what the options leave open. Looks at the directory, and changes nothing.
-    /// The environment is what every command of these options gets.
-    pub(crate) fn resolve(request: Request, options: &Options, environment: &Environment) -> Result<Self, PlanError> {
+    /// The environment is what every command of these options gets, if there is nothing from rc files.
+    pub(crate) fn resolve(
+        request: Request,
+        options: &Options,
+        environment: &Environment,
+        rc: Option<&Current>,
+    ) -> Result<Self, PlanError> {
         let directory = directory(&options.directory, request.workdir.as_deref())?;
-        let mut environment = environment.clone().with(&request.env)?;
+        let resolve = |rc: &Current| options.environment.resolve(&rc.host, &request.env);
+        let with_rc = rc.map(|rc| Ok::<_, EnvError>((resolve(rc)?, Arc::clone(&rc.snapshot)))).transpose()?;
+        let (mut environment, snapshot) = match with_rc.filter(|(environment, _)| snapshot::suits(environment)) {
+            Some((environment, snapshot)) => (environment, Some(snapshot)),
+            None => (environment.clone().with(&request.env)?, None),
+        };
         if request.session.is_none() && !request.env.iter().any(|(name, _)| name == "PWD") {
             // With it, bash keeps the path as it was given, symbolic links and all.
             environment.variables.insert("PWD".into(), directory.clone().into());
@@ -98,6 +113,7 @@ impl Plan {
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             cleaning: options.cleaning,
+            snapshot,
         };
         if let Some(name) = request.session {
             let store = options.sessions.as_ref().ok_or(PlanError::NoSessions)?;

@@ -21,6 +21,7 @@ use crate::link::Link;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
 use crate::request::{Script, Streams};
+use crate::snapshot::Snapshot;
 use crate::units::Grace;
 
 /// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
@@ -79,6 +80,8 @@ struct Key {
     grace: Grace,
     umask: u32,
     limits: Vec<Limit>,
+    /// It has been sourced.
+    snapshot: Option<Arc<Snapshot>>,
 }
 
 impl Key {
@@ -93,6 +96,7 @@ impl Key {
             grace: plan.grace,
             umask: proc::umask().ok()?,
             limits: limits::all(),
+            snapshot: plan.snapshot.clone(),
         })
     }
 }
@@ -232,7 +236,8 @@ fn changes_the_start(plan: &Plan) -> bool {
 async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     let Ok(script) = Script::new(TRIAL) else { return Trial::DoesNotWork };
     // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
-    let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, ..plan.clone() };
+    let plan = plan.clone();
+    let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, snapshot: None, ..plan };
     let Ok(ready) = starter.start_ahead(&plan).await else { return Trial::NotTried };
     let Some(attached) = ready.begin(&plan).await else { return Trial::DoesNotWork };
     let Attached { mut link, output, keeper: _keeper, .. } = attached;

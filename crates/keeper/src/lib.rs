@@ -33,7 +33,7 @@ use std::os::fd::OwnedFd;
 
 pub use bashful_sys::wait::Exit;
 pub use phase::{Effect, End, Event, Phase, StopReason};
-pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING};
+pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
 pub use span::span;
 pub use tree::Scope;
 pub use watch::serve;

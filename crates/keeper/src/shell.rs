@@ -8,6 +8,9 @@
 //! is written over the placeholder in bash's memory, a short prologue puts back what the waiting changed, and the pipe is
 //! closed. From bash's point of view it was started as `bash -c SCRIPT` all along: messages, line numbers, `$0`, `$-`,
 //! the replacement of the shell by its last command, and the command line in `ps` are the same.
+//!
+//! **With a file to source** (the setup may name one): `BASH_ENV` names a few lines of ours that source it. A shell that
+//! waits does so behind them.
 
 use std::ffi::CString;
 use std::io::{self, Write};
@@ -50,16 +53,16 @@ pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
 
 /// Starts a shell that does the script at once.
 ///
-/// The file of a long script must stay open until the shell has read it, so it is handed back.
-pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Child, Option<OwnedFd>), NotStarted> {
-    match script {
-        Script::Text(text) => Ok((spawn(setup, text, &[], tether)?, None)),
-        Script::File(None) => Err(not_prepared(&io::ErrorKind::NotFound.into())),
-        Script::File(Some(file)) => {
-            let line = from_file(&file, underscore(setup));
-            Ok((spawn(setup, line, &[], tether)?, Some(file)))
-        }
-    }
+/// What the shell still has to read must stay open until then, so it is handed back.
+pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
+    let first = first_lines(setup, None)?;
+    let (text, file) = match script {
+        Script::Text(text) => (text, None),
+        Script::File(None) => return Err(not_prepared(&io::ErrorKind::NotFound.into())),
+        Script::File(Some(file)) => (from_file(&file, underscore(setup)), Some(file)),
+    };
+    let child = spawn(setup, text, first.as_ref().map(bash_env), tether)?;
+    Ok((child, first.into_iter().chain(file).collect()))
 }
 
 /// A shell that has been started and waits to be told what to do.
@@ -67,6 +70,8 @@ pub(crate) struct Waiting {
     pub(crate) child: Child,
     /// Bash opens this end through `/proc`, so it has to stay open here.
     gate: OwnedFd,
+    /// What it reads before that, if there is something to source.
+    first: Option<OwnedFd>,
     /// Closing this end lets bash go on.
     latch: OwnedFd,
     /// Where the script goes. Found before there is any hurry.
@@ -78,24 +83,23 @@ pub(crate) struct Waiting {
 impl Waiting {
     pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
-        let gate_variable = format!("BASH_ENV={}", place(&gate)).into_bytes();
-        let child = spawn(setup, placeholder(), &[gate_variable], tether)?;
+        let first = first_lines(setup, Some(&gate))?;
+        let child = spawn(setup, placeholder(), Some(bash_env(first.as_ref().unwrap_or(&gate))), tether)?;
         let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
         // The child is tied to us and ends with us: whoever asked for it will not get it.
         let argument = LastArgument::find(child.pid, &argv)
             .map_err(|error| NotStarted { step: FailedStep::Handover, errno: error.raw_os_error().unwrap_or(0) })?;
-        Ok(Self { child, gate, latch, argument, underscore: underscore(setup).to_vec() })
+        Ok(Self { child, gate, first, latch, argument, underscore: underscore(setup).to_vec() })
     }
 
-    /// Tells the shell what to do, and lets it go. The pipe must stay open until the shell has read it, so it is handed
-    /// back.
-    pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, OwnedFd), (Child, NotStarted)> {
+    /// Tells the shell what to do, and lets it go. What it reads must stay open until it has, so it is handed back.
+    pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, Vec<OwnedFd>), (Child, NotStarted)> {
         let handed = self.argument.replace(script).and_then(|()| {
             let mut latch = std::fs::File::from(self.latch);
             latch.write_all(&prologue(script, &self.underscore))
         });
         match handed {
-            Ok(()) => Ok((self.child, self.gate)),
+            Ok(()) => Ok((self.child, self.first.into_iter().chain([self.gate]).collect())),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
                 Err((self.child, NotStarted { step: FailedStep::Handover, errno }))
@@ -122,18 +126,43 @@ fn underscore(setup: &Setup) -> &[u8] {
     setup.env.iter().find_map(|entry| entry.strip_prefix(b"_=")).unwrap_or(BASH.as_bytes())
 }
 
+/// The lines that source what the setup names, and then `gate`, as a file without a name; none if it names nothing.
+///
+/// `BASH_ENV` goes first: what is sourced may bring functions. Whatever goes wrong with it, the command's output is not
+/// the place to say so. Backslashes, because it may bring aliases; functions called `.` and `:` it must not bring.
+fn first_lines(setup: &Setup, gate: Option<&OwnedFd>) -> Result<Option<OwnedFd>, NotStarted> {
+    if setup.source.is_empty() {
+        return Ok(None);
+    }
+    let mut lines = b"\\unset BASH_ENV\n\\. ".to_vec();
+    quote(&mut lines, &setup.source);
+    lines.extend(b" 2>/dev/null\n");
+    if let Some(gate) = gate {
+        lines.extend(format!("\\. {}\n", place(gate)).as_bytes());
+    }
+    // The last argument, which sourcing has changed.
+    lines.extend(b"\\: ");
+    quote(&mut lines, underscore(setup));
+    lines.push(b'\n');
+    let made = bashful_sys::anonymous_file("bashful-start").and_then(|mut file| {
+        file.write_all(&lines)?;
+        Ok(file)
+    });
+    made.map(|file| Some(file.into())).map_err(|error| not_prepared(&error))
+}
+
 /// Puts back what waiting has changed: the variable, the clock, the script's own text, and the last argument.
 fn prologue(script: &[u8], underscore: &[u8]) -> Vec<u8> {
-    let mut lines = b"unset BASH_ENV\nSECONDS=0 BASH_EXECUTION_STRING=".to_vec();
+    let mut lines = b"\\unset BASH_ENV\nSECONDS=0 BASH_EXECUTION_STRING=".to_vec();
     quote(&mut lines, script);
-    lines.extend(b"\n: ");
+    lines.extend(b"\n\\: ");
     quote(&mut lines, underscore);
     lines.push(b'\n');
     lines
 }
 
 /// Appends `text` as one word of shell, whatever is in it.
-pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8]) {
+pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     for byte in text {
         match byte {
@@ -155,27 +184,32 @@ pub(crate) fn place(fd: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
 }
 
-fn spawn(setup: &Setup, script: Vec<u8>, more_env: &[Vec<u8>], tether: Tether) -> Result<Child, NotStarted> {
+/// The variable that has bash read this before the script.
+fn bash_env(fd: &OwnedFd) -> Vec<u8> {
+    format!("BASH_ENV={}", place(fd)).into_bytes()
+}
+
+fn spawn(setup: &Setup, script: Vec<u8>, bash_env: Option<Vec<u8>>, tether: Tether) -> Result<Child, NotStarted> {
     let mut arguments = vec![b"-c".to_vec()];
     if script.starts_with(b"-") || script.starts_with(b"+") {
         // Bash would take it for options.
         arguments.push(b"--".to_vec());
     }
     arguments.push(script);
-    spawn_with(setup, arguments, more_env, tether)
+    spawn_with(setup, arguments, bash_env, tether)
 }
 
 /// Starts bash with these arguments.
 pub(crate) fn spawn_with(
     setup: &Setup,
     arguments: Vec<Vec<u8>>,
-    more_env: &[Vec<u8>],
+    bash_env: Option<Vec<u8>>,
     tether: Tether,
 ) -> Result<Child, NotStarted> {
     let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
     let argv: Vec<CString> =
         std::iter::once(BASH.as_bytes().to_vec()).chain(arguments).map(text).collect::<Result<_, _>>()?;
-    let env: Vec<CString> = setup.env.iter().chain(more_env).cloned().map(text).collect::<Result<_, _>>()?;
+    let env: Vec<CString> = setup.env.iter().cloned().chain(bash_env).map(text).collect::<Result<_, _>>()?;
     let directory = text(setup.directory.clone())?;
     let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;
     let output = setup.output.as_ref().ok_or_else(|| not_prepared(&io::ErrorKind::NotFound.into()))?;

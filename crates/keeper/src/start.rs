@@ -21,8 +21,8 @@ pub(crate) struct Started {
     pub(crate) grace: Duration,
     /// Where it is written down, if it was a job from its beginning.
     pub(crate) record: Option<Record>,
-    /// Something that the shell still has to read from.
-    pub(crate) held: Option<OwnedFd>,
+    /// What the shell still has to read from.
+    pub(crate) held: Vec<OwnedFd>,
 }
 
 /// What there is to watch over.
@@ -96,9 +96,9 @@ fn start_ahead(
         return refuse(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
     };
     match waiting.begin(&text) {
-        Ok((child, gate)) => {
+        Ok((child, held)) => {
             let began = Began::now(lifetime);
-            Some(Started { child, until: after(lifetime), began, grace, record: None, held: Some(gate) })
+            Some(Started { child, until: after(lifetime), began, grace, record: None, held })
         }
         Err((child, error)) => {
             end_unused(&child, scope);

@@ -71,8 +71,6 @@ pub struct Session {
     pub idle: Option<Duration>,
     /// Whether it stays when the engine is gone that started it.
     pub outlives: bool,
-    /// Files that the shell reads before anything else, by their absolute paths.
-    pub first: Vec<Vec<u8>>,
 }
 
 /// What the shell of a session is to do.
@@ -111,6 +109,9 @@ pub struct Setup {
     pub output: Option<[OwnedFd; 2]>,
     /// Where standard input comes from.
     pub input: Input,
+    /// The absolute path of a file to source before anything else; empty if there is none. It brings no functions called
+    /// `.`, `:`, `builtin` or `unset`.
+    pub source: Vec<u8>,
 }
 
 /// Where standard input comes from.
@@ -289,6 +290,7 @@ impl Order {
                 put_number(out, nanoseconds(setup.grace));
                 out.push(u8::from(setup.when == When::Ahead));
                 out.push(u8::from(matches!(setup.input, Input::From(_))));
+                put_bytes(out, &setup.source);
             }
             Self::Begin(begin) => {
                 out.push(2);
@@ -316,7 +318,6 @@ impl Order {
                 put_bytes(out, &session.directory);
                 put_optional(out, session.idle.map(nanoseconds));
                 out.push(u8::from(session.outlives));
-                put_list(out, &session.first, |out, path| put_bytes(out, path));
             }
             Self::Command(command) => {
                 out.push(9);
@@ -348,6 +349,7 @@ impl Order {
                     0 => Input::Nothing,
                     _ => Input::From(Some(take_one(descriptors)?)),
                 },
+                source: from.bytes()?.to_vec(),
             }),
             2 => Self::Begin(Begin {
                 lifetime: from.optional()?.map(Duration::from_nanos),
@@ -370,7 +372,6 @@ impl Order {
                 directory: from.bytes()?.to_vec(),
                 idle: from.optional()?.map(Duration::from_nanos),
                 outlives: from.byte()? == 1,
-                first: from.list(|from| Ok(from.bytes()?.to_vec()))?,
             }),
             9 => Self::Command(Command {
                 directory: from.bytes()?.to_vec(),
@@ -598,12 +599,14 @@ mod tests {
             when: When::Ahead,
             output: None,
             input: Input::Nothing,
+            source: b"/tmp/it's".to_vec(),
         };
         let mut bytes = Vec::new();
         Order::Setup(setup).encode(&mut bytes);
         let mut descriptors = vec![read, write];
         let Ok(Order::Setup(setup)) = Order::decode(&bytes[4..], &mut descriptors) else { panic!("not a setup") };
         assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
+        assert_eq!(setup.source, b"/tmp/it's");
         assert_eq!(setup.limits, bashful_sys::limits::all());
         assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
         assert!(setup.output.is_some() && descriptors.is_empty());

@@ -15,6 +15,7 @@ pub mod proc;
 pub mod signal;
 pub mod socket;
 pub mod spawn;
+pub mod terminal;
 pub mod wait;
 
 pub use rustix::io::Errno;

@@ -8,8 +8,14 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
+
+/// The system takes microseconds for it, or as long as the child does not get a processor.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
 /// The last argument of a child, in its memory.
 #[derive(Debug)]
@@ -25,9 +31,10 @@ impl LastArgument {
         let Some((last, before)) = argv.split_last() else {
             return Err(io::Error::other("the child has no argument to replace"));
         };
-        let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", pid.as_raw_nonzero()))?;
         let offset: usize = before.iter().map(|argument| argument.len() + 1).sum();
-        let place = arguments_begin(pid)? + offset as u64;
+        let place = arguments_begin(pid, (offset + last.len() + 1) as u64)? + offset as u64;
+        // Not before: until then the child may still have had our memory, and what is opened stays that.
+        let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", pid.as_raw_nonzero()))?;
         let mut found = vec![0; last.len() + 1];
         memory.read_exact_at(&mut found, place)?;
         if found.split_last() != Some((&0, last)) {
@@ -47,14 +54,27 @@ impl LastArgument {
     }
 }
 
-/// Where the arguments of a process begin in its memory.
-fn arguments_begin(pid: Pid) -> io::Result<u64> {
-    /// Place of `arg_start` behind the name: it is field 48, and the first of them is field 3.
+/// Where the arguments of a process are in its memory.
+///
+/// A child is let go on, and its parent too, before the system is done with them: it still looks for the end of each, to
+/// find where the environment begins. Whoever shortened one meanwhile would leave the child without any variable. So this
+/// waits until all of them are told to be there.
+fn arguments_begin(pid: Pid, length: u64) -> io::Result<u64> {
+    /// Place of `arg_start` behind the name: it is field 48, and the first of them is field 3. `arg_end` follows it.
     const ARG_START: usize = 48 - 3;
-    crate::proc::stat_fields(pid)?
-        .split_ascii_whitespace()
-        .nth(ARG_START)
-        .and_then(|field| field.parse().ok())
-        .filter(|address| *address != 0)
-        .ok_or_else(|| io::Error::other("the system does not tell where the child's arguments are"))
+    let give_up = Instant::now() + TOLD_WITHIN;
+    loop {
+        let fields = crate::proc::stat_fields(pid)?;
+        let mut fields = fields.split_ascii_whitespace().skip(ARG_START).map(str::parse::<u64>);
+        let (Some(Ok(begin)), Some(Ok(end))) = (fields.next(), fields.next()) else {
+            return Err(io::Error::other("the system does not tell where the child's arguments are"));
+        };
+        if begin != 0 && end == begin + length {
+            return Ok(begin);
+        }
+        if Instant::now() > give_up {
+            return Err(io::Error::other("the system does not tell where the child's arguments are"));
+        }
+        sleep(LOOK_AGAIN);
+    }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Clip, Engine, JobLimits, JobStore, KeeperProgram, Options, Outcome, Reply, Request,
-    Script, SessionLimits, SessionOwner, SessionStore, find_bash,
+    Script, SessionLimits, SessionOwner, SessionStore, SnapshotOptions, find_bash,
 };
 pub use home::Home;
 use tempfile::TempDir;
@@ -69,6 +69,12 @@ impl Place {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Has commands get what the `.bashrc` of this place defines, from the next engine on.
+    pub fn take_snapshots(&mut self) {
+        let directory = self.path().join("snapshots");
+        self.options.snapshot = Some(SnapshotOptions { directory, limit: WIDE, enabled: true });
     }
 
     /// An engine with the options as they are now.

@@ -80,9 +80,29 @@ impl Oracle {
     ///
     /// If there is no place for it.
     pub fn new(puppet: &str) -> Self {
+        Self::at(Place::new(puppet))
+    }
+
+    /// An oracle whose commands get what this `.bashrc` defines.
+    ///
+    /// # Panics
+    ///
+    /// If nothing comes of it.
+    pub async fn with_rc(puppet: &str, rc: &str) -> Self {
+        let mut place = Place::new(puppet);
+        place.take_snapshots();
+        std::fs::write(place.path().join(".bashrc"), rc).expect("a file in a directory of our own");
+        let oracle = Self::at(place);
+        for engine in [&oracle.cold, &oracle.ready] {
+            engine.refresh_snapshot().await;
+            assert!(engine.snapshot().is_some(), "{:?}", engine.why_no_snapshot());
+        }
+        oracle
+    }
+
+    fn at(mut place: Place) -> Self {
         // Whoever started the tests may have left descriptors open, and plain bash would show those to its scripts.
         bashful_sys::close_on_exec_from(3).expect("the system can mark descriptors");
-        let mut place = Place::new(puppet);
         let directory = place.path().join("work");
         std::fs::create_dir(&directory).expect("a new directory in one of our own");
         place.options.directory.clone_from(&directory);

@@ -20,9 +20,25 @@ fn few_scripts_can_tell_that_they_are_in_a_session() {
     assert!(compared * 10 > all.len() * 8, "only {compared} of {}", all.len());
 }
 
+/// Rc files that define something of each kind, and set what scripts must not be given.
+const RC: &str = "\
+    alias alias_of_rc='echo alias'
+    function_of_rc() { echo function; }
+    export VARIABLE_OF_RC=variable
+    shopt -s globstar nullglob dotglob nocasematch
+    set -o noclobber -o nounset -o pipefail
+    CDPATH=/ IFS=: TMOUT=1
+    trap 'echo trapped' EXIT DEBUG ERR
+    cd /
+    umask 077
+";
+
 /// Holds the engine to what plain bash does with each of these scripts.
 async fn check<S: AsRef<[u8]>>(scripts: impl IntoIterator<Item = S>) {
-    let oracle = Oracle::new(PUPPET);
+    check_by(&Oracle::new(PUPPET), scripts).await;
+}
+
+async fn check_by<S: AsRef<[u8]>>(oracle: &Oracle, scripts: impl IntoIterator<Item = S>) {
     let mut different = Vec::new();
     for script in scripts {
         let request = request(script.as_ref());
@@ -121,8 +137,28 @@ fn scripts(theme: &str) -> Vec<String> {
     text.split("\n#---\n").map(str::to_owned).collect()
 }
 
+/// Whether a script lists aliases, functions or options, where those of rc files are meant to be, or looks at the status of
+/// pipelines before there was one, which shows that something was sourced.
+fn tells_of_rc_files(script: &str) -> bool {
+    let lists =
+        ["; alias;", "compgen -A function", "BASH_ALIASES", "shopt;", "$BASHOPTS", "echo ${PIPESTATUS[@]}; true"];
+    lists.iter().any(|list| script.contains(list))
+}
+
 macro_rules! themes {
     ($($test:ident: $theme:literal,)*) => {
+        /// Aliases and functions of rc files are there, and nothing else is different.
+        #[tokio::test(flavor = "multi_thread")]
+        async fn what_rc_files_define_changes_nothing_else() {
+            let oracle = Oracle::with_rc(PUPPET, RC).await;
+            let there = "alias_of_rc; function_of_rc; echo $VARIABLE_OF_RC";
+            for way in ALL {
+                assert_eq!(oracle.ours(way, &request(there)).await.text(), "alias\nfunction\nvariable\n");
+            }
+            let all: Vec<_> = [$($theme),*].into_iter().flat_map(scripts).collect();
+            check_by(&oracle, all.into_iter().filter(|script| !tells_of_rc_files(script))).await;
+        }
+
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $test() {

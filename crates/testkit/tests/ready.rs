@@ -8,7 +8,7 @@ use bashful_engine::{End, Engine, Exit, Request};
 use bashful_sys::Errno;
 use bashful_sys::proc::Process;
 use bashful_testkit::oracle::{Oracle, Way};
-use bashful_testkit::{WIDE, eventually, output, request, run};
+use bashful_testkit::{Place, WIDE, eventually, output, request, run};
 use rustix::process::{Pid, Signal, kill_process};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
@@ -107,6 +107,31 @@ async fn the_clock_of_a_script_begins_with_the_script() {
     assert_eq!([seconds, began_now], ["0", "1"]);
     // What the system says about the process cannot be put back.
     assert!(age.parse::<u32>().expect("a number") >= 1, "{age}");
+}
+
+/// Told before it has even begun, a shell has its variables all the same. Many at once, so that some are late.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shell_may_be_told_at_once() {
+    let rounds = (0..12).map(|_| {
+        tokio::spawn(async {
+            for _ in 0..10 {
+                let mut place = Place::new(PUPPET);
+                place.options.ready = 1;
+                let engine = place.engine();
+                let checked = engine.check(engine.plan(request(":")).expect("a plan")).await.expect("it is allowed");
+                engine.prepare(&checked);
+                let deadline = Instant::now() + WIDE;
+                while engine.ready_for(&checked) == 0 {
+                    assert!(Instant::now() < deadline, "no shell ever waited");
+                    tokio::task::yield_now().await;
+                }
+                assert_eq!(seen(&engine, &request("echo $HOME")).await, format!("{}\n", place.path().display()));
+            }
+        })
+    });
+    for round in rounds.collect::<Vec<_>>() {
+        round.await.expect("it goes well");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

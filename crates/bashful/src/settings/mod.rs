@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
-    SecondsByName, Sizes, Variables, WhenBusy,
+    SecondsByName, Sizes, Snapshots, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key.
@@ -64,7 +64,7 @@ macro_rules! settings {
 
 settings! {
     /// Which shell runs the commands.
-    shell: Shell, ShellLayer { path: String, }
+    shell: Shell, ShellLayer { path: String, snapshot: Snapshots, snapshot_seconds: Seconds, }
     /// How long commands may run.
     lifetime: Lifetime, LifetimeLayer {
         default_seconds: Seconds,

@@ -20,7 +20,7 @@ macro_rules! replaced {
 
 replaced!(
     String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, WhenBusy,
-    Intercepts
+    Snapshots, Intercepts
 );
 
 /// A length of time: more than nothing, at most ten years.
@@ -249,6 +249,16 @@ pub(crate) enum Leftovers {
 pub(crate) enum WhenBusy {
     Wait,
     Refuse,
+}
+
+/// Whether commands get what the user's rc files define.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Snapshots {
+    /// In the dialects that promise it.
+    Auto,
+    On,
+    Off,
 }
 
 /// Names of variables; `*` stands for anything.

@@ -476,3 +476,38 @@ fn pi_keeps_variables_and_functions_and_not_the_directory() {
     assert!(server.end().success());
     home.check_nothing_survives();
 }
+
+#[test]
+fn the_dialect_pi_has_the_aliases_of_the_user_and_others_do_not() {
+    let home = home();
+    std::fs::write(home.path().join(".bashrc"), "case $- in *i*) ;; *) return;; esac\nalias word='echo alias'\n")
+        .expect("a file");
+    let said = |dialect: &str, variables: &[(&str, &str)]| {
+        let mut server = Server::greeted(&home, &["--dialect", dialect], variables);
+        // More than the first, so that shells that have been waiting are among them.
+        let said: Vec<_> = (0..4)
+            .map(|_| text(&server.call("bash", &json!({ "command": "word || true" }))).contains("alias\n"))
+            .collect();
+        server.close();
+        assert!(server.end().success());
+        said
+    };
+    assert_eq!(said("pi", &[]), [true; 4]);
+    assert_eq!(said("pi", &[("BASHFUL_SHELL_SNAPSHOT", "off")]), [false; 4]);
+    assert_eq!(said("native", &[]), [false; 4]);
+    assert_eq!(said("native", &[("BASHFUL_SHELL_SNAPSHOT", "on")]), [true; 4]);
+    home.check_nothing_survives();
+}
+
+#[test]
+fn rc_files_that_do_not_work_are_told_in_one_reply() {
+    let home = home();
+    std::fs::write(home.path().join(".bashrc"), "exit 3\n").expect("a file");
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_SHELL_SNAPSHOT", "on")]);
+    let notices: Vec<_> = (0..3)
+        .map(|_| server.call("bash", &json!({ "command": "echo hi" }))["structuredContent"]["notices"].to_string())
+        .collect();
+    assert!(notices[0].contains("your aliases and functions are not available"), "{notices:?}");
+    assert!(notices[1..].iter().all(|notices| !notices.contains("aliases")), "{notices:?}");
+    ends_well(server, &home);
+}

@@ -97,7 +97,6 @@ impl Starter {
             directory: place.as_os_str().as_bytes().to_vec(),
             idle: Some(store.limits.idle),
             outlives: store.owner == SessionOwner::User,
-            first: Vec::new(),
         };
         let orders = [&Order::Setup(setup), &Order::Session(session)];
         link.send(&orders, &[nothing.as_fd(), nothing.as_fd()]).await.map_err(|_| StartError::KeeperGone)?;

@@ -177,7 +177,8 @@ impl SessionStore {
     pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let hash = |salt: u8| {
             let mut hasher = DefaultHasher::new();
-            (salt, name, &plan.shell).hash(&mut hasher);
+            let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.path());
+            (salt, name, &plan.shell, snapshot).hash(&mut hasher);
             let tells_apart = |(name, _): &(&OsString, _)| !PASSING.iter().any(|passing| name.as_os_str() == *passing);
             for variable in plan.environment.variables.iter().filter(tells_apart) {
                 variable.hash(&mut hasher);

@@ -61,8 +61,8 @@ pub(crate) enum Word {
 }
 
 impl Driver {
-    /// Starts a shell that reads these files first.
-    pub(crate) fn start(mut setup: Setup, first: &[Vec<u8>]) -> Result<Self, NotStarted> {
+    /// Starts a shell, which sources first what the setup names.
+    pub(crate) fn start(mut setup: Setup) -> Result<Self, NotStarted> {
         let unprepared = |error: io::Error| not_prepared(&error);
         let (reads, lines) = pipe::plain().map_err(unprepared)?;
         let (hears, says) = pipe::plain().map_err(unprepared)?;
@@ -75,14 +75,15 @@ impl Driver {
         setup.output = Some([writes.try_clone().map_err(unprepared)?, writes]);
         setup.input = Input::From(Some(reads));
         let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
-        let child = shell::spawn_with(&setup, arguments, &[], Tether::DiesWithParent)?;
-        drop(setup);
+        let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent)?;
+        // Only the shell itself is to hold what it writes to.
+        let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));
         let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own, number: 0 };
         let mut opening = OPENING.as_bytes().to_vec();
-        for path in first {
+        if !source.is_empty() {
             opening.extend(br"\builtin . ");
-            quote(&mut opening, path);
+            quote(&mut opening, &source);
             opening.extend(b" >/dev/null 2>&1 </dev/null\n");
         }
         driver.write(&opening).map_err(unprepared)?;

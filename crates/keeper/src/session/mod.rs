@@ -82,7 +82,7 @@ pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals:
     let unusable = |error: std::io::Error| shell_not_started(&error);
     // From here on everybody is only listened to when they have something to say.
     let opened = pipe::set_nonblocking(&host).and_then(|()| Door::open(order.directory)).map_err(unusable);
-    let started = opened.and_then(|door| Ok((door, Driver::start(setup, &order.first)?)));
+    let started = opened.and_then(|door| Ok((door, Driver::start(setup)?)));
     let (door, driver) = match started {
         Ok(started) => started,
         Err(error) => return start::refuse(&mut host, &error).unwrap_or_default(),

@@ -1,0 +1,172 @@
+//! Has a shell read the rc files, and has it tell what it has become.
+//!
+//! The shell is a command like any other: under a keeper, with a limit, and everything that it or the rc files start is
+//! gone before the answer is looked at. It tells by a file without a name that it opens when the rc files are done, so
+//! nothing that they print or do to descriptors gets in between, and nothing secret is written to a disk.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bashful_keeper::quote;
+use bashful_keeper::{End, StopReason};
+use bashful_sys::terminal::Terminal;
+use rustix::io::Errno;
+use tokio::io::unix::AsyncFd;
+
+use crate::engine::{Engine, Options};
+use crate::environment::Environment;
+use crate::plan::Plan;
+use crate::request::{Request, Script};
+use crate::units::{Grace, Lifetime};
+use crate::{LeftoverPolicy, Outcome};
+
+use super::keep::Facts;
+use super::parse::{Captured, parse};
+use super::{GRACE, LARGEST, NoSnapshot, Snapshot};
+
+/// What the shell does when it has read the rc files.
+const TELL: &str = include_str!("capture.sh");
+
+/// What is typed: the end of input. Again and again, because those who ask for something may throw away what was typed
+/// before.
+const NOBODY_TYPES: [u8; 1] = [4];
+
+/// So long somebody waits who asks.
+const TYPED_EVERY: Duration = Duration::from_millis(10);
+
+/// The plan of a shell that reads the rc files, but for what it does; none if there is no home.
+pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
+    let options = engine.options();
+    let mut environment = options.environment.resolve(&options.host_environment, &[]).ok()?;
+    for name in ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"] {
+        environment.variables.remove(std::ffi::OsStr::new(name));
+    }
+    // Not where the commands run: what the rc files find there would be in all snapshots from then on.
+    let home = environment.variables.get(std::ffi::OsStr::new("HOME"))?.into();
+    let mut request = Request::new(Script::new(":").ok()?);
+    request.workdir = Some(home);
+    let mut plan = Plan::resolve(request, options, &environment, None).ok()?;
+    environment.variables.insert("PWD".into(), plan.directory.clone().into());
+    plan.environment = environment;
+    plan.lifetime = Lifetime(limit);
+    plan.grace = Grace(GRACE);
+    Some(plan)
+}
+
+/// What an interactive shell becomes by reading the rc files.
+pub(super) async fn interactive(engine: &Engine, plan: Plan, limit: Duration) -> Result<(Captured, Facts), NoSnapshot> {
+    let no_terminal = |error| NoSnapshot::system("no terminal can be had for reading the rc files", error);
+    let told = anonymous()?;
+    let terminal = Terminal::new().map_err(no_terminal)?;
+    let outside = bashful_sys::event::readable(terminal.outside).map_err(no_terminal)?;
+    let script = in_terminal(&terminal.path, &plan.shell, &tell_to(&told));
+    let outcome = tokio::select! {
+        outcome = run(engine, Plan { script: as_script(script)?, ..plan }) => outcome?,
+        never = attend(&outside) => match never {},
+    };
+    let facts = Facts { terminal: terminal.path, took: outcome.elapsed };
+    if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
+        // Whatever it has told: what it was waiting for was ended, and it may have gone on with half of it.
+        return Err(NoSnapshot::TooSlow { limit });
+    }
+    Ok((read(told)?.ok_or(NoSnapshot::Ended)?, facts))
+}
+
+/// What a shell becomes by sourcing a file, as a command would. Should more be in it than definitions, it finds no
+/// programs to run.
+pub(super) async fn plain(
+    engine: &Engine,
+    file: &Path,
+    environment: &Environment,
+    limit: Duration,
+) -> Result<Captured, NoSnapshot> {
+    let told = anonymous()?;
+    let plan = plan(engine, limit).ok_or(NoSnapshot::Garbled)?;
+    let script = as_script(tell_to(&told))?;
+    let mut environment = environment.clone();
+    environment.variables.insert("PATH".into(), "/nonexistent".into());
+    let plan = Plan { script, environment, snapshot: Some(Arc::new(Snapshot::draft(file))), ..plan };
+    run(engine, plan).await?;
+    read(told)?.ok_or(NoSnapshot::Garbled)
+}
+
+/// Runs a plan to its end, and ends what it leaves behind.
+async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
+    let failed = |error: &dyn std::fmt::Display| NoSnapshot::system("the rc files could not be read", error);
+    let options = Options {
+        leftovers: LeftoverPolicy::Stop,
+        // It is our own script, and it is run once.
+        judge: None,
+        ready: 0,
+        artifacts: None,
+        jobs: None,
+        ..engine.options().clone()
+    };
+    let engine = engine.with_options(options);
+    let checked = engine.check(plan).await.map_err(|error| failed(&error))?;
+    let mut job = engine.start_checked(checked).await.map_err(|error| failed(&error))?;
+    job.wait().await.map_err(|error| failed(&error))
+}
+
+fn anonymous() -> Result<File, NoSnapshot> {
+    bashful_sys::anonymous_file("bashful-rc")
+        .map_err(|error| NoSnapshot::system("no file can be had for reading the rc files", error))
+}
+
+fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {
+    Script::new(text).map_err(|error| NoSnapshot::system("the rc files could not be read", error))
+}
+
+/// The script that tells what its shell is, to this file.
+fn tell_to(told: &File) -> Vec<u8> {
+    let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
+    // Names that nobody can have made read-only before.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}"));
+    format!("{script}/proc/{}/fd/{}\n", std::process::id(), told.as_raw_fd()).into_bytes()
+}
+
+/// The script that becomes an interactive shell in a terminal: the first one that a session opens is its own.
+fn in_terminal(terminal: &Path, shell: &Path, script: &[u8]) -> Vec<u8> {
+    let mut line = b"exec <>".to_vec();
+    quote(&mut line, terminal.as_os_str().as_bytes());
+    line.extend(b" >&0 2>&0 && exec -a bash ");
+    quote(&mut line, shell.as_os_str().as_bytes());
+    line.extend(b" -i -c ");
+    quote(&mut line, script);
+    line
+}
+
+/// Sits at the terminal: reads what is printed, so that nobody has to wait to be read, and lets nobody wait who asks.
+async fn attend(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
+    let mut typing = tokio::time::interval(TYPED_EVERY);
+    let mut buffer = [0; 4096];
+    loop {
+        tokio::select! {
+            // Where there is no room for it, enough has been typed.
+            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &NOBODY_TYPES)),
+            ready = outside.readable() => match rustix::io::read(outside.get_ref(), &mut buffer) {
+                Err(Errno::AGAIN) => drop(ready.map(|mut ready| ready.clear_ready())),
+                Err(Errno::INTR) | Ok(1..) => {}
+                // It has been closed in a way that we cannot see through.
+                Ok(0) | Err(_) => return std::future::pending().await,
+            },
+        }
+    }
+}
+
+/// What was told; none if that is not all of it.
+fn read(mut told: File) -> Result<Option<Captured>, NoSnapshot> {
+    let mut bytes = Vec::new();
+    let done = told.rewind().and_then(|()| told.take(LARGEST + 1).read_to_end(&mut bytes));
+    done.map_err(|error| NoSnapshot::system("what the rc files define cannot be read", error))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(NoSnapshot::TooLarge);
+    }
+    Ok(parse(&bytes))
+}

@@ -1,0 +1,42 @@
+# Writes down what a shell has become, as fields that end in NUL bytes. The lines that begin like this one are taken out
+# before bash sees them: comments can be turned off.
+#
+# Whoever wrote the rc files may have given any name to an alias or a function, those of keywords and builtins too. So
+# the first lines are assignments, which nothing can take the place of, and words with a backslash, which are no aliases.
+BASHFUL_OPTIONS=$BASHOPTS:$SHELLOPTS
+BASHFUL_NAMES=("${!BASH_ALIASES[@]}") BASHFUL_VALUES=("${BASH_ALIASES[@]}")
+# From here on, `trap`, `set`, `unset` and their like come before functions of the same names.
+POSIXLY_CORRECT=y
+\trap - DEBUG ERR RETURN EXIT
+\set +aekuvxET -f
+\unset -f builtin
+IFS=$' \t\n'
+BASHFUL_FUNCTIONS=$(\builtin declare -F)
+\unset POSIXLY_CORRECT
+\builtin unalias -a
+builtin shopt -u extdebug
+{
+builtin printf '%s\0' bashful-1 "$BASHFUL_OPTIONS" "${#BASHFUL_NAMES[@]}"
+for BASHFUL_I in "${!BASHFUL_NAMES[@]}"
+do
+builtin printf '%s\0' "${BASHFUL_NAMES[BASHFUL_I]}" "${BASHFUL_VALUES[BASHFUL_I]}"
+done
+while builtin read -r BASHFUL_I BASHFUL_KIND BASHFUL_NAME
+do
+if [[ $BASHFUL_NAME ]]
+then
+builtin printf '%s\0' "$BASHFUL_KIND" "$BASHFUL_NAME"
+builtin declare -f -- "$BASHFUL_NAME"
+builtin printf '\0'
+fi
+done <<<"$BASHFUL_FUNCTIONS"
+builtin printf '\0'
+for BASHFUL_NAME in $(builtin compgen -e)
+do
+if [[ -v $BASHFUL_NAME ]]
+then
+builtin printf '%s\0' "$BASHFUL_NAME" "${!BASHFUL_NAME}"
+fi
+done
+builtin printf '%s\0' '' end
+} >|

@@ -1,0 +1,202 @@
+//! A snapshot as a file: lines that a shell sources, behind a first line that says what they are.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::Hash;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::{Duration, SystemTime};
+
+use bashful_keeper::quote;
+use serde::{Deserialize, Serialize};
+
+use super::keep::Kept;
+use super::sources::digest;
+use super::words::Words;
+
+/// How the first line begins. To a shell it is a comment.
+const MARK: &[u8] = b"# bashful snapshot ";
+
+/// The variable that a trial counts by.
+pub(super) const RAN: &str = "BASHFUL_RAN";
+
+/// What the lines are, by name. Variables are in here and not among the lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    /// What it was captured from.
+    key: String,
+    /// What the lines are, so that others are noticed.
+    digest: String,
+    /// When, in seconds since 1970.
+    pub(super) captured: u64,
+    /// How long that took.
+    pub(super) took_us: u64,
+    /// Variables and their values, byte by byte: each character stands for the byte of its number.
+    pub(super) set: BTreeMap<String, String>,
+    pub(super) removed: Vec<String>,
+    pub(super) options: Vec<String>,
+    pub(super) aliases: Vec<String>,
+    pub(super) functions: Vec<String>,
+    pub(super) left_out: Vec<String>,
+    /// Where among the lines functions and aliases are defined: a name, a beginning, an end.
+    places: Vec<(String, usize, usize)>,
+}
+
+impl Header {
+    /// The variables that are set.
+    pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {
+        let bytes = |text: &str| text.chars().map(|char| u8::try_from(char).unwrap_or(b'?')).collect();
+        self.set.iter().map(|(name, value)| (name.into(), OsString::from_vec(bytes(value)))).collect()
+    }
+}
+
+/// The file of what commands get.
+pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
+    let (lines, places) = (commands(kept).concat(), places(kept));
+    let names = |names: &mut dyn Iterator<Item = &[u8]>| {
+        names.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
+    };
+    let characters = |value: &OsStr| value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let header = Header {
+        key: key.to_owned(),
+        digest: of_lines(&lines),
+        captured: since_1970.as_secs(),
+        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        set: kept.set.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), characters(value))).collect(),
+        removed: names(&mut kept.removed.iter().map(|name| name.as_bytes())),
+        options: kept.options.clone(),
+        aliases: names(&mut kept.aliases.keys().map(Vec::as_slice)),
+        functions: names(&mut kept.functions.iter().map(|function| function.name.as_slice())),
+        left_out: kept.left_out.clone(),
+        places,
+    };
+    let mut file = MARK.to_vec();
+    file.extend(serde_json::to_vec(&header).expect("texts, numbers and lists of them"));
+    file.push(b'\n');
+    file.extend(lines);
+    file
+}
+
+/// What a file says that it is, if that is true, and what it defines.
+pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Words)> {
+    let rest = file.strip_prefix(MARK)?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let header: Header = serde_json::from_slice(&rest[..end]).ok()?;
+    let lines = &rest[end + 1..];
+    if header.key != key || header.digest != of_lines(lines) {
+        return None;
+    }
+    let words = Words::new(lines.to_vec(), &header.places);
+    Some((header, words))
+}
+
+/// Where the lines of functions and aliases come to be.
+fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
+    let mut names = kept.functions.iter().map(|function| &function.name).chain(kept.aliases.keys());
+    let mut places = Vec::new();
+    let mut begin = 0;
+    for command in commands(kept) {
+        let end = begin + command.len();
+        if !command.starts_with(BUILTIN) || command.starts_with(ALIAS) {
+            places.extend(names.next().map(|name| (String::from_utf8_lossy(name).into_owned(), begin, end)));
+        }
+        begin = end;
+    }
+    places
+}
+
+fn of_lines(lines: &[u8]) -> String {
+    digest(|hasher| lines.hash(hasher))
+}
+
+/// How all lines begin that are no functions, and those of aliases among them.
+const BUILTIN: &[u8] = b"\\builtin ";
+const ALIAS: &[u8] = b"\\builtin alias ";
+
+/// The lines that a shell sources.
+///
+/// Functions first, with `extglob` on, because some cannot be read without, and with aliases off, because those that were
+/// to apply have been put in when the functions were defined. Aliases last. All of it by `builtin`: there may be functions
+/// of any other name.
+fn commands(kept: &Kept) -> Vec<Vec<u8>> {
+    let builtin = |command: &str, word: Option<&[u8]>| {
+        let mut line = format!("\\builtin {command}").into_bytes();
+        if let Some(word) = word {
+            line.push(b' ');
+            quote(&mut line, word);
+        }
+        line.push(b'\n');
+        line
+    };
+    let mut commands = vec![builtin("shopt -u expand_aliases", None), builtin("shopt -s extglob", None)];
+    for function in &kept.functions {
+        commands.push(function.text.clone());
+        commands.extend(function.exported.then(|| builtin("export -f --", Some(&function.name))));
+    }
+    commands.push(builtin("shopt -u extglob", None));
+    commands.extend(kept.options.iter().map(|option| builtin(&format!("shopt -s {option}"), None)));
+    for (name, value) in &kept.aliases {
+        commands.push(builtin("alias --", Some(&[name.as_slice(), b"=", value].concat())));
+    }
+    commands.push(builtin("shopt -s expand_aliases", None));
+    commands
+}
+
+/// The same lines for a trial: they count the commands that are run, and the number they should come to is given with
+/// them. A function that bash has printed wrongly could end before its last line, and the rest of it would be run.
+pub(super) fn trial(kept: &Kept) -> (Vec<u8>, usize) {
+    let commands = commands(kept);
+    // Definitions are not counted.
+    let expected = commands.len() - kept.functions.len() + 1;
+    let counting = format!("\\builtin export {RAN}=0\n\\builtin trap '(({RAN}++))' DEBUG\n").into_bytes();
+    let done = b"\\builtin trap - DEBUG\n".to_vec();
+    (std::iter::once(counting).chain(commands).chain([done]).collect::<Vec<_>>().concat(), expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a trial counts, and what it should.
+    fn counted(text: &str) -> (String, usize) {
+        let function = |name: &str, text: &str| super::super::parse::Function {
+            name: name.into(),
+            text: text.into(),
+            exported: true,
+        };
+        let functions = vec![function("f", text), function("g", "g () \n{ \n    echo g\n}\n")];
+        let mut kept = Kept { functions, options: vec!["extglob".to_owned()], ..Kept::default() };
+        kept.aliases.insert(b"ll".to_vec(), b"ls -l".to_vec());
+        let (mut lines, expected) = trial(&kept);
+        lines.extend(format!("printf %s \"${RAN}\"").into_bytes());
+        let shell = std::process::Command::new("bash").arg("-c").arg(OsStr::from_bytes(&lines)).output().expect("bash");
+        (String::from_utf8_lossy(&shell.stdout).into_owned(), expected)
+    }
+
+    #[test]
+    fn a_function_that_ends_too_early_is_noticed() {
+        let (ran, expected) = counted("f () \n{ \n    true\n    [[ x ]] && true\n}\n");
+        assert_eq!(ran, expected.to_string());
+        let (ran, expected) = counted("f () \n{ \n    true\n}\ntrue x\n");
+        assert_eq!(ran, (expected + 1).to_string());
+    }
+
+    #[test]
+    fn a_file_is_taken_for_what_it_is_only_as_long_as_nobody_has_changed_it() {
+        let mut kept = Kept::default();
+        kept.set.insert("A".into(), OsString::from_vec(b"\xff\n'\"".to_vec()));
+        kept.aliases.insert(b"ll".to_vec(), b"ls -l 'x'".to_vec());
+        let file = render(&kept, "key", Duration::from_millis(3));
+        let header = read(&file, "key").expect("it is right").0;
+        assert_eq!((header.aliases.as_slice(), header.took_us), (&["ll".to_owned()][..], 3000));
+        assert_eq!(header.variables()[OsStr::new("A")].as_bytes(), b"\xff\n'\"");
+        assert!(read(&file, "another key").is_none());
+        for (index, byte) in file.iter().enumerate() {
+            let mut changed = file.clone();
+            changed[index] = byte ^ 1;
+            assert!(read(&changed, "key").is_none_or(|(read, _)| read != header), "byte {index}");
+            assert!(read(&file[..index], "key").is_none(), "{index} bytes");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What of a captured shell commands get, and what they do not.
+//!
+//! Commands get what gives them more words to use: functions, aliases, variables. They do not get what changes the
+//! meaning of words they would use anyway: a script means the same whoever's rc files there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use crate::environment::{Environment, EnvironmentPolicy, is_name};
+use crate::mask::SHORTEST;
+
+use super::parse::{Captured, Function};
+
+/// What commands get.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    pub(super) options: Vec<String>,
+    pub(super) aliases: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub(super) functions: Vec<Function>,
+    pub(super) set: BTreeMap<OsString, OsString>,
+    pub(super) removed: BTreeSet<OsString>,
+    /// What they do not get, each with its kind before it.
+    pub(super) left_out: Vec<String>,
+}
+
+/// What is known of the shell beside what it told.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// Its terminal, which is gone.
+    pub(super) terminal: PathBuf,
+    pub(super) took: Duration,
+}
+
+/// Options that commands get. `extglob` makes more scripts right and none wrong, and functions that were written with it
+/// cannot do without; `checkhash` only finds a program that has moved. All others change what scripts do (`noclobber`,
+/// `nounset`, `errexit`, `pipefail`, `noglob`, `posix`, `globstar`, `dotglob`, `nullglob`, `failglob`, `nocaseglob`,
+/// `nocasematch`, `lastpipe`, `xpg_echo`, `physical`, `allexport`, `keyword`, `compat…`), what they say (`xtrace`, `verbose`,
+/// `gnu_errfmt`, `shift_verbose`), whether they run at all (`noexec`, `onecmd`, `restricted`), or mean nothing without
+/// somebody who types (`emacs`, `vi`, `history`, `histexpand`, `monitor`, `autocd`, `cdspell`, `checkwinsize` and so on).
+const OPTIONS: [&str; 2] = ["extglob", "checkhash"];
+
+/// Options that bash itself turns on for somebody who types: nobody has asked for them.
+const BY_BASH: [&str; 7] =
+    ["emacs", "expand_aliases", "histexpand", "history", "interactive-comments", "monitor", "checkwinsize"];
+
+/// Functions that commands do not get: those that POSIX does not allow because scripts count on the builtins, `builtin`
+/// itself, and what is called when a command is not found, which talks to people.
+const FUNCTIONS: [&str; 17] = [
+    "break",
+    ":",
+    "continue",
+    ".",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "times",
+    "trap",
+    "unset",
+    "builtin",
+    "command_not_found_handle",
+];
+
+/// Variables that are about the shell that was captured, about what people see, or about how bash works.
+const VARIABLES: [&str; 33] = [
+    "_",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "PPID",
+    "OPTIND",
+    "OPTERR",
+    "OPTARG",
+    "RANDOM",
+    "SECONDS",
+    "POSIXLY_CORRECT",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "BASH_XTRACEFD",
+    "IFS",
+    "CDPATH",
+    "GLOBIGNORE",
+    "GLOBSORT",
+    "EXECIGNORE",
+    "FUNCNEST",
+    "TMOUT",
+    "PROMPT_COMMAND",
+    "PROMPT_DIRTRIM",
+    "TIMEFORMAT",
+    // Of daemons that were ended with the shell that had started them.
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_PID",
+    "GPG_TTY",
+];
+
+/// The same, by how their names begin.
+const FAMILIES: [&str; 4] = ["BASHFUL_", "HIST", "PS", "BASH_FUNC_"];
+
+/// With a larger one, no program can be started.
+const LARGEST_VARIABLE: usize = 128 << 10;
+
+/// All of them together may take a good part of what the system passes to a program.
+const ALL_VARIABLES: usize = 512 << 10;
+
+/// Decides what commands get. `base` is what the shell was given.
+pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy: &EnvironmentPolicy) -> Kept {
+    let mut kept = Kept::default();
+    let secrets = secrets(&captured, base, policy);
+    let is_secret = |text: &[u8]| secrets.iter().any(|secret| memchr::memmem::find(text, secret).is_some());
+    for option in captured.options {
+        if OPTIONS.contains(&option.as_str()) {
+            kept.options.push(option);
+        } else if !BY_BASH.contains(&option.as_str()) {
+            // Those that every shell has on are taken away when it is known which these are.
+            kept.left_out.push(format!("option {option}"));
+        }
+    }
+    for (name, value) in captured.aliases {
+        if is_secret(&value) { kept.leave_out("alias", &name) } else { drop(kept.aliases.insert(name, value)) }
+    }
+    for function in captured.functions {
+        let takes_a_place = FUNCTIONS.iter().any(|name| name.as_bytes() == function.name);
+        if takes_a_place || is_secret(&function.text) {
+            kept.leave_out("function", &function.name);
+        } else {
+            kept.functions.push(function);
+        }
+    }
+    for name in base.variables.keys().filter(|name| is_ours_to_tell(name)) {
+        if !captured.variables.contains_key(name) {
+            kept.removed.insert(name.clone());
+        }
+    }
+    let mut room = ALL_VARIABLES;
+    let changed = captured.variables.into_iter().filter(|(name, value)| base.variables.get(name) != Some(value));
+    for (name, value) in changed.filter(|(name, _)| is_ours_to_tell(name)) {
+        let size = name.len() + value.len() + 2;
+        let is_too_much = size > LARGEST_VARIABLE.min(room);
+        let is_withheld = policy.withholds(&name) || is_secret(value.as_bytes());
+        if is_withheld || is_too_much || is_of_the_past(&name, &value, facts) {
+            kept.leave_out("variable", name.as_bytes());
+        } else {
+            room -= size;
+            kept.set.insert(name, value);
+        }
+    }
+    kept
+}
+
+impl Kept {
+    fn leave_out(&mut self, kind: &str, name: &[u8]) {
+        self.left_out.push(format!("{kind} {}", String::from_utf8_lossy(name)));
+    }
+}
+
+/// Leaves out what another shell did not get by sourcing it, and says how much that was. A function that breaks off the
+/// sourcing hides all that come after it: only the first one that is missing is to blame then.
+pub(super) fn leave_out_what_differs(kept: &mut Kept, tried: &Captured) -> usize {
+    let there: BTreeMap<&[u8], &Function> =
+        tried.functions.iter().map(|function| (function.name.as_slice(), function)).collect();
+    let is_missing = |function: &&Function| !there.contains_key(function.name.as_slice());
+    let name = |function: &Function| function.name.clone();
+    let functions: Vec<_> = if kept.functions.last().as_ref().is_some_and(is_missing) {
+        kept.functions.iter().find(is_missing).map(name).into_iter().collect()
+    } else {
+        kept.functions.iter().filter(|ours| there.get(ours.name.as_slice()) != Some(ours)).map(name).collect()
+    };
+    for name in &functions {
+        kept.functions.retain(|function| function.name != *name);
+        kept.leave_out("function", name);
+    }
+    let mut count = functions.len();
+    if count == 0 {
+        // They come behind the functions.
+        let differs =
+            |(name, value): (&Vec<u8>, &Vec<u8>)| (tried.aliases.get(name) != Some(value)).then(|| name.clone());
+        let aliases: Vec<_> = kept.aliases.iter().filter_map(differs).collect();
+        for name in &aliases {
+            kept.aliases.remove(name);
+            kept.leave_out("alias", name);
+        }
+        count = aliases.len();
+    }
+    // What every shell has on anyway was not left out.
+    kept.left_out.retain(|what| !tried.options.iter().any(|option| what.strip_prefix("option ") == Some(option)));
+    count
+}
+
+/// Values that must not be written down: those that commands do not get, and those that the rc files export under names
+/// that say secret. Short ones are words, as in what is masked.
+fn secrets(captured: &Captured, base: &Environment, policy: &EnvironmentPolicy) -> Vec<Vec<u8>> {
+    let withheld = base.withheld.iter().map(|withheld| withheld.value().as_bytes().to_vec());
+    let own = captured.variables.iter().filter(|(name, _)| policy.withholds(name));
+    withheld.chain(own.map(|(_, value)| value.clone().into_vec())).filter(|value| value.len() >= SHORTEST).collect()
+}
+
+/// Whether a variable is one that rc files set for the programs that are run.
+fn is_ours_to_tell(name: &OsStr) -> bool {
+    let Some(text) = name.to_str() else { return false };
+    let is_prompt =
+        |family: &str| family != "PS" || text.len() == 3 && text.ends_with(|last: char| last.is_ascii_digit());
+    is_name(text)
+        && !VARIABLES.contains(&text)
+        && !FAMILIES.iter().any(|family| text.starts_with(family) && is_prompt(family))
+}
+
+/// Whether a value names something that has ended with the shell: its terminal, or an agent that nobody answers for.
+fn is_of_the_past(name: &OsStr, value: &OsStr, facts: &Facts) -> bool {
+    let terminal = facts.terminal.as_os_str().as_bytes();
+    if !terminal.is_empty() && value.as_bytes() == terminal {
+        return true;
+    }
+    name == "SSH_AUTH_SOCK" && !somebody_answers(value)
+}
+
+fn somebody_answers(path: &OsStr) -> bool {
+    let Ok(address) = SocketAddrUnix::new(path) else { return false };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None) else { return false };
+    // One that has too much to do is there all the same.
+    matches!(connect(&socket, &address), Ok(()) | Err(Errno::AGAIN))
+}

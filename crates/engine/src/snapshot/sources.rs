@@ -1,0 +1,192 @@
+//! What a snapshot depends on: the rc files, the shell, and the variables that it was started with.
+//!
+//! Of the files that the rc files read in turn, those are noticed that `~/.bashrc` names by a plain path. A change in any
+//! other one shows when the snapshot has become old.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::environment::Environment;
+
+use super::NoSnapshot;
+
+/// What interactive shells read first, where bash was built so.
+const OF_THE_SYSTEM: &str = "/etc/bash.bashrc";
+
+/// More of a file is not looked at.
+const READ_AT_MOST: u64 = 4 << 20;
+
+/// So many files that are named in `~/.bashrc` are watched.
+const NAMED_AT_MOST: usize = 32;
+
+/// Variables that differ from one terminal to the next and that rc files do not care about, or set themselves.
+const NOISE: [&str; 18] = [
+    "PWD",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "WINDOWID",
+    "TERM_SESSION_ID",
+    "SSH_CONNECTION",
+    "SSH_CLIENT",
+    "SSH_TTY",
+    "XDG_SESSION_ID",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "SYSTEMD_EXEC_PID",
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "WINDOW",
+    "VSCODE_IPC_HOOK_CLI",
+];
+
+/// What there is to capture, and what it is called.
+pub(super) struct Sources {
+    /// What is watched: the files and the shell.
+    pub(super) files: Vec<PathBuf>,
+    pub(super) stamp: Stamp,
+    /// A name for the files and the shell.
+    pub(super) files_key: String,
+    /// A name for these and the variables.
+    pub(super) key: String,
+}
+
+/// Files as they were at a moment; of each that is there, all that changes when it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp(Vec<Option<[i64; 7]>>);
+
+impl Stamp {
+    pub(super) fn of(files: &[PathBuf]) -> Self {
+        let stamp = |path: &PathBuf| {
+            let facts = path.metadata().ok()?;
+            let [device, inode, length] = [facts.dev(), facts.ino(), facts.len()].map(u64::cast_signed);
+            Some([device, inode, length, facts.mtime(), facts.mtime_nsec(), facts.ctime(), facts.ctime_nsec()])
+        };
+        Self(files.iter().map(stamp).collect())
+    }
+
+    /// The first file.
+    pub(super) fn first(&self) -> Option<[i64; 7]> {
+        *self.0.first()?
+    }
+}
+
+/// The files that are watched whatever they hold; `~/.bashrc` is the first of them.
+pub(super) fn always(base: &Environment) -> Vec<PathBuf> {
+    let home = home(base).into_iter();
+    let own = home.flat_map(|home| [home.join(".bashrc"), home.join(".bash_aliases")]);
+    own.chain([PathBuf::from(OF_THE_SYSTEM)]).collect()
+}
+
+/// Looks at the files; none if the user has no rc file.
+pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, NoSnapshot> {
+    let Some(home) = home(base) else { return Ok(None) };
+    let rc = home.join(".bashrc");
+    let text = match read(&rc) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(NoSnapshot::Unreadable { path: rc, why: error.to_string() }),
+    };
+    let mut files = always(base);
+    files.extend(named_in(&text, &home));
+    files.push(shell.to_path_buf());
+    // Before they are read: what changes meanwhile is noticed the next time.
+    let stamp = Stamp::of(&files);
+    let contents: Vec<_> = files.iter().map(|path| if path == shell { None } else { read(path).ok() }).collect();
+    let shell_is = Stamp::of(&[shell.to_path_buf()]);
+    let of_files = |hasher: &mut DefaultHasher| {
+        (&files, &contents, &shell_is.0, env!("CARGO_PKG_VERSION")).hash(hasher);
+    };
+    let variables: BTreeMap<&OsString, &OsString> =
+        base.variables.iter().filter(|(name, _)| !NOISE.iter().any(|noise| name == noise)).collect();
+    let of_all = |hasher: &mut DefaultHasher| {
+        of_files(hasher);
+        variables.hash(hasher);
+    };
+    let (files_key, key) = (digest(of_files), digest(of_all));
+    Ok(Some(Sources { files, stamp, files_key, key }))
+}
+
+/// A name for whatever is put into it.
+pub(super) fn digest(put: impl Fn(&mut DefaultHasher)) -> String {
+    let half = |first: u8| {
+        let mut hasher = DefaultHasher::new();
+        first.hash(&mut hasher);
+        put(&mut hasher);
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", half(1), half(2))
+}
+
+fn home(base: &Environment) -> Option<PathBuf> {
+    base.variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Reads a file, or its beginning. A pipe in its place would make us wait.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = std::fs::File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
+    let mut text = Vec::new();
+    file.take(READ_AT_MOST).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The files that a text sources by a plain path.
+fn named_in(text: &[u8], home: &Path) -> Vec<PathBuf> {
+    let mut named = Vec::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let mut words =
+            line.split(|byte| matches!(byte, b' ' | b'\t' | b';' | b'&' | b'|')).filter(|word| !word.is_empty());
+        while let Some(word) = words.next() {
+            if !matches!(word.strip_prefix(b"\\").unwrap_or(word), b"." | b"source") {
+                continue;
+            }
+            named.extend(words.next().and_then(|word| plain_path(word, home)));
+        }
+    }
+    named.truncate(NAMED_AT_MOST);
+    named
+}
+
+/// The path that a word stands for, if that can be told without a shell.
+fn plain_path(word: &[u8], home: &Path) -> Option<PathBuf> {
+    let bare: Vec<u8> = word.iter().copied().filter(|byte| !matches!(byte, b'"' | b'\'')).collect();
+    let below_home = [&b"~/"[..], b"$HOME/", b"${HOME}/"].iter().find_map(|prefix| bare.strip_prefix(*prefix));
+    let path = match below_home {
+        Some(rest) => home.join(OsStr::from_bytes(rest)),
+        None => PathBuf::from(OsString::from_vec(bare)),
+    };
+    let is_plain = !path.as_os_str().as_bytes().iter().any(|byte| b"$`*?[{(\\".contains(byte));
+    (path.is_absolute() && is_plain).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
+        assert_eq!(named_in(text.as_bytes(), Path::new("/h")), expected);
+    }
+
+    #[test]
+    fn files_that_are_named_plainly_are_known() {
+        check("if [ -f ~/.bash_aliases ]; then\n    . ~/.bash_aliases\nfi", &["/h/.bash_aliases"]);
+        check("[ -r \"$HOME/.x\" ] && source \"$HOME/.x\"; . '/etc/y'", &["/h/.x", "/etc/y"]);
+        check("\\. ${HOME}/z # comment", &["/h/z"]);
+        check(". \"$NVM_DIR/nvm.sh\"; . relative; . /etc/*.sh; . <(echo)\nsource", &[]);
+    }
+}

@@ -1,0 +1,208 @@
+//! The directory of snapshots: files by what they were captured from, written whole or not at all.
+//!
+//! Any number of programs share it without a lock: a file is made aside and moved to its place, and two that were captured
+//! from the same are as good as each other. Nothing is sourced that somebody else could have written.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+
+use super::file;
+use super::keep::Kept;
+use super::sources::Stamp;
+use super::{LARGEST, Snapshot, USED_FOR};
+use crate::numbers::longest_file;
+
+/// After the first failure it is tried again when this has passed, then after twice as long, up to [`WAIT_AT_MOST`].
+const WAIT: Duration = Duration::from_mins(1);
+const WAIT_AT_MOST: Duration = Duration::from_hours(1);
+
+/// What nobody uses any more is swept when it is so much older than that.
+const SWEPT_AFTER: Duration = Duration::from_hours(24);
+
+/// A snapshot that is being made is never as old as this.
+const DRAFT_AT_MOST: Duration = Duration::from_hours(1);
+
+/// No more files than this: variables that are never the same twice would fill the disk.
+const FILES_AT_MOST: usize = 64;
+
+const SNAPSHOT: &str = "sh";
+const FAILED: &str = "failed";
+const DRAFT: &str = "new";
+
+/// A directory of snapshots.
+pub(super) struct Store {
+    directory: PathBuf,
+}
+
+/// An earlier failure that still counts.
+pub(super) struct Failure {
+    pub(super) until: SystemTime,
+}
+
+impl Store {
+    /// Nothing is touched before it is used.
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// The snapshot of this key, if it is there and nobody else can have touched it.
+    pub(super) fn load(&self, key: &str) -> Option<Snapshot> {
+        self.is_private().ok()?;
+        let path = self.path(key, SNAPSHOT);
+        let bytes = read_private(&path)?;
+        let (header, words) = file::read(&bytes, key)?;
+        let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
+        Some(Snapshot { path, bytes: bytes.len() as u64, header, words, stamp })
+    }
+
+    /// A place for a new one.
+    pub(super) fn draft(&self) -> io::Result<Draft<'_>> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        self.is_private()?;
+        let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = self.path(&name, DRAFT);
+        // Of one with the same process id that was killed.
+        let _ = fs::remove_file(&path);
+        Ok(Draft { store: self, path })
+    }
+
+    /// Whether it failed lately for these files.
+    pub(super) fn failure(&self, files_key: &str) -> Option<Failure> {
+        self.is_private().ok()?;
+        let path = self.path(files_key, FAILED);
+        let times = times(&path);
+        let since = path.metadata().ok()?.modified().ok()?;
+        let now = SystemTime::now();
+        let until = since.checked_add(wait(times))?;
+        // One from the future would count for ever.
+        (times > 0 && since <= now && now < until).then_some(Failure { until })
+    }
+
+    /// Notes one more failure, and says until when it counts. Where it cannot be written, other programs will try for
+    /// themselves.
+    pub(super) fn note_failure(&self, files_key: &str) -> SystemTime {
+        let times = times(&self.path(files_key, FAILED)).saturating_add(1);
+        let noted = self.draft().and_then(|draft| {
+            draft.put(format!("{times}\n").as_bytes())?;
+            fs::rename(&draft.path, self.path(files_key, FAILED))
+        });
+        if let Err(error) = noted {
+            tracing::debug!(%error, "a failure is not noted");
+        }
+        SystemTime::now() + wait(times)
+    }
+
+    pub(super) fn forget_failure(&self, files_key: &str) {
+        let _ = fs::remove_file(self.path(files_key, FAILED));
+    }
+
+    /// Removes what nobody uses any more. What cannot be removed stays.
+    pub(super) fn sweep(&self) {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .filter(|entry| is_ours(&entry.path()))
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let too_many = files.len().saturating_sub(FILES_AT_MOST);
+        let now = SystemTime::now();
+        for (index, (modified, path)) in files.iter().enumerate() {
+            let is_draft = path.extension().is_some_and(|kind| kind == DRAFT);
+            let at_most = if is_draft { DRAFT_AT_MOST } else { USED_FOR + SWEPT_AFTER };
+            if index < too_many || now.duration_since(*modified).is_ok_and(|age| age > at_most) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    fn path(&self, name: &str, kind: &str) -> PathBuf {
+        self.directory.join(format!("{name}.{kind}"))
+    }
+
+    /// Nobody else may put anything in the place of our files.
+    fn is_private(&self) -> io::Result<()> {
+        let facts = fs::symlink_metadata(&self.directory)?;
+        if !facts.is_dir() || facts.uid() != own_id() || facts.mode() & 0o022 != 0 {
+            return Err(io::Error::other("others may write there"));
+        }
+        Ok(())
+    }
+}
+
+/// A snapshot that nobody knows of yet. Dropping it removes what is left of it.
+pub(super) struct Draft<'a> {
+    store: &'a Store,
+    path: PathBuf,
+}
+
+impl Draft<'_> {
+    /// Writes lines that are to be tried, in the place of what was written before.
+    pub(super) fn try_lines(&self, lines: &[u8]) -> io::Result<&Path> {
+        self.put(lines)?;
+        Ok(&self.path)
+    }
+
+    /// Writes it and moves it to its place.
+    pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
+        self.put(&file::render(kept, key, took))?;
+        fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
+        self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))
+    }
+
+    fn put(&self, bytes: &[u8]) -> io::Result<()> {
+        if longest_file() < bytes.len() as u64 {
+            // We would be killed for trying.
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let _ = fs::remove_file(&self.path);
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        // Whatever the umask: it is ours alone, and we can read it.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(bytes)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // Nothing is there if it has been moved.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// How often it has failed.
+fn times(path: &Path) -> u32 {
+    let text = read_private(path).unwrap_or_default();
+    String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
+}
+
+fn wait(times: u32) -> Duration {
+    WAIT.saturating_mul(1 << times.saturating_sub(1).min(10)).min(WAIT_AT_MOST)
+}
+
+/// Reads a plain file that is ours and that nobody else may read or write.
+fn read_private(path: &Path) -> Option<Vec<u8>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let facts = file.metadata().ok()?;
+    if !facts.is_file() || facts.uid() != own_id() || facts.mode() & 0o077 != 0 || facts.len() > 2 * LARGEST {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(2 * LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| [SNAPSHOT, FAILED, DRAFT].iter().any(|ours| kind == *ours))
+}
+
+fn own_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -1,0 +1,77 @@
+//! What the user's rc files define is there in commands, and whatever they do, commands run.
+
+mod faults;
+mod kept;
+mod stock;
+mod store;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bashful_engine::{Engine, NoSnapshot, SnapshotOptions};
+use bashful_testkit::{Place, WIDE, output, run};
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
+
+/// A home with this `.bashrc`.
+fn home(rc: impl AsRef<[u8]>) -> Place {
+    let mut place = Place::new(PUPPET);
+    place.take_snapshots();
+    std::fs::write(place.path().join(".bashrc"), rc).expect("a file in a directory of our own");
+    place
+}
+
+/// The same, with files that may not take long.
+fn hasty_home(rc: impl AsRef<[u8]>) -> Place {
+    let mut place = home(rc);
+    options(&mut place).limit = Duration::from_millis(500);
+    place
+}
+
+fn options(place: &mut Place) -> &mut SnapshotOptions {
+    place.options.snapshot.as_mut().expect("snapshots are on")
+}
+
+/// What a script says in this home, by a shell that is started for it.
+async fn says(engine: &Engine, script: &str) -> String {
+    output(&run(engine, script).await)
+}
+
+/// What a script says by a shell that has been waiting for it.
+async fn says_waiting(place: &Place, script: &str) -> String {
+    let mut options = place.options.clone();
+    options.ready = 1;
+    let engine = Engine::new(options).expect("an engine");
+    engine.refresh_snapshot().await;
+    let plan = engine.plan(bashful_testkit::request(script)).expect("a plan");
+    let checked = engine.check(plan).await.expect("it is allowed");
+    engine.prepare(&checked);
+    let began = std::time::Instant::now();
+    while engine.ready_for(&checked) == 0 {
+        assert!(began.elapsed() < WIDE, "no shell ever waited");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    says(&engine, script).await
+}
+
+/// An engine that has a snapshot.
+async fn working(place: &Place) -> Engine {
+    let engine = place.engine();
+    engine.refresh_snapshot().await;
+    assert!(engine.snapshot().is_some(), "{:?}", engine.why_no_snapshot());
+    engine
+}
+
+/// The files of the snapshots in this home.
+fn files(place: &Place) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place.path().join("snapshots")).into_iter().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+    files.sort();
+    files
+}
+
+/// Why there is none, once a command has run.
+async fn why_not(engine: &Engine) -> Option<NoSnapshot> {
+    assert_eq!(says(engine, "echo it runs").await, "it runs\n");
+    engine.why_no_snapshot()
+}
