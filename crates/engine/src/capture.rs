@@ -130,6 +130,11 @@ impl Capture {
         self.finished_view().lines()
     }
 
+    /// How many lines have come to their end.
+    pub(crate) fn ended_lines(&self) -> u64 {
+        self.view.ended_lines()
+    }
+
     /// The newest text, at most so many bytes, without withheld values.
     pub(crate) fn newest(&self, at_most: usize, mask: &Mask) -> Vec<u8> {
         let view = self.finished_view();

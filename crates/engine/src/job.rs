@@ -3,6 +3,7 @@
 //! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
 //! callers ask for come together here. A [`Job`] is a handle to one that goes on by itself.
 
+mod enough;
 mod handover;
 
 use std::cell::RefCell;
@@ -21,6 +22,8 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
+
+use enough::Enough;
 
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
@@ -157,6 +160,8 @@ pub(crate) struct Run {
     chunks: broadcast::Sender<Chunk>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
+    /// Whether all that is wanted has come.
+    enough: Enough,
     /// A report that came while another one was waited for.
     early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
@@ -180,6 +185,8 @@ enum Happened {
     Wrote(usize),
     Asked(Option<Ask>),
     LiveDue,
+    /// All that is wanted has come, and nobody has to wait for the rest.
+    Enough,
     Overdue,
 }
 
@@ -207,7 +214,8 @@ impl Run {
         let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
         let plan = checked.plan();
         let stream = |(pipe, name)| {
-            let capture = Capture::new(plan.window, plan.cleaning, options.artifacts.clone());
+            let window = if name == StreamName::Output { plan.window_of_output() } else { plan.window };
+            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone());
             Ok(Stream { name, pipe: Some(bashful_sys::event::readable(pipe)?), capture })
         };
         let names = [StreamName::Output, StreamName::Stderr];
@@ -223,6 +231,7 @@ impl Run {
             live,
             chunks,
             live_due: None,
+            enough: Enough::new(checked.plan().lines),
             early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
@@ -257,6 +266,7 @@ impl Run {
             match happened {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue => self.tell_live(),
+                Happened::Enough => self.close(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
                 Happened::Asked(Some(Ask::Background(answer))) => {
@@ -290,6 +300,7 @@ impl Run {
             () = readable(self.streams.get(1)) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
+            () = due(self.enough.due()) => Happened::Enough,
             () = due(self.overdue) => Happened::Overdue,
         }
     }
@@ -319,6 +330,7 @@ impl Run {
                 break;
             }
         }
+        self.enough.look(*name, capture);
         if self.live.receiver_count() > 0 && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
@@ -370,7 +382,16 @@ impl Run {
         }
         let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
-        Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid }
+        let (end, cut_off) = self.enough.judge(end);
+        Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid, cut_off }
+    }
+
+    /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.
+    fn close(&mut self) {
+        self.enough.close();
+        if let Some(stream) = self.streams.first_mut() {
+            stream.pipe = None;
+        }
     }
 
     /// Takes what is in the pipes now. Not until their end: somebody may hold them open for hours.

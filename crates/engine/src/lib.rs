@@ -76,10 +76,10 @@ pub use jobs::{
     Until, job_id,
 };
 pub use local::find_bash;
-pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
+pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
-pub use request::{Input, LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
+pub use request::{Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

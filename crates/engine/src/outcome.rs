@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_keeper::End;
+use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
@@ -39,6 +39,18 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// The shell's process id, which was that of its group too. None if it was lost before anybody could tell.
     pub pid: Option<i32>,
+    /// What became of the command after its output was closed, because all lines that were wanted had come. Its end is then
+    /// that of a pipeline into `head`, which has done well.
+    pub cut_off: Option<CutOff>,
+}
+
+/// A command whose output was closed before it had ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutOff {
+    /// So many lines were wanted.
+    pub after_lines: u64,
+    /// How it ended, by itself or of not being able to write.
+    pub end: Exit,
 }
 
 /// What a command wrote on one stream.

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::request::{Input, Request, Script, Streams};
+use crate::request::{Input, Lines, Request, Script, Streams};
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
@@ -35,6 +35,8 @@ pub struct Plan {
     pub leftovers: LeftoverPolicy,
     /// How much of its output is shown.
     pub window: Window,
+    /// Which lines of it are shown, within that.
+    pub lines: Option<Lines>,
     /// How what is shown differs from what was written.
     pub cleaning: Cleaning,
 }
@@ -88,8 +90,14 @@ impl Plan {
             input: request.input,
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
+            lines: request.lines,
             cleaning: options.cleaning,
         })
+    }
+
+    /// How much is shown of what is wanted: of standard output, if the streams are taken apart.
+    pub fn window_of_output(&self) -> Window {
+        self.lines.map_or(self.window, |lines| self.window.of_lines(lines))
     }
 
     /// The variables as a program gets them, `NAME=value` each.
@@ -107,7 +115,8 @@ impl Plan {
     }
 }
 
-fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
+/// The directory that is meant, if it is one.
+pub(crate) fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => PlanError::NoDirectory { path: path.clone() },

@@ -1,6 +1,7 @@
 //! What is wanted, before anything was decided.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -30,6 +31,17 @@ pub struct Request {
     pub input: Input,
     /// How much of it is shown, if not what the engine's options say.
     pub window: Option<Window>,
+    /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
+    pub lines: Option<Lines>,
+}
+
+/// Which lines of an output are shown. All of it is kept all the same, as far as it was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The first so many. A command that goes on writing after them finds its output closed, as with `head`.
+    First(NonZeroU64),
+    /// The last so many.
+    Last(NonZeroU64),
 }
 
 /// How standard output and error are taken.
@@ -64,6 +76,7 @@ impl Request {
             streams: Streams::default(),
             input: Input::default(),
             window: None,
+            lines: None,
         }
     }
 }
