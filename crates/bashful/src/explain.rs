@@ -4,21 +4,23 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_engine::Plan;
+use bashful_engine::{Lines, Plan};
 use serde_json::json;
 
 use crate::cli::ExplainArgs;
 use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
-use crate::{check, guard, print};
+use crate::{check, guard, print, run};
 
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (request, notices) = setup::request(&args.command, &settings)?;
+    let (request, mut notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
-    let plan = engine.plan(request)?;
+    let rewritten = engine.rewrite(request, run::purpose(args.command.mode))?;
+    notices.extend(rewritten.notices);
+    let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
     let text = if args.json {
         let mut facts = as_json(&plan, &notices);
@@ -44,11 +46,7 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
     let _ = writeln!(text, "directory:   {}", plan.directory.display());
     let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
-    let _ = writeln!(
-        text,
-        "shown:       all up to {}, else the first {} and the last {}",
-        plan.window.whole.bytes, plan.window.head.bytes, plan.window.tail.bytes
-    );
+    let _ = writeln!(text, "shown:       {}", shown(plan));
     let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
     let _ =
         writeln!(text, "withheld:    {}", if withheld.is_empty() { "nothing".to_owned() } else { withheld.join(" ") });
@@ -60,6 +58,19 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
         let _ = writeln!(text, "  {}={}", name.display(), value.to_string_lossy().escape_debug());
     }
     text
+}
+
+/// How much of the output is shown.
+fn shown(plan: &Plan) -> String {
+    let window = plan.window;
+    match plan.lines {
+        Some(Lines::First(count)) => format!("the first {count} lines, up to {}", window.whole.bytes),
+        Some(Lines::Last(count)) => format!("the last {count} lines, up to {}", window.whole.bytes),
+        None => format!(
+            "all up to {}, else the first {} and the last {}",
+            window.whole.bytes, window.head.bytes, window.tail.bytes
+        ),
+    }
 }
 
 fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
@@ -77,6 +88,11 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
         "grace_seconds": plan.grace.0.as_secs_f64(),
         "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },
+        "shown_lines": match plan.lines {
+            Some(Lines::First(count)) => json!({ "first": count }),
+            Some(Lines::Last(count)) => json!({ "last": count }),
+            None => json!(null),
+        },
         "withheld": withheld,
         "environment": environment,
         "notices": notices,

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits,
+    JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans, Pattern,
+    Request, Rewriting, Scheme, Script, Sizes, SkillUrls, Window, bash_version, find_bash,
 };
 use thiserror::Error;
 
@@ -24,8 +25,10 @@ use crate::settings::{self, Leftovers, Settings, Sources};
 pub(crate) enum SetupError {
     #[error("no bash found on PATH ({path}); install it, or set `[shell] path`")]
     NoBash { path: String },
-    #[error("the shell {} does not exist; see `[shell] path` in the settings", path.display())]
-    NoSuchShell { path: PathBuf },
+    #[error("`[shell] path` in the settings has to be an absolute path, not {path:?}")]
+    ShellPath { path: String },
+    #[error("see `[shell] path` in the settings")]
+    Shell(#[source] NotBash),
     #[error("cannot tell the current directory")]
     NoDirectory(#[source] std::io::Error),
     #[error("{} is not a directory", path.display())]
@@ -133,9 +136,34 @@ pub(crate) fn options(
     options.jobs = jobs(settings, around).map(Arc::new);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
+    options.rewriting = rewriting(settings, around, &options);
     options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
     Ok(options)
+}
+
+/// What becomes of commands before they run.
+fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> Rewriting {
+    let wanted = &settings.rewrite;
+    let home = around.variable("HOME").map(PathBuf::from);
+    let skills = wanted.skills.0.iter().map(|path| match (path.strip_prefix("~/"), &home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(path),
+    });
+    let scratch = around.state_directory().map(|state| state.join("scratch"));
+    let schemes: [Option<Arc<dyn Scheme>>; 4] = [
+        options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as Arc<dyn Scheme>),
+        options.jobs.clone().map(|store| Arc::new(JobUrls(store)) as Arc<dyn Scheme>),
+        scratch.map(|scratch| Arc::new(LocalUrls(scratch)) as Arc<dyn Scheme>),
+        Some(Arc::new(SkillUrls(skills.collect()))),
+    ];
+    Rewriting {
+        directory: wanted.cd,
+        lines: wanted.head_and_tail,
+        schemes: schemes.into_iter().flatten().filter(|_| wanted.urls).collect(),
+        unsupported: wanted.unsupported.0.iter().filter(|_| wanted.urls).cloned().collect(),
+        prefix: settings.shell.prefix.trim().to_owned(),
+    }
 }
 
 pub(crate) fn window(output: &settings::Output) -> Window {
@@ -240,7 +268,11 @@ fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
 fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
     if !settings.shell.path.is_empty() {
         let path = PathBuf::from(&settings.shell.path);
-        return if path.is_absolute() && path.exists() { Ok(path) } else { Err(SetupError::NoSuchShell { path }) };
+        if !path.is_absolute() {
+            return Err(SetupError::ShellPath { path: settings.shell.path.clone() });
+        }
+        bash_version(&path).map_err(SetupError::Shell)?;
+        return Ok(path);
     }
     let path = around.variable("PATH").cloned().unwrap_or_default();
     find_bash(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })

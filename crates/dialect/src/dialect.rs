@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use bashful_engine::{Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, RunError};
+use bashful_engine::{
+    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError,
+};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -61,6 +63,9 @@ impl Dialect {
         if self == Self::Plain {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
+            // And the command, as it is.
+            options.rewriting =
+                Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
         }
     }
 

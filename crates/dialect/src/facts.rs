@@ -63,6 +63,11 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         facts["stderr_shortened_lines"] = stderr.shortened.into();
         facts["stderr_artifact"] = artifact(stderr);
     }
+    if let Some(cut) = &outcome.cut_off {
+        let mut facts_of_cut = json!({ "after_lines": cut.after_lines });
+        exit_facts(&mut facts_of_cut, End::Own(cut.end));
+        facts["cut_off"] = facts_of_cut;
+    }
     exit_facts(&mut facts, outcome.end);
     facts
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
+use bashful_engine::{Dropped, Engine, Live, Patience, RewriteError, RewriteFor, RunError};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
-use crate::text::{chain, warnings};
+use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
 use crate::witness::{Ran, Telling, Witness};
 
@@ -131,7 +131,11 @@ impl Toolbox {
     }
 
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
+        let manner = call.manner;
+        let purpose = if manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
+        let rewritten = self.engine.rewrite(call.request.clone(), purpose)?;
+        call.notices.extend_from_slice(&rewritten.notices);
+        let plan = self.engine.plan(rewritten.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
         let mut note = |note: &dyn Fn(&mut Ran)| {
@@ -139,14 +143,17 @@ impl Toolbox {
                 note(&mut telling.ran);
             }
         };
-        if let Some(text) = self.gate.as_ref().and_then(|gate| gate.refuses(plan.script.as_bytes())) {
+        // The command as it was given and as it will run: each may be what there is a better tool for.
+        let scripts = [&call.request.script, &plan.script];
+        let refused = |gate: &Arc<dyn Gate>| scripts.iter().find_map(|script| gate.refuses(script.as_bytes()));
+        if let Some(text) = self.gate.as_ref().and_then(refused) {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
         let checked = self.engine.check(plan).await.map_err(RunError::from);
         let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         call.notices.extend(warnings(checked.verdict()));
-        let manner = call.manner;
+        rewritten.make_room()?;
         if manner == Manner::InBackground {
             let started = self.engine.start_job_checked(checked).await;
             let no_jobs = |error| match error {
@@ -174,6 +181,7 @@ impl Toolbox {
                 () = until(give_up) => match self.engine.send_to_background(job).await {
                     Ok(sent) => {
                         note(&|ran| ran.outlasted(&sent));
+                        asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
                         return Ok(self.dialect.outlasted(&sent, whole, &asked));
                     }
                     Err(still) => {
@@ -210,6 +218,12 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let status = if matches!(error, RunError::Refused(_)) { "refused" } else { "failed" };
         Self { status, text: chain(&error) }
+    }
+}
+
+impl From<RewriteError> for Failure {
+    fn from(error: RewriteError) -> Self {
+        Self::failed(&error)
     }
 }
 

@@ -153,6 +153,7 @@ impl Capture {
         }
         Output {
             clip,
+            wanted: None,
             shortened,
             bytes: self.bytes,
             lines: view.lines(),

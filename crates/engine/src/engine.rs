@@ -25,6 +25,7 @@ use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
+use crate::rewrite::Rewriting;
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -39,6 +40,8 @@ pub struct Options {
     pub host_environment: Vec<(OsString, OsString)>,
     /// Which of them commands get.
     pub environment: EnvironmentPolicy,
+    /// What [`Engine::rewrite`] does; nothing, unless it is asked to.
+    pub rewriting: Rewriting,
     /// Who judges scripts before they run; without it, everything runs.
     pub judge: Option<Judge>,
     /// How long a command may run that does not say how long.
@@ -114,6 +117,7 @@ impl Options {
             directory,
             host_environment: Vec::new(),
             environment: EnvironmentPolicy::default(),
+            rewriting: Rewriting::default(),
             judge: Some(Judge::new(Guard::default())),
             lifetime: Lifetime(std::time::Duration::from_secs(30)),
             grace: Grace(std::time::Duration::from_secs(15)),
@@ -389,6 +393,11 @@ impl Engine {
             Some(Err(why)) => Err(StillInForeground { job, why: Some(why) }),
             None => Err(StillInForeground { job, why: None }),
         }
+    }
+
+    /// How it works.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// What makes raw output fit to be shown, as this engine does it.

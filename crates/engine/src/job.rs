@@ -30,7 +30,7 @@ use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
-use crate::outcome::{LeftBehind, Outcome};
+use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -380,10 +380,16 @@ impl Run {
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
+        let (output, stderr) = self.outputs();
+        let (end, cut_off) = self.enough.judge(end);
+        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off }
+    }
+
+    /// What was written so far: the output, and standard error if that is taken apart.
+    fn outputs(&mut self) -> (Output, Option<Output>) {
         let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
         let output = outputs.next().expect("every command has one stream at least");
-        let (end, cut_off) = self.enough.judge(end);
-        Outcome { end, output, stderr: outputs.next(), leftover, elapsed, pid: self.pid, cut_off }
+        (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
     }
 
     /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.

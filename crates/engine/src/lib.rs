@@ -52,6 +52,8 @@ mod plan;
 mod promises;
 mod ready;
 mod request;
+mod rewrite;
+mod shell;
 mod units;
 mod window;
 
@@ -80,6 +82,11 @@ pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Repl
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
 pub use request::{Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
+pub use rewrite::{
+    ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
+    UrlFile,
+};
+pub use shell::{NotBash, bash_version};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

@@ -8,6 +8,7 @@ use bashful_keeper::{End, Exit};
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
 use crate::job::Job;
+use crate::request::Lines;
 use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
@@ -58,6 +59,8 @@ pub struct CutOff {
 pub struct Output {
     /// What is shown of it, without withheld values.
     pub clip: Clip,
+    /// Which lines were to be shown; all that fit, if nothing was said.
+    pub wanted: Option<Lines>,
     /// How many bytes it wrote.
     pub bytes: u64,
     /// How many lines it wrote; a last one without its newline counts.

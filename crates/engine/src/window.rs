@@ -76,6 +76,7 @@ impl Window {
     }
 
     /// These lines, if they are not more than was shown anyway; otherwise the part of them that lies at that end.
+    #[must_use]
     pub fn of_lines(self, lines: Lines) -> Self {
         let within = |most: NonZeroU64| Budget { bytes: self.whole.bytes, lines: Some(most.get()) };
         let none = Budget::bytes(ByteSize(0));

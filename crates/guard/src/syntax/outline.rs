@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn text_is_told_with_its_quotes_and_without_what_is_none() {
+        use Quoting::{Bare, Double};
         let texts = |script: &'static str| -> Vec<(&str, Quoting)> {
             let outline = Outline::of(script).expect("it parses");
             outline.stretches().iter().map(|stretch| (&script[stretch.range.clone()], stretch.quoting)).collect()
         };
-        use Quoting::{Bare, Double};
         assert_eq!(texts("cat a://b \"c d\" 'no' # no"), [("cat", Bare), ("a://b", Bare), ("c d", Double)]);
         assert_eq!(texts("x=a://b <c://d"), [("a://b", Bare), ("c://d", Bare)]);
         assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);

@@ -1,0 +1,229 @@
+//! Finds internal URLs where they are words of a script, and puts the paths of their files there.
+//!
+//! A URL counts if it is a word of its own, bare or in double quotes, or stands behind `name=`, `--option=` or `@`. In the
+//! middle of a text it is only mentioned, and single quotes, comments and here-documents hold text.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bashful_guard::{Outline, Quoting, Stretch};
+use memchr::memmem;
+
+use super::{Edit, Rewriting};
+use crate::rewrite::scheme::{Scheme, UrlError, UrlFile};
+
+/// What is said where a script is not understood.
+pub(super) const NOT_PARSED: &str =
+    "internal URLs were left as they are: the script could not be parsed to its end, or is too long";
+
+/// Finds them, and notes what was done.
+#[derive(Debug)]
+pub(super) struct Finder<'a> {
+    rewriting: &'a Rewriting,
+    pub(super) notices: Vec<String>,
+    /// Directories that have to be there.
+    pub(super) wanted: Vec<PathBuf>,
+}
+
+/// A URL that stands where one counts.
+struct Url<'a> {
+    scheme: &'a str,
+    /// What is behind `://`.
+    name: &'a str,
+    /// Where it begins in its text.
+    at: usize,
+}
+
+impl Url<'_> {
+    fn text(&self) -> String {
+        format!("{}://{}", self.scheme, self.name)
+    }
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(rewriting: &'a Rewriting) -> Self {
+        Self { rewriting, notices: Vec::new(), wanted: Vec::new() }
+    }
+
+    /// Whether a text holds anything that looks like one.
+    pub(super) fn may_be_in(&self, script: &[u8]) -> bool {
+        memmem::find_iter(script, b"://").any(|at| self.knows(scheme_before(&script[..at])))
+    }
+
+    fn knows(&self, scheme: &[u8]) -> bool {
+        let known = |name: &str| name.as_bytes() == scheme;
+        self.rewriting.schemes.iter().any(|scheme| known(scheme.name()))
+            || self.rewriting.unsupported.iter().any(|name| known(name))
+    }
+
+    /// The changes that a script needs.
+    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<Edit>, UrlError> {
+        let mut edits = Vec::new();
+        for stretch in outline.stretches() {
+            let Some(url) = self.first_in(script, stretch) else { continue };
+            let range = stretch.range.start + url.at..stretch.range.end;
+            if !ends_word(&script[range.end..], stretch.quoting)
+                || (stretch.quoting == Quoting::Bare && url.name.contains(['*', '?', '[', '{']))
+            {
+                let what = url.text();
+                self.notices.push(format!(
+                    "{what} was left as it is: a URL with expansions, patterns or more quotes in it is not resolved"
+                ));
+                continue;
+            }
+            let Some(path) = self.resolve(&url)? else { continue };
+            let text = match stretch.quoting {
+                Quoting::Bare => bare(&path),
+                Quoting::Double => double(&path),
+            };
+            edits.push(Edit { range, text });
+        }
+        Ok(edits)
+    }
+
+    /// The path that a whole value stands for, if it is a URL.
+    pub(super) fn as_value(&mut self, value: &str) -> Result<Option<PathBuf>, UrlError> {
+        match value.split_once("://") {
+            Some((scheme, name)) if self.knows(scheme.as_bytes()) => self.resolve(&Url { scheme, name, at: 0 }),
+            _ => Ok(None),
+        }
+    }
+
+    /// The URL at the beginning of a word, or behind what may stand before one.
+    fn first_in<'b>(&self, script: &'b str, stretch: &Stretch) -> Option<Url<'b>> {
+        let text = script.get(stretch.range.clone())?;
+        let colon = text.find("://")?;
+        let scheme = str::from_utf8(scheme_before(&text.as_bytes()[..colon])).ok()?;
+        let at = colon - scheme.len();
+        if !self.knows(scheme.as_bytes()) || !stands_alone(script, stretch, at) {
+            return None;
+        }
+        Some(Url { scheme, name: &text[colon + 3..], at })
+    }
+
+    /// The path of a URL; none if it is only a mention.
+    fn resolve(&mut self, url: &Url<'_>) -> Result<Option<PathBuf>, UrlError> {
+        let name = decoded(url.name);
+        let found = match self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) {
+            Some(scheme) => find(scheme.as_ref(), &name),
+            None => Err(UrlError::Unsupported { url: url.text() }),
+        };
+        // A sentence may begin with one.
+        if url.name.contains(char::is_whitespace) && !found.as_ref().is_ok_and(|found| found.path.exists()) {
+            return Ok(None);
+        }
+        let UrlFile { path, wanted } = found?;
+        self.notices.push(format!("{} is {}", url.text(), path.display()));
+        self.wanted.extend(wanted);
+        Ok(Some(path))
+    }
+}
+
+fn find(scheme: &dyn Scheme, name: &str) -> Result<UrlFile, UrlError> {
+    let found = scheme.find(name)?;
+    if found.path.is_absolute() && !found.path.as_os_str().as_bytes().contains(&0) {
+        return Ok(found);
+    }
+    let why = format!("{} is no absolute path", found.path.display());
+    Err(UrlError::NoFile { url: format!("{}://{name}", scheme.name()), why })
+}
+
+/// The letters before `://` that can be a scheme.
+fn scheme_before(text: &[u8]) -> &[u8] {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-' | b'_');
+    let length = text.iter().rev().take_while(|byte| is_part(byte)).count();
+    &text[text.len() - length..]
+}
+
+/// Whether what begins at this place of a stretch is a word of its own, or the value of something.
+fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
+    let start = stretch.range.start;
+    match stretch.quoting {
+        Quoting::Bare => is_value(&script[..start + at]),
+        Quoting::Double => {
+            let Some(outside) = script[..start].strip_suffix('"') else { return false };
+            if at == 0 {
+                return is_value(outside);
+            }
+            // The quote is the beginning of the word.
+            is_value(&script[start..start + at]) && ends_at_border(outside)
+        }
+    }
+}
+
+/// Whether a word begins behind this, or the value of `name=` or `--option=` does, or a file behind `@`.
+fn is_value(before: &str) -> bool {
+    let before = before.strip_suffix('@').unwrap_or(before);
+    let Some(named) = before.strip_suffix('=') else { return ends_at_border(before) };
+    let named = named.strip_suffix('+').unwrap_or(named);
+    let name =
+        named.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    name.len() < named.len() && ends_at_border(name)
+}
+
+fn ends_at_border(before: &str) -> bool {
+    let Some((last, rest)) = before.as_bytes().split_last() else { return true };
+    // What a backslash stands before is a letter, and that of a line is nothing.
+    let escaped = rest.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    is_border(*last) && !escaped
+}
+
+/// Whether a word ends before this.
+fn ends_word(after: &str, quoting: Quoting) -> bool {
+    let after = match quoting {
+        Quoting::Bare => Some(after),
+        Quoting::Double => after.strip_prefix('"'),
+    };
+    after.is_some_and(|after| after.bytes().next().is_none_or(is_border))
+}
+
+fn is_border(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' | b'`')
+}
+
+/// A path as a word.
+fn bare(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(byte);
+    if bytes.iter().all(is_plain) {
+        return bytes.to_vec();
+    }
+    let mut text = vec![b'\''];
+    for byte in bytes {
+        match byte {
+            b'\'' => text.extend_from_slice(b"'\\''"),
+            other => text.push(*other),
+        }
+    }
+    text.push(b'\'');
+    text
+}
+
+/// A path between double quotes.
+fn double(path: &Path) -> Vec<u8> {
+    let mut text = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        if b"\"$`\\".contains(byte) {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text
+}
+
+/// A name with `%20` and the like decoded. What is no such thing stays as it is.
+fn decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *byte == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        if let Some(digits) = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+            bytes.extend(u8::from_str_radix(digits, 16));
+            rest = &after[2..];
+        } else {
+            bytes.push(*byte);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
+}
