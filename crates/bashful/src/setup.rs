@@ -151,17 +151,20 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
         _ => PathBuf::from(path),
     });
     let scratch = around.state_directory().map(|state| state.join("scratch"));
-    let schemes: [Option<Arc<dyn Scheme>>; 4] = [
-        options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as Arc<dyn Scheme>),
-        options.jobs.clone().map(|store| Arc::new(JobUrls(store)) as Arc<dyn Scheme>),
-        scratch.map(|scratch| Arc::new(LocalUrls(scratch)) as Arc<dyn Scheme>),
-        Some(Arc::new(SkillUrls(skills.collect()))),
+    let mut unsupported = wanted.unsupported.0.clone();
+    let schemes: [(&str, Option<Arc<dyn Scheme>>); 4] = [
+        ("artifact", options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as _)),
+        ("job", options.jobs.clone().map(|store| Arc::new(JobUrls(store)) as _)),
+        ("local", scratch.map(|scratch| Arc::new(LocalUrls(scratch)) as _)),
+        ("skill", Some(Arc::new(SkillUrls(skills.collect())))),
     ];
+    // Without a place for them they stand for nothing, and that is said.
+    unsupported.extend(schemes.iter().filter(|(_, scheme)| scheme.is_none()).map(|(name, _)| (*name).to_owned()));
     Rewriting {
         directory: wanted.cd,
         lines: wanted.head_and_tail,
-        schemes: schemes.into_iter().flatten().filter(|_| wanted.urls).collect(),
-        unsupported: wanted.unsupported.0.iter().filter(|_| wanted.urls).cloned().collect(),
+        schemes: schemes.into_iter().filter(|_| wanted.urls).filter_map(|(_, scheme)| scheme).collect(),
+        unsupported: if wanted.urls { unsupported } else { Vec::new() },
         prefix: settings.shell.prefix.trim().to_owned(),
     }
 }

@@ -75,10 +75,13 @@ impl Window {
         Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost, columns: None }
     }
 
-    /// These lines, if they are not more than was shown anyway; otherwise the part of them that lies at that end.
+    /// These lines, if they are not more than would be shown whole; otherwise so many of them at that end.
     #[must_use]
     pub fn of_lines(self, lines: Lines) -> Self {
-        let within = |most: NonZeroU64| Budget { bytes: self.whole.bytes, lines: Some(most.get()) };
+        let within = |most: NonZeroU64| {
+            let lines = self.whole.lines.map_or(most.get(), |whole| whole.min(most.get()));
+            Budget { bytes: self.whole.bytes, lines: Some(lines) }
+        };
         let none = Budget::bytes(ByteSize(0));
         let (whole, head, tail) = match lines {
             Lines::First(most) => (within(most), within(most), none),

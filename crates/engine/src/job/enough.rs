@@ -66,6 +66,11 @@ impl Enough {
         }
     }
 
+    /// Whether that time has come.
+    pub(super) fn is_over(&self) -> bool {
+        self.due().is_some_and(|due| due <= Instant::now())
+    }
+
     /// Notes that it was closed.
     pub(super) fn close(&mut self) {
         self.state = State::Closed;

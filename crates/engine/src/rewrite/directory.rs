@@ -11,6 +11,9 @@ use crate::Options;
 use crate::plan;
 use crate::request::{Script, ScriptError};
 
+/// What knows that a command ran before.
+const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
+
 /// A leading `cd`.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -30,6 +33,10 @@ pub(super) struct Moved {
 
 /// The `cd` that a script begins with, if it has one plain argument.
 pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> {
+    // What it leaves behind beside the directory can be seen in these.
+    if SEE_IT.iter().any(|name| script.contains(name)) {
+        return None;
+    }
     let leading = outline.leading()?;
     let said = script.get(leading.range.clone())?;
     // Lines keep their numbers, which bash mentions where something is wrong.

@@ -10,6 +10,9 @@ use crate::request::{Lines, Script, ScriptError};
 /// What both show that are not told how much.
 const USUAL: NonZeroU64 = NonZeroU64::new(10).expect("ten is not zero");
 
+/// What knows whether a command is part of a pipeline.
+const SEE_IT: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
+
 /// A trailing `head` or `tail`.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -21,6 +24,9 @@ pub(super) struct Taken {
 
 /// The `head` or `tail` that a script ends in, if the script is one pipeline.
 pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<Taken> {
+    if SEE_IT.iter().any(|name| script.contains(name)) {
+        return None;
+    }
     let last = outline.last_stage()?;
     let lines = lines(&last.words)?;
     let said = script.get(last.range.clone())?.to_owned();

@@ -145,8 +145,9 @@ fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
             if at == 0 {
                 return is_value(outside);
             }
-            // The quote is the beginning of the word.
-            is_value(&script[start..start + at]) && ends_at_border(outside)
+            // The quote is the beginning of the word, and no blank in it begins another.
+            let inside = &script[start..start + at];
+            !inside.bytes().any(is_border) && is_value(inside) && ends_at_border(outside)
         }
     }
 }
@@ -178,7 +179,7 @@ fn ends_word(after: &str, quoting: Quoting) -> bool {
 }
 
 fn is_border(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' | b'`')
+    b" \t\n;&|()<>`".contains(&byte)
 }
 
 /// A path as a word.
@@ -226,4 +227,121 @@ fn decoded(name: &str) -> String {
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A scheme that knows every name but `gone`.
+    #[derive(Debug)]
+    struct Files;
+
+    impl Scheme for Files {
+        fn name(&self) -> &'static str {
+            "file-of"
+        }
+
+        fn find(&self, name: &str) -> Result<UrlFile, UrlError> {
+            if name == "gone" {
+                let available = vec!["a".to_owned(), "b".to_owned()];
+                return Err(UrlError::Unknown { kind: "file", name: name.to_owned(), available });
+            }
+            Ok(UrlFile { path: Path::new("/files").join(name), wanted: None })
+        }
+    }
+
+    fn rewriting() -> Rewriting {
+        Rewriting { schemes: vec![Arc::new(Files)], unsupported: vec!["agent".to_owned()], ..Rewriting::default() }
+    }
+
+    fn try_replace(script: &str) -> Result<(String, Vec<String>), UrlError> {
+        let rewriting = rewriting();
+        let mut finder = Finder::new(&rewriting);
+        let edits = finder.in_script(script, &Outline::of(script).expect("it parses"))?;
+        let replaced = crate::rewrite::apply(script.as_bytes(), &edits);
+        Ok((String::from_utf8(replaced).expect("text"), finder.notices))
+    }
+
+    #[track_caller]
+    fn check(script: &str, expected: &str) {
+        let (replaced, notices) = try_replace(script).expect("it is replaced");
+        assert_eq!(replaced, expected);
+        assert_eq!(notices.is_empty(), script == expected, "{notices:?}");
+    }
+
+    #[test]
+    fn a_url_that_is_a_word_becomes_a_path() {
+        check("cat file-of://a", "cat /files/a");
+        check("cat file-of://a%20b", "cat '/files/a b'");
+        check("cat file-of://it%27s", "cat '/files/it'\\''s'");
+        check("cat \"file-of://a%20b\"", "cat \"/files/a b\"");
+        check("cat \"file-of://%24x%22%60%5c\"", "cat \"/files/\\$x\\\"\\`\\\\\"");
+        check("x=file-of://a y <file-of://b >file-of://c", "x=/files/a y </files/b >/files/c");
+        check("a --in=file-of://a -F \"f=@file-of://b\" @file-of://c", "a --in=/files/a -F \"f=@/files/b\" @/files/c");
+        check("a --in=\"file-of://a\"; (b file-of://b)|c", "a --in=\"/files/a\"; (b /files/b)|c");
+        check("echo \"$(cat file-of://a)\" `cat file-of://b`", "echo \"$(cat /files/a)\" `cat /files/b`");
+        check(
+            "for f in file-of://a b; do [[ -e file-of://c ]]; done",
+            "for f in /files/a b; do [[ -e /files/c ]]; done",
+        );
+        check("cat <<E\n$(cat file-of://a) file-of://b\nE\n", "cat <<E\n$(cat /files/a) file-of://b\nE\n");
+        check("a=(file-of://a file-of://b)", "a=(/files/a /files/b)");
+    }
+
+    #[test]
+    fn what_is_only_mentioned_stays() {
+        for script in [
+            "echo 'file-of://a'",
+            "echo \"see file-of://a\"",
+            "echo \"file-of://a is it\"",
+            "echo \"\\\"file-of://a\"",
+            "echo hi # file-of://a",
+            "cat <<'E'\nfile-of://a\nE\n",
+            "cat <<E\nfile-of://a\nE\n",
+            "echo $'file-of://a' x\\ file-of://a",
+            "curl https://x/?u=file-of://a",
+            "git clone git+file-of://a xfile-of://a",
+            "curl https://agent.example/ file:///etc git+ssh://x ssh://agent/",
+            "echo ${x:-file-of://a} \"${x:=file-of://a}\"",
+            "echo 'agent://1' \"an agent://1\" # agent://1",
+        ] {
+            check(script, script);
+        }
+    }
+
+    #[test]
+    fn what_only_bash_could_resolve_stays_and_is_told() {
+        for script in [
+            "cat file-of://$x",
+            "cat \"file-of://$x\"",
+            "ls file-of://*.txt",
+            "cat file-of://a\"b\"",
+            "ls file-of://{a,b}",
+        ] {
+            let (replaced, notices) = try_replace(script).expect("it is left alone");
+            assert_eq!(replaced, script);
+            assert!(notices[0].contains("was left as it is"), "{notices:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_by_name() {
+        let check = |script, text: &str| assert_eq!(try_replace(script).expect_err("refused").to_string(), text);
+        check("cat file-of://gone", "Unknown file: gone. Available: a, b");
+        check("cat \"agent://x/y\"", "Unsupported internal URL in bash command: agent://x/y");
+    }
+
+    #[test]
+    fn a_value_that_is_a_url_is_a_path_without_quotes() {
+        let rewriting = rewriting();
+        let mut finder = Finder::new(&rewriting);
+        assert_eq!(finder.as_value("file-of://a%20b").expect("found"), Some("/files/a b".into()));
+        for value in ["a file-of://a", "https://x", "file-of:/a", "", "file-of://a is it"] {
+            assert_eq!(finder.as_value(value).expect("left alone"), None, "{value}");
+        }
+        assert!(finder.as_value("agent://x").is_err());
+    }
 }

@@ -1,0 +1,114 @@
+//! What holds for every script.
+
+use bashful_engine::{End, Exit, RewriteFor};
+use bashful_testkit::{finished, request};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::{place, plain_bash, rewrite, shown};
+
+/// Statements that hold nothing to rewrite where they stand.
+const INNOCENT: [&str; 14] = [
+    "echo hi",
+    "cd -",
+    "cd plain",
+    "cd $x && ls",
+    "x=$(seq 5 | head -2)",
+    "seq 5 | head -2 | cat",
+    "echo 'artifact://1' \"see local://x\"",
+    "cat <<E\nartifact://1 $x\nE\n",
+    "curl https://example.org/ git+ssh://a/b file:///x",
+    "if true; then cd plain && ls | head -1; fi",
+    "tail -f log &",
+    "f() { cd plain && ls; }",
+    "# cd plain && ls artifact://1 | head -5",
+    "head -5 file",
+];
+
+#[test]
+fn a_script_without_anything_to_rewrite_is_never_changed() {
+    let place = place();
+    std::fs::create_dir_all(place.path().join("plain")).expect("made");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let engine = runtime.block_on(async { place.engine() });
+    let statements = proptest::collection::vec((0..INNOCENT.len(), prop_oneof![Just("\n"), Just("\n\n")]), 2..8);
+    let built = statements.prop_map(|parts| {
+        // The first statement and the last keep the others from being all that there is.
+        let inner: String = parts.iter().map(|(index, end)| format!("{}{end}", INNOCENT[*index])).collect();
+        format!(": begin\n{inner}: end").into_bytes()
+    });
+    // Whatever a model may send, and without the words that are looked for.
+    let is_tame = |bytes: &Vec<u8>| {
+        let text = String::from_utf8_lossy(bytes);
+        !["cd", "head", "tail", "://"].iter().any(|word| text.contains(word)) && !bytes.contains(&0)
+    };
+    let noise = proptest::collection::vec(any::<u8>(), 1..200).prop_filter("nothing to rewrite", is_tame);
+    let torn = (any::<prop::sample::Index>(), 0..INNOCENT.len()).prop_map(|(at, index)| {
+        let text = format!(": begin\n{}", INNOCENT[index]);
+        text.as_bytes()[..1 + at.index(text.len())].to_vec()
+    });
+    let scripts = prop_oneof![built, noise, torn].prop_filter("a script", |bytes| !bytes.trim_ascii().is_empty());
+    let check = |bytes: Vec<u8>| {
+        let given = request(bytes.clone());
+        let rewritten =
+            engine.rewrite(given, RewriteFor::Reply).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(rewritten.request.script.as_bytes(), bytes.as_slice());
+        prop_assert_eq!((rewritten.request.workdir, rewritten.request.lines), (None, None));
+        Ok(())
+    };
+    TestRunner::new(Config::with_cases(2000)).run(&scripts, check).expect("it holds");
+}
+
+/// Things that write, and what they can be sent through.
+const PRODUCERS: [&str; 9] = [
+    "seq 30",
+    "printf 'a\\nb\\nc'",
+    "printf ''",
+    "printf '\\n\\n\\n'",
+    "echo one; echo two >&2; echo three",
+    "for i in 1 2 3 4 5 6; do echo $i; echo e$i >&2; done",
+    "cat <<'E'\nx\ny\nz\nE",
+    "ls /nowhere-at-all . ",
+    "printf 'caf\\303\\251\\n\\t\\304\\n'; exit 5",
+];
+const FILTERS: [&str; 5] = ["", "| cat", "| sort -r 2>&1", "| grep -v 3", "| tac"];
+const LIMITS: [&str; 8] = [
+    "| head -n 2",
+    "| head -1",
+    "|& head -n4",
+    "| tail -2",
+    "|& tail -n 3",
+    "| head",
+    "2>&1 | tail --lines=1",
+    "|\\\n tail",
+];
+
+#[test]
+fn what_is_shown_is_what_bash_shows() {
+    let place = place();
+    std::fs::create_dir_all(place.path().join("a b")).expect("made");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let engine = runtime.block_on(async { place.engine() });
+    let parts = (0..PRODUCERS.len(), 0..FILTERS.len(), 0..LIMITS.len(), any::<bool>());
+    let check = |(producer, filter, limit, cd): (usize, usize, usize, bool)| {
+        let lead = if cd { "cd 'a b' && " } else { "" };
+        let given = format!("{lead}{{ {}\n}} {} {}", PRODUCERS[producer], FILTERS[filter], LIMITS[limit]);
+        let rewritten = rewrite(&engine, &given);
+        prop_assert!(rewritten.request.lines.is_some(), "{} is not rewritten", given);
+        let bare = String::from_utf8_lossy(rewritten.request.script.as_bytes()).into_owned();
+        let directory = rewritten.request.workdir.clone();
+        let outcome = runtime.block_on(async { finished(engine.run(rewritten.request).await.expect("it starts")) });
+        let (stdout, stderr, _) = plain_bash(&given, &place, place.path());
+        prop_assert_eq!(shown(&outcome.output), stdout, "{}", &given);
+        prop_assert_eq!(outcome.stderr.as_ref().map(shown), Some(stderr), "{}", &given);
+        // And it ends as it does without `head`.
+        let (.., code) = plain_bash(&bare, &place, directory.as_deref().unwrap_or(place.path()));
+        let own = match outcome.end {
+            End::Own(Exit::Code(own)) => Some(i32::from(own)),
+            _ => None,
+        };
+        prop_assert_eq!(own, code, "{}", &given);
+        Ok(())
+    };
+    TestRunner::new(Config::with_cases(120)).run(&parts, check).expect("it holds");
+}
