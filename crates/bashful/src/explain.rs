@@ -66,6 +66,9 @@ fn shown(plan: &Plan) -> String {
     match plan.lines {
         Some(Lines::First(count)) => format!("the first {count} lines, up to {}", window.whole.bytes),
         Some(Lines::Last(count)) => format!("the last {count} lines, up to {}", window.whole.bytes),
+        Some(Lines::LastOfFirst { first, last }) => {
+            format!("the last {last} of the first {first} lines, up to {}", window.whole.bytes)
+        }
         None => format!(
             "all up to {}, else the first {} and the last {}",
             window.whole.bytes, window.head.bytes, window.tail.bytes
@@ -91,6 +94,7 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "shown_lines": match plan.lines {
             Some(Lines::First(count)) => json!({ "first": count }),
             Some(Lines::Last(count)) => json!({ "last": count }),
+            Some(Lines::LastOfFirst { first, last }) => json!({ "first": first, "last": last }),
             None => json!(null),
         },
         "withheld": withheld,

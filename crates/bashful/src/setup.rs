@@ -27,7 +27,7 @@ pub(crate) enum SetupError {
     NoBash { path: String },
     #[error("`[shell] path` in the settings has to be an absolute path, not {path:?}")]
     ShellPath { path: String },
-    #[error("see `[shell] path` in the settings")]
+    #[error("cannot use `[shell] path` of the settings")]
     Shell(#[source] NotBash),
     #[error("cannot tell the current directory")]
     NoDirectory(#[source] std::io::Error),

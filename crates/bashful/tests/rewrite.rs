@@ -34,7 +34,10 @@ fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
     let ranges =
         "[showing lines 1-2 of 9; 7 lines (14 bytes) left out; all of it: artifact://1, `bashful artifacts show 1`]";
     assert_eq!(shown, format!("1\n2\n{ranges}\n"));
-    assert_eq!(said, "[`cd 'my dir'` became the working directory]\n[`| head -n 2` became a limit on what is shown]\n");
+    assert_eq!(
+        said,
+        "[`cd 'my dir'` became the working directory]\n[`| head -n 2` became a limit on what is shown; the exit status is the command's own]\n"
+    );
     assert_eq!(code, Some(0));
     assert_eq!(told(&home.run(&["artifacts", "show", "1"])).0, "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
 
@@ -181,12 +184,12 @@ fn a_shell_that_is_not_bash_is_refused_by_name() {
         (&silent, "silent is not bash"),
         ("bash", "`[shell] path` in the settings has to be an absolute path, not \"bash\""),
     ] {
-        for command in [&["run", "echo hi"][..], &["doctor"]] {
-            let (shown, complaint, code) = with(&home, &[("BASHFUL_SHELL_PATH", shell)], command);
-            assert!(complaint.contains(said) && shown.is_empty(), "{shell}: {shown}{complaint}");
-            assert_eq!(code, Some(125), "{shell}");
-        }
+        let (shown, complaint, code) = with(&home, &[("BASHFUL_SHELL_PATH", shell)], &["run", "echo hi"]);
+        assert!(complaint.contains(said) && shown.is_empty(), "{shell}: {shown}{complaint}");
+        assert_eq!(code, Some(125), "{shell}");
     }
+    let (_, complaint, _) = with(&home, &[("BASHFUL_SHELL_PATH", "/usr/bin/dash")], &["doctor"]);
+    assert!(complaint.contains("/usr/bin/dash is not bash"), "{complaint}");
     let bash = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists()).expect("bash");
     let (shown, ..) = with(&home, &[("BASHFUL_SHELL_PATH", bash)], &["run", "echo hi"]);
     assert_eq!(shown, "hi\n");

@@ -144,10 +144,10 @@ pub(crate) fn structured(facts: Value) -> Value {
 
 fn tells(name: &str, value: &Value) -> bool {
     match name {
-        "notices" | "missing" => value.as_array().is_some_and(|values| !values.is_empty()),
-        "shortened_lines" => *value != 0,
+        "notices" | "missing" | "stderr_shown" => value.as_array().is_some_and(|values| !values.is_empty()),
+        "shortened_lines" | "stderr_shortened_lines" | "stderr_bytes" | "stderr_lines" => *value != 0,
         // `shown` and `omitted` say the same.
-        "truncated" | "text_bytes" => false,
+        "truncated" | "stderr_truncated" | "text_bytes" => false,
         _ => !value.is_null(),
     }
 }

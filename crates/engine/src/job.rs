@@ -31,6 +31,7 @@ use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
 use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::request::Lines;
 use crate::{LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -214,8 +215,12 @@ impl Run {
         let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
         let plan = checked.plan();
         let stream = |(pipe, name)| {
-            let window = if name == StreamName::Output { plan.window_of_output() } else { plan.window };
-            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone());
+            let lines = plan.lines.filter(|_| name == StreamName::Output);
+            let window = lines.map_or(plan.window, |lines| plan.window.of_lines(lines));
+            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last(match lines {
+                Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
+                _ => None,
+            });
             Ok(Stream { name, pipe: Some(bashful_sys::event::readable(pipe)?), capture })
         };
         let names = [StreamName::Output, StreamName::Stderr];
@@ -231,7 +236,7 @@ impl Run {
             live,
             chunks,
             live_due: None,
-            enough: Enough::new(checked.plan().lines),
+            enough: Enough::new(checked.plan().enough),
             early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),

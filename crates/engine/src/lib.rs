@@ -46,6 +46,7 @@ mod jobs;
 mod link;
 mod local;
 mod mask;
+mod narrow;
 mod numbers;
 mod outcome;
 mod plan;

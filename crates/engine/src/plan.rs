@@ -1,6 +1,7 @@
 //! What exactly would run: decided, printable, and not yet allowed.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -37,6 +38,8 @@ pub struct Plan {
     pub window: Window,
     /// Which lines of it are shown, within that.
     pub lines: Option<Lines>,
+    /// After how many lines its output is closed.
+    pub enough: Option<NonZeroU64>,
     /// How what is shown differs from what was written.
     pub cleaning: Cleaning,
 }
@@ -91,13 +94,9 @@ impl Plan {
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             lines: request.lines,
+            enough: request.enough,
             cleaning: options.cleaning,
         })
-    }
-
-    /// How much is shown of what is wanted: of standard output, if the streams are taken apart.
-    pub fn window_of_output(&self) -> Window {
-        self.lines.map_or(self.window, |lines| self.window.of_lines(lines))
     }
 
     /// The variables as a program gets them, `NAME=value` each.

@@ -33,15 +33,24 @@ pub struct Request {
     pub window: Option<Window>,
     /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
     pub lines: Option<Lines>,
+    /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
+    pub enough: Option<NonZeroU64>,
 }
 
-/// Which lines of an output are shown. All of it is kept all the same, as far as it was waited for.
+/// Which lines of an output are shown. All of it is kept all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// The first so many. A command that goes on writing after them finds its output closed, as with `head`.
+    /// The first so many.
     First(NonZeroU64),
     /// The last so many.
     Last(NonZeroU64),
+    /// The last so many of the first so many, as with `head` and then `tail`.
+    LastOfFirst {
+        /// Of so many.
+        first: NonZeroU64,
+        /// So many.
+        last: NonZeroU64,
+    },
 }
 
 /// How standard output and error are taken.
@@ -77,6 +86,7 @@ impl Request {
             input: Input::default(),
             window: None,
             lines: None,
+            enough: None,
         }
     }
 }

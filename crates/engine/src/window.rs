@@ -84,7 +84,7 @@ impl Window {
         };
         let none = Budget::bytes(ByteSize(0));
         let (whole, head, tail) = match lines {
-            Lines::First(most) => (within(most), within(most), none),
+            Lines::First(most) | Lines::LastOfFirst { first: most, .. } => (within(most), within(most), none),
             Lines::Last(most) => (within(most), none, within(most)),
         };
         Self { whole, head, tail, sizes: Sizes::AtMost, columns: self.columns }

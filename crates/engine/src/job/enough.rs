@@ -3,6 +3,7 @@
 //! A command that ends soon after them is waited for: its exit status is its own, and all that it wrote is kept. One that goes
 //! on finds its output closed, as it would with `head` behind it, and how it ends then says nothing about it.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use bashful_keeper::End;
@@ -11,7 +12,6 @@ use tokio::time::Instant;
 use super::StreamName;
 use crate::capture::Capture;
 use crate::outcome::CutOff;
-use crate::request::Lines;
 
 /// Most commands that end by themselves have ended by then, and nobody minds the wait.
 const GRACE: Duration = Duration::from_millis(300);
@@ -38,12 +38,8 @@ enum State {
 }
 
 impl Enough {
-    pub(super) fn new(lines: Option<Lines>) -> Self {
-        let wanted = match lines {
-            Some(Lines::First(most)) => Some(most.get()),
-            Some(Lines::Last(_)) | None => None,
-        };
-        Self { wanted, state: State::NotYet }
+    pub(super) fn new(wanted: Option<NonZeroU64>) -> Self {
+        Self { wanted: wanted.map(NonZeroU64::get), state: State::NotYet }
     }
 
     /// Looks at what has come on a stream.

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
 
-use crate::request::{Request, Script, ScriptError};
+use crate::request::{Lines, Request, Script, ScriptError};
 use crate::{Engine, Streams};
 
 /// What is rewritten.
@@ -172,9 +172,14 @@ impl Rewritten {
     fn take_lines(&mut self) -> Result<(), RewriteError> {
         let found = |name| outlined(&self.request.script, name, lines::trailing);
         let Some(taken) = found(b"head").or_else(|| found(b"tail")) else { return Ok(()) };
-        self.notices.push(format!("`{}` became a limit on what is shown", taken.said));
+        self.notices
+            .push(format!("`{}` became a limit on what is shown; the exit status is the command's own", taken.said));
         self.request.script = taken.rest(&self.request.script)?;
         self.request.lines = Some(taken.lines);
+        self.request.enough = match taken.lines {
+            Lines::First(first) => Some(first),
+            Lines::Last(_) | Lines::LastOfFirst { .. } => None,
+        };
         // Standard error does not go through a pipe, and is shown whole.
         self.request.streams = Streams::Split;
         Ok(())

@@ -267,7 +267,10 @@ async fn both_at_once_are_both() {
     assert_eq!(rewritten.request.lines, first(2));
     assert_eq!(
         rewritten.notices,
-        ["`cd d` became the working directory", "`| head -2` became a limit on what is shown"]
+        [
+            "`cd d` became the working directory",
+            "`| head -2` became a limit on what is shown; the exit status is the command's own"
+        ]
     );
 }
 

@@ -34,7 +34,7 @@ fn a_script_without_anything_to_rewrite_is_never_changed() {
     let statements = proptest::collection::vec((0..INNOCENT.len(), prop_oneof![Just("\n"), Just("\n\n")]), 2..8);
     let built = statements.prop_map(|parts| {
         // The first statement and the last keep the others from being all that there is.
-        let inner: String = parts.iter().map(|(index, end)| format!("{}{end}", INNOCENT[*index])).collect();
+        let inner: String = parts.iter().flat_map(|(index, end)| [INNOCENT[*index], *end]).collect();
         format!(": begin\n{inner}: end").into_bytes()
     });
     // Whatever a model may send, and without the words that are looked for.
@@ -45,7 +45,7 @@ fn a_script_without_anything_to_rewrite_is_never_changed() {
     let noise = proptest::collection::vec(any::<u8>(), 1..200).prop_filter("nothing to rewrite", is_tame);
     let torn = (any::<prop::sample::Index>(), 0..INNOCENT.len()).prop_map(|(at, index)| {
         let text = format!(": begin\n{}", INNOCENT[index]);
-        text.as_bytes()[..1 + at.index(text.len())].to_vec()
+        text.as_bytes()[..=at.index(text.len())].to_vec()
     });
     let scripts = prop_oneof![built, noise, torn].prop_filter("a script", |bytes| !bytes.trim_ascii().is_empty());
     let check = |bytes: Vec<u8>| {
