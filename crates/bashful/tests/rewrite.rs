@@ -58,7 +58,7 @@ fn an_endless_command_ends_well_once_its_lines_are_there() {
     assert_eq!(facts["cut_off"]["signal"]["name"], "SIGPIPE");
     assert!(facts["output"].as_str().expect("text").starts_with("y\ny\ny\n[showing lines 1-3 of "), "{facts}");
     let notices = facts["notices"].to_string();
-    assert!(notices.contains("its output was closed after 3 lines, as `head` does"), "{notices}");
+    assert!(notices.contains("its output was closed after 3 lines, as `head` does: that it ended by signal 13 (SIGPIPE) then does not count"), "{notices}");
     assert_eq!(output.status.code(), Some(0));
     home.check_nothing_survives();
 }

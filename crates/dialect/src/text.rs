@@ -223,10 +223,8 @@ pub fn cut_off(cut: &CutOff) -> String {
         Exit::Code(code) => format!("with exit code {code}"),
         Exit::Signal(number) => format!("by signal {}", signal_text(number)),
     };
-    format!(
-        "its output was closed after {} {lines}, as `head` does; it then ended {how}, which does not count",
-        cut.after_lines
-    )
+    let after = cut.after_lines;
+    format!("its output was closed after {after} {lines}, as `head` does: that it ended {how} then does not count")
 }
 
 /// What is to be said where only some lines were wanted of a command that is now a job.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Dropped, Engine, Live, Patience, RewriteError, RewriteFor, RunError};
+use bashful_engine::{Dropped, Engine, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -130,11 +130,22 @@ impl Toolbox {
         Ok(self.dialect.jobs(&seen))
     }
 
-    async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        let manner = call.manner;
-        let purpose = if manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
+    /// What the command becomes before it is planned.
+    fn rewrite(&self, call: &mut RunCall) -> Result<Rewritten, Failure> {
+        let purpose = if call.manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
         let rewritten = self.engine.rewrite(call.request.clone(), purpose)?;
         call.notices.extend_from_slice(&rewritten.notices);
+        Ok(rewritten)
+    }
+
+    /// What is better than a command, as it was given or as it would run.
+    fn better_way(&self, scripts: [&Script; 2]) -> Option<String> {
+        let gate = self.gate.as_ref()?;
+        scripts.into_iter().find_map(|script| gate.refuses(script.as_bytes()))
+    }
+
+    async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
+        let rewritten = self.rewrite(&mut call)?;
         let plan = self.engine.plan(rewritten.request.clone()).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
@@ -143,10 +154,7 @@ impl Toolbox {
                 note(&mut telling.ran);
             }
         };
-        // The command as it was given and as it will run: each may be what there is a better tool for.
-        let scripts = [&call.request.script, &plan.script];
-        let refused = |gate: &Arc<dyn Gate>| scripts.iter().find_map(|script| gate.refuses(script.as_bytes()));
-        if let Some(text) = self.gate.as_ref().and_then(refused) {
+        if let Some(text) = self.better_way([&call.request.script, &plan.script]) {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
@@ -154,6 +162,7 @@ impl Toolbox {
         let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         call.notices.extend(warnings(checked.verdict()));
         rewritten.make_room()?;
+        let manner = call.manner;
         if manner == Manner::InBackground {
             let started = self.engine.start_job_checked(checked).await;
             let no_jobs = |error| match error {

@@ -1,6 +1,7 @@
 //! What becomes of a script before it runs: the same as bash would have done with it, but for what is said.
 
 use std::num::NonZeroU64;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -65,7 +66,8 @@ fn shown(output: &Output) -> String {
 /// What bash itself makes of a script: both streams, and the exit code.
 fn plain_bash(script: &str, place: &Place, directory: &Path) -> (String, String, Option<i32>) {
     let output = Command::new(&place.options.shell)
-        .args(["-c", script])
+        .arg0("bash")
+        .args(["-c", "--", script])
         .current_dir(directory)
         .env_clear()
         .envs(place.options.host_environment.iter().cloned())
