@@ -199,3 +199,30 @@ fn a_shell_that_is_not_bash_is_refused_by_name() {
     assert!(facts["bash"]["version"].as_str().expect("text").contains('.'), "{facts}");
     home.check_nothing_survives();
 }
+
+#[test]
+fn a_better_tool_is_pointed_to_however_it_is_dressed() {
+    let home = home();
+    fs::create_dir(home.path().join("d")).expect("made");
+    let on = [("BASHFUL_INTERCEPTOR_ENABLED", "true"), ("BASHFUL_INTERCEPTOR_TOOLS", "[\"read\"]")];
+    for script in ["cat x", "cd d && cat x", "cat x | head -3", "cd d && cat x | tail -3"] {
+        let (_, said, code) = with(&home, &on, &["run", script]);
+        assert!(said.contains("Blocked: ") && code == Some(125), "{script}: {said}");
+    }
+}
+
+#[test]
+fn a_command_that_outlasts_its_call_has_no_limit_any_more() {
+    let home = home();
+    let script = "{ echo a; echo oh >&2; until [ -e go ]; do sleep 0.01; done; seq 5; } | head -2";
+    let (shown, said, code) = with(&home, &[], &["run", "--patience", "1", script]);
+    assert_eq!((shown.as_str(), code), ("oh\na\n", Some(0)), "{said}");
+    assert!(said.contains("[the limit on lines ends here: the job's file gets all that it writes]"), "{said}");
+    assert!(said.contains("<stderr_file>"), "{said}");
+    fs::write(home.path().join("go"), "").expect("it may go on");
+    home.run(&["jobs", "wait", "1"]);
+    let written = fs::read_to_string(home.state().join("jobs/1/output")).expect("there");
+    assert_eq!(written, "a\n1\n2\n3\n4\n5\n\n[background process completed]\n");
+    assert_eq!(fs::read_to_string(home.state().join("jobs/1/stderr")).expect("there"), "oh\n");
+    home.check_nothing_survives();
+}

@@ -61,22 +61,23 @@ impl<'a> Finder<'a> {
         let mut edits = Vec::new();
         for stretch in outline.stretches() {
             let Some(url) = self.first_in(script, stretch) else { continue };
-            let range = stretch.range.start + url.at..stretch.range.end;
-            if !ends_word(&script[range.end..], stretch.quoting)
-                || (stretch.quoting == Quoting::Bare && url.name.contains(['*', '?', '[', '{']))
-            {
-                let what = url.text();
-                self.notices.push(format!(
-                    "{what} was left as it is: a URL with expansions, patterns or more quotes in it is not resolved"
-                ));
-                continue;
-            }
-            let Some(path) = self.resolve(&url)? else { continue };
-            let text = match stretch.quoting {
-                Quoting::Bare => bare(&path),
-                Quoting::Double => double(&path),
+            let start = stretch.range.start + url.at;
+            let quoted = |path: &Path| match stretch.quoting {
+                Quoting::Bare => bare(path),
+                Quoting::Double => double(path),
             };
-            edits.push(Edit { range, text });
+            let after = &script[stretch.range.end..];
+            let pattern = url.name.find(['*', '?', '[', '{']).filter(|_| stretch.quoting == Quoting::Bare);
+            if pattern.is_none() && ends_word(after, stretch.quoting) {
+                let Some(path) = self.resolve(&url)? else { continue };
+                edits.push(Edit { range: start..stretch.range.end, text: quoted(&path) });
+            } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
+                let end = start + url.scheme.len() + "://".len() + length;
+                edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
+            } else {
+                let word = script[start..].split(char::is_whitespace).next().unwrap_or_default();
+                self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
+            }
         }
         Ok(edits)
     }
@@ -101,6 +102,43 @@ impl<'a> Finder<'a> {
         Some(Url { scheme, name: &text[colon + 3..], at })
     }
 
+    /// Where bash finishes a name, the directory before it can still be told, and the length of that part of the name.
+    fn directory_of(
+        &mut self,
+        url: &Url<'_>,
+        pattern: Option<usize>,
+        after: &str,
+        quoting: Quoting,
+    ) -> Result<Option<(PathBuf, usize)>, UrlError> {
+        let known = &url.name[..pattern.unwrap_or(url.name.len())];
+        let (directory, length) =
+            known.rsplit_once('/').map_or(("", 0), |(directory, _)| (directory, directory.len() + 1));
+        let rest = &url.name[length..];
+        // A text may begin with one.
+        let inside = if quoting == Quoting::Double { after.split('"').next().unwrap_or(after) } else { "" };
+        if url.name.contains(char::is_whitespace) || inside.contains(char::is_whitespace) || rest.contains('%') {
+            return Ok(None);
+        }
+        let Some(scheme) = self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) else {
+            return Err(UrlError::Unsupported { url: url.text() });
+        };
+        if rest.split('/').any(|part| part == "..") {
+            return Err(UrlError::Traversal { scheme: url.scheme.to_owned() });
+        }
+        let found = find(scheme.as_ref(), &decoded(directory)).ok();
+        let Some(found) = found.filter(|found| found.path.is_dir() || found.wanted.is_some()) else { return Ok(None) };
+        self.note(format!("{}://{directory} is {}", url.scheme, found.path.display()));
+        self.wanted.extend(found.wanted.map(|_| found.path.clone()));
+        Ok(Some((found.path, length)))
+    }
+
+    /// Says something, once.
+    fn note(&mut self, notice: String) {
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
+    }
+
     /// The path of a URL; none if it is only a mention.
     fn resolve(&mut self, url: &Url<'_>) -> Result<Option<PathBuf>, UrlError> {
         let name = decoded(url.name);
@@ -113,7 +151,7 @@ impl<'a> Finder<'a> {
             return Ok(None);
         }
         let UrlFile { path, wanted } = found?;
-        self.notices.push(format!("{} is {}", url.text(), path.display()));
+        self.note(format!("{} is {}", url.text(), path.display()));
         self.wanted.extend(wanted);
         Ok(Some(path))
     }
@@ -253,8 +291,27 @@ mod tests {
         }
     }
 
+    /// A scheme of names below a directory that is there.
+    #[derive(Debug)]
+    struct Directories;
+
+    impl Scheme for Directories {
+        fn name(&self) -> &'static str {
+            "dir-of"
+        }
+
+        fn find(&self, name: &str) -> Result<UrlFile, UrlError> {
+            let below = Path::new("/usr").components().chain(Path::new(name).components());
+            Ok(UrlFile { path: below.collect(), wanted: None })
+        }
+    }
+
     fn rewriting() -> Rewriting {
-        Rewriting { schemes: vec![Arc::new(Files)], unsupported: vec!["agent".to_owned()], ..Rewriting::default() }
+        Rewriting {
+            schemes: vec![Arc::new(Files), Arc::new(Directories)],
+            unsupported: vec!["agent".to_owned()],
+            ..Rewriting::default()
+        }
     }
 
     fn try_replace(script: &str) -> Result<(String, Vec<String>), UrlError> {
@@ -313,18 +370,28 @@ mod tests {
     }
 
     #[test]
-    fn what_only_bash_could_resolve_stays_and_is_told() {
+    fn what_only_bash_can_finish_begins_with_a_directory_if_there_is_one() {
+        for (script, expected) in [
+            ("cat dir-of://lib/$x", "cat /usr/lib/$x"),
+            ("cat dir-of://$x \"dir-of://${x}.txt\" y", "cat /usr/$x \"/usr/${x}.txt\" y"),
+            ("ls dir-of://*.txt dir-of://lib/{a,b}/c", "ls /usr/*.txt /usr/lib/{a,b}/c"),
+            ("ls dir-of://a'b c' dir-of://lib/a\\ b", "ls /usr/a'b c' /usr/lib/a\\ b"),
+        ] {
+            check(script, expected);
+        }
         for script in [
             "cat file-of://$x",
-            "cat \"file-of://$x\"",
             "ls file-of://*.txt",
             "cat file-of://a\"b\"",
-            "ls file-of://{a,b}",
+            "ls dir-of://%20*",
+            "echo \"dir-of://$x is it\"",
         ] {
             let (replaced, notices) = try_replace(script).expect("it is left alone");
             assert_eq!(replaced, script);
             assert!(notices[0].contains("was left as it is"), "{notices:?}");
         }
+        let traversal = UrlError::Traversal { scheme: "dir-of".to_owned() };
+        assert_eq!(try_replace("cat dir-of://*/../x"), Err(traversal));
     }
 
     #[test]

@@ -189,10 +189,8 @@ fn a_script_does_the_same_however_confusing_it_is() {
     // jobs to bring to the foreground that a part of a pipeline has not.
     let is_settled = |text: &String| {
         let alone = !text.replace("&&", "").replace("|&", "").contains('&');
-        alone
-            && !(text.contains("|&") && text.contains(['{', '(', '`']))
-            && !text.contains("://")
-            && !text.contains('%')
+        let one_voice = !text.contains("|&") || !text.contains(['{', '(', '`']);
+        alone && one_voice && !text.contains("://") && !text.contains('%')
     };
     // Nor is it settled who of a pipeline complains first.
     let sorted = |text: String| {

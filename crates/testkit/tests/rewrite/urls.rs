@@ -20,6 +20,10 @@ async fn urls_are_the_paths_of_their_files() {
     let outcome = run(&engine, "wc -l \"local://a/b c\" | cut -d' ' -f1; ls local://a").await;
     assert_eq!(shown(&outcome.output), "100\nb c\n");
 
+    let outcome =
+        run(&engine, "x=b; for f in local://new/$x local://a/*; do echo \"${f##*/}\"; done; ls -d local://new").await;
+    assert_eq!(shown(&outcome.output), format!("b\nb c\n{}\n", place.path().join("scratch/new").display()));
+
     let job = engine.start_job(request("echo from a job")).await.expect("it starts");
     let jobs = place.options.jobs.as_ref().expect("there are jobs");
     jobs.wait(job.id).await.expect("it ends");
@@ -80,6 +84,7 @@ async fn urls_of_nothing_are_refused() {
         ("cat local://out/passwd", "Path traversal is not allowed in local:// URLs"),
         ("echo > local://dangling", "Path traversal is not allowed in local:// URLs"),
         ("cat local://self", "Path traversal is not allowed in local:// URLs"),
+        ("ls local://*/../../x", "Path traversal is not allowed in local:// URLs"),
         ("cat local://x%00y", "Path traversal is not allowed in local:// URLs"),
         ("cat agent://1", "Unsupported internal URL in bash command: agent://1"),
     ] {
