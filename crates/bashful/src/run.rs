@@ -51,7 +51,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let checked = engine.check(plan).await.map_err(RunError::from);
         let checked = checked.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
         notices.extend(guard::warnings(checked.verdict()));
-        rewritten.make_room()?;
+        rewritten.make_room().inspect_err(|_| entry.note(bashful_dialect::Ran::not_started))?;
         if args.command.mode == Mode::Background {
             return background(args, &engine, checked, &notices, &mut entry).await;
         }

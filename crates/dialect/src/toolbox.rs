@@ -161,7 +161,7 @@ impl Toolbox {
         let checked = self.engine.check(plan).await.map_err(RunError::from);
         let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         call.notices.extend(warnings(checked.verdict()));
-        rewritten.make_room()?;
+        rewritten.make_room().inspect_err(|_| note(&Ran::not_started))?;
         let manner = call.manner;
         if manner == Manner::InBackground {
             let started = self.engine.start_job_checked(checked).await;

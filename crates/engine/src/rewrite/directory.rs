@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bashful_guard::{Outline, PlainWord};
 use rustix::fs::{Access, access};
 
-use super::{Edit, apply};
+use super::{Edit, apply, quotable};
 use crate::Options;
 use crate::plan;
 use crate::request::{Script, ScriptError};
@@ -46,7 +46,7 @@ pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> 
         [cd, dashes, to] if cd.text == "cd" && dashes.text == "--" && to.text != "-" => to,
         _ => return None,
     };
-    let said = said.rsplit_once("&&")?.0.trim().to_owned();
+    let said = quotable(said.rsplit_once("&&")?.0.trim());
     Some(Taken { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
 }
 

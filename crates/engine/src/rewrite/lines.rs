@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use bashful_guard::{Outline, PlainWord};
 
-use super::{Edit, apply};
+use super::{Edit, apply, quotable};
 use crate::request::{Lines, Script, ScriptError};
 
 /// What both show that are not told how much.
@@ -29,7 +29,7 @@ pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<Taken>
     }
     let last = outline.last_stage()?;
     let lines = lines(&last.words)?;
-    let said = script.get(last.range.clone())?.to_owned();
+    let said = quotable(script.get(last.range.clone())?);
     // `|&` is `2>&1 |`, behind all other redirections.
     let text = if last.both { b" 2>&1".to_vec() } else { Vec::new() };
     Some(Taken { lines, said, edit: Edit { range: last.range, text } })

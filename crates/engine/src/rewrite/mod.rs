@@ -14,6 +14,7 @@ mod lines;
 mod scheme;
 mod url;
 
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -26,6 +27,9 @@ pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, 
 
 use crate::request::{Lines, Request, Script, ScriptError};
 use crate::{Engine, Streams};
+
+/// So much of a script is quoted in a notice.
+const QUOTED: usize = 200;
 
 /// What is rewritten.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +122,7 @@ impl Engine {
             rewritten.take_directory(options)?;
         }
         if rewriting.lines && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
-            rewritten.take_lines()?;
+            rewritten.take_lines(options)?;
         }
         if !rewriting.prefix.is_empty() {
             rewritten.put_before(&rewriting.prefix)?;
@@ -159,6 +163,9 @@ impl Rewritten {
         let Some(taken) = outlined(&self.request.script, b"cd", directory::leading) else {
             return Ok(());
         };
+        if is_function("cd", options, &self.request.env) {
+            return Ok(());
+        }
         let Some(moved) = directory::resolve(&taken.to, options, &self.request.env) else { return Ok(()) };
         self.notices.push(format!("`{}` became the working directory", taken.said));
         self.request.script = taken.rest(&self.request.script)?;
@@ -169,9 +176,12 @@ impl Rewritten {
         Ok(())
     }
 
-    fn take_lines(&mut self) -> Result<(), RewriteError> {
+    fn take_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
         let found = |name| outlined(&self.request.script, name, lines::trailing);
         let Some(taken) = found(b"head").or_else(|| found(b"tail")) else { return Ok(()) };
+        if ["head", "tail"].iter().any(|name| is_function(name, options, &self.request.env)) {
+            return Ok(());
+        }
         self.notices
             .push(format!("`{}` became a limit on what is shown; the exit status is the command's own", taken.said));
         self.request.script = taken.rest(&self.request.script)?;
@@ -191,7 +201,7 @@ impl Rewritten {
         let at = first_command(script);
         let edit = Edit { range: at..at, text: format!("{prefix} ").into_bytes() };
         self.request.script = Script::new(apply(script, &[edit]))?;
-        self.notices.push(format!("run with the prefix `{prefix}`"));
+        self.notices.push(format!("run with the prefix `{}`", quotable(prefix)));
         Ok(())
     }
 }
@@ -226,6 +236,20 @@ fn outlined<T, const N: usize>(
     memchr::memmem::find(script.as_bytes(), name)?;
     let text = str::from_utf8(script.as_bytes()).ok()?;
     find((text, &Outline::of(text)?))
+}
+
+/// A piece of a script, to be quoted in a sentence: on one line, and not longer than one.
+fn quotable(text: &str) -> String {
+    let text = text.replace("\\\n", " ");
+    let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let short: String = letters.by_ref().take(QUOTED).collect();
+    if letters.next().is_some() { format!("{short}…") } else { short }
+}
+
+/// Whether a name means a function that bash finds in its environment.
+fn is_function(name: &str, options: &crate::Options, env: &[(String, OsString)]) -> bool {
+    let variable = format!("BASH_FUNC_{name}%%");
+    env.iter().any(|(name, _)| *name == variable) || options.host_environment.iter().any(|(name, _)| *name == *variable)
 }
 
 /// Where the first command begins.

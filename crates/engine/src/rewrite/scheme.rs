@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::quotable;
 use crate::artifacts::{ArtifactStore, artifact_id};
 use crate::jobs::{JobStore, job_id};
 
@@ -89,7 +90,7 @@ impl Scheme for ArtifactUrls {
         let entry = artifact_id(name).ok().and_then(|id| self.0.get(id).ok());
         let path = entry.map(|entry| entry.path).ok_or_else(|| UrlError::Unknown {
             kind: "artifact",
-            name: name.to_owned(),
+            name: quotable(name),
             available: self.0.list().unwrap_or_default().iter().map(|entry| entry.id.to_string()).collect(),
         })?;
         Ok(UrlFile { path: absolute(path), wanted: None })
@@ -109,12 +110,12 @@ impl Scheme for JobUrls {
         let job = job_id(name).ok().and_then(|id| self.0.get(id).ok());
         let path = job.map(|job| job.output_file).ok_or_else(|| UrlError::Unknown {
             kind: "job",
-            name: name.to_owned(),
+            name: quotable(name),
             available: self.0.list().unwrap_or_default().iter().map(|job| job.id.to_string()).collect(),
         })?;
         if !path.is_file() {
             let why = format!("there is no file {}", path.display());
-            return Err(UrlError::NoFile { url: format!("job://{name}"), why });
+            return Err(UrlError::NoFile { url: format!("job://{}", quotable(name)), why });
         }
         Ok(UrlFile { path: absolute(path), wanted: None })
     }
@@ -133,7 +134,8 @@ impl Scheme for LocalUrls {
         let root = absolute(self.0.clone());
         let path = below(&root, name).ok_or_else(|| UrlError::Traversal { scheme: "local".to_owned() })?;
         let parent = path.parent().filter(|parent| parent.starts_with(&root)).unwrap_or(&root);
-        Ok(UrlFile { wanted: Some(parent.to_path_buf()), path })
+        let wanted = if name.ends_with('/') { &path } else { parent };
+        Ok(UrlFile { wanted: Some(wanted.to_path_buf()), path })
     }
 }
 
@@ -166,14 +168,14 @@ impl Scheme for SkillUrls {
         }
         let names = self.names();
         if !names.iter().any(|known| known == skill) {
-            return Err(UrlError::Unknown { kind: "skill", name: skill.to_owned(), available: names });
+            return Err(UrlError::Unknown { kind: "skill", name: quotable(skill), available: names });
         }
         let root = self.0.iter().map(|directory| absolute(directory.join(skill))).find(|root| root.is_dir());
         let path = below(&root.ok_or_else(traversal)?, file).ok_or_else(traversal)?;
         // A pipe or a device is no part of a skill.
         if !path.is_file() && !path.is_dir() {
             let why = format!("there is no file {}", path.display());
-            return Err(UrlError::NoFile { url: format!("skill://{name}"), why });
+            return Err(UrlError::NoFile { url: format!("skill://{}", quotable(name)), why });
         }
         Ok(UrlFile { path, wanted: None })
     }

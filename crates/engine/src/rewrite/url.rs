@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use bashful_guard::{Outline, Quoting, Stretch};
 use memchr::memmem;
 
-use super::{Edit, Rewriting};
+use super::{Edit, Rewriting, quotable};
 use crate::rewrite::scheme::{Scheme, UrlError, UrlFile};
 
 /// What is said where a script is not understood.
 pub(super) const NOT_PARSED: &str =
     "internal URLs were left as they are: the script could not be parsed to its end, or is too long";
+
+/// So much is said about the URLs of one command.
+const TOLD: usize = 20;
 
 /// Finds them, and notes what was done.
 #[derive(Debug)]
@@ -36,7 +39,7 @@ struct Url<'a> {
 
 impl Url<'_> {
     fn text(&self) -> String {
-        format!("{}://{}", self.scheme, self.name)
+        quotable(&format!("{}://{}", self.scheme, self.name))
     }
 }
 
@@ -76,6 +79,7 @@ impl<'a> Finder<'a> {
                 edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
                 let word = script[start..].split(char::is_whitespace).next().unwrap_or_default();
+                let word = quotable(word);
                 self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
             }
         }
@@ -132,10 +136,15 @@ impl<'a> Finder<'a> {
         Ok(Some((found.path, length)))
     }
 
-    /// Says something, once.
+    /// Says something, once, and not without end.
     fn note(&mut self, notice: String) {
-        if !self.notices.contains(&notice) {
-            self.notices.push(notice);
+        if self.notices.contains(&notice) {
+            return;
+        }
+        match self.notices.len() {
+            said if said < TOLD => self.notices.push(notice),
+            TOLD => self.notices.push("and so on: there are more internal URLs".to_owned()),
+            _ => {}
         }
     }
 

@@ -170,6 +170,41 @@ async fn a_path_that_is_searched_for_is_left_to_bash() {
 }
 
 #[tokio::test]
+async fn a_function_of_the_environment_is_not_what_its_name_says() {
+    let mut place = place();
+    std::fs::create_dir_all(place.path().join("plain")).expect("made");
+    for name in ["cd", "tail"] {
+        place.options.host_environment.push((format!("BASH_FUNC_{name}%%").into(), "() { echo mine; }".into()));
+    }
+    let engine = place.engine();
+    for given in ["cd plain && pwd", "seq 5 | tail -1"] {
+        let rewritten = rewrite(&engine, given);
+        assert_eq!(script(&rewritten), given);
+        let outcome = finished(engine.run(rewritten.request).await.expect("it starts"));
+        assert!(shown(&outcome.output).starts_with("mine\n"), "{given}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_is_short_whatever_was_written() {
+    let place = place();
+    let engine = place.engine();
+    let long = "x".repeat(100_000);
+    let many = (0..1000).map(|number| format!(" local://{number}/{long:.90}")).collect::<Vec<_>>().concat();
+    for given in
+        [format!("seq 3 |{}head -1", " ".repeat(100_000)), format!("ls{many}"), format!("cat local://{long:.9000}$x")]
+    {
+        let rewritten = rewrite(&engine, &given);
+        assert!(
+            rewritten.notices.len() <= 21 && rewritten.notices.iter().all(|notice| notice.len() < 1000),
+            "{given:.20}"
+        );
+    }
+    let error = engine.rewrite(request(format!("cat artifact://{long}")), RewriteFor::Reply).expect_err("unknown");
+    assert!(error.to_string().len() < 1000, "{error:.100}");
+}
+
+#[tokio::test]
 async fn a_trailing_head_or_tail_shows_less_and_keeps_all() {
     let place = place();
     let engine = place.engine();
