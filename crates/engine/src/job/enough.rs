@@ -14,7 +14,7 @@ use crate::capture::Capture;
 use crate::outcome::CutOff;
 
 /// Most commands that end by themselves have ended by then, and nobody minds the wait.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_millis(500);
 
 /// A command that writes so much more is not about to end: `yes` fills a disk in the time that others need for a page.
 const MORE: u64 = 16 << 20;
