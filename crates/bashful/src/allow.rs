@@ -93,7 +93,9 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
     let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
-    let plan = engine.plan(request)?;
+    // What is allowed is what will run.
+    let rewritten = engine.rewrite(request, bashful_engine::RewriteFor::Reply)?;
+    let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
     let script = String::from_utf8_lossy(plan.script.as_bytes());
     if !verdict.refuses() {

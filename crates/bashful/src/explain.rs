@@ -4,22 +4,24 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_engine::Plan;
+use bashful_engine::{Lines, Plan};
 use serde_json::json;
 
 use crate::cli::ExplainArgs;
 use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
-use crate::{check, guard, print};
+use crate::{check, guard, print, run};
 
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (request, notices) = setup::request(&args.command, &settings)?;
+    let (request, mut notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+    let rewritten = engine.rewrite(request, run::purpose(args.command.mode))?;
+    notices.extend(rewritten.notices);
     engine.recall_snapshot();
-    let plan = engine.plan(request)?;
+    let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
     let text = if args.json {
         let mut facts = as_json(&plan, &notices);
@@ -49,11 +51,7 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
     let _ = writeln!(text, "directory:   {}", plan.directory.display());
     let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
-    let _ = writeln!(
-        text,
-        "shown:       all up to {}, else the first {} and the last {}",
-        plan.window.whole.bytes, plan.window.head.bytes, plan.window.tail.bytes
-    );
+    let _ = writeln!(text, "shown:       {}", shown(plan));
     if let Some(snapshot) = &plan.snapshot {
         let _ = writeln!(text, "sourced:     {}", snapshot.path().display());
     }
@@ -68,6 +66,22 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
         let _ = writeln!(text, "  {}={}", name.display(), value.to_string_lossy().escape_debug());
     }
     text
+}
+
+/// How much of the output is shown.
+fn shown(plan: &Plan) -> String {
+    let window = plan.window;
+    match plan.lines {
+        Some(Lines::First(count)) => format!("the first {count} lines, up to {}", window.whole.bytes),
+        Some(Lines::Last(count)) => format!("the last {count} lines, up to {}", window.whole.bytes),
+        Some(Lines::LastOfFirst { first, last }) => {
+            format!("the last {last} of the first {first} lines, up to {}", window.whole.bytes)
+        }
+        None => format!(
+            "all up to {}, else the first {} and the last {}",
+            window.whole.bytes, window.head.bytes, window.tail.bytes
+        ),
+    }
 }
 
 fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
@@ -87,6 +101,12 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "grace_seconds": plan.grace.0.as_secs_f64(),
         "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },
         "sourced": plan.snapshot.as_ref().map(|snapshot| snapshot.path().to_string_lossy()),
+        "shown_lines": match plan.lines {
+            Some(Lines::First(count)) => json!({ "first": count }),
+            Some(Lines::Last(count)) => json!({ "last": count }),
+            Some(Lines::LastOfFirst { first, last }) => json!({ "first": first, "last": last }),
+            None => json!(null),
+        },
         "withheld": withheld,
         "environment": environment,
         "notices": notices,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bashful_dialect::facts;
 use bashful_dialect::text::{self, Reader};
 use bashful_engine::{
-    Checked, Engine, InBackground, Input, Job, Lifetime, Outcome, Output, RunError, StopReason, Streams,
+    Checked, Engine, InBackground, Input, Job, Lifetime, Outcome, Output, RewriteFor, RunError, StopReason, Streams,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -39,8 +39,13 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        let rewritten = engine.rewrite(request.clone(), purpose(args.command.mode))?;
+        notices.extend_from_slice(&rewritten.notices);
+        let given = std::mem::replace(&mut request, rewritten.request.clone());
         let mut entry = LogEntry::new(&settings, &around, &engine, &request);
-        guard::intercept(&settings, request.script.as_bytes())?;
+        for script in [&given.script, &request.script] {
+            guard::intercept(&settings, script.as_bytes())?;
+        }
         engine.refresh_snapshot().await;
         notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
         let plan = engine.plan(request).map_err(RunError::from)?;
@@ -48,6 +53,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let checked = engine.check(plan).await.map_err(RunError::from);
         let checked = checked.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
         notices.extend(guard::warnings(checked.verdict()));
+        rewritten.make_room().inspect_err(|_| entry.note(bashful_dialect::Ran::not_started))?;
         if args.command.mode == Mode::Background {
             return background(args, &engine, checked, &notices, &mut entry).await;
         }
@@ -62,11 +68,17 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             }
             Ran::InBackground(sent) => {
                 entry.note(|entry| entry.outlasted(&sent));
+                notices.extend(rewritten.request.lines.map(|_| text::NO_LIMIT.to_owned()));
                 report_background(args, &settings, &sent, &notices)?;
                 Ok(Exit::Code(0))
             }
         }
     })
+}
+
+/// For whom a command is rewritten.
+pub(crate) fn purpose(mode: Mode) -> RewriteFor {
+    if mode == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply }
 }
 
 /// Starts it as a job, and says how to get at it.
@@ -189,9 +201,14 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(output: &Output, stderr: Option<&Output>, settings: &Settings) -> Self {
-        let show = |output| text::output(output, setup::window(&settings.output).whole, Reader::Program);
-        Self { output: show(output), stderr: stderr.map(show) }
+    /// Apart, if that was asked for; standard error may also be apart because only the other has a limit.
+    fn new(args: &RunArgs, output: &Output, stderr: Option<&Output>, settings: &Settings) -> Self {
+        let whole = setup::window(&settings.output).whole;
+        let show = |output| text::output(output, whole, Reader::Program);
+        if args.split {
+            return Self { output: show(output), stderr: stderr.map(show) };
+        }
+        Self { output: text::outputs(output, stderr, whole, Reader::Program), stderr: None }
     }
 
     /// The facts with what is shown, as one line.
@@ -213,11 +230,12 @@ fn report(
     mut notices: Vec<String>,
     lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
-    let shown = Shown::new(&outcome.output, outcome.stderr.as_ref(), settings);
+    let shown = Shown::new(args, &outcome.output, outcome.stderr.as_ref(), settings);
     notices.extend(text::session_notices(outcome));
     notices.extend(
         [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
     );
+    notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     if args.json {
         notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
         return print::data(shown.with(facts::of_outcome(outcome, cwd, &notices)).as_bytes());
@@ -243,7 +261,7 @@ fn report_background(
     sent: &InBackground,
     notices: &[String],
 ) -> Result<(), print::PrintError> {
-    let shown = Shown::new(&sent.output, sent.stderr.as_ref(), settings);
+    let shown = Shown::new(args, &sent.output, sent.stderr.as_ref(), settings);
     let still_running = text::still_running(&sent.job, Reader::Program);
     let notices: Vec<String> = notices.iter().cloned().chain(text::session_left(sent)).collect();
     if args.json {

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, SessionLimits, SessionOwner,
-    SessionStore, Sizes, SnapshotOptions, WhenBusy, Window, find_bash,
+    ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits,
+    JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans, Pattern,
+    Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions,
+    WhenBusy, Window, bash_version, find_bash,
 };
 use thiserror::Error;
 
@@ -25,8 +26,10 @@ use crate::settings::{self, Leftovers, Settings, Sources};
 pub(crate) enum SetupError {
     #[error("no bash found on PATH ({path}); install it, or set `[shell] path`")]
     NoBash { path: String },
-    #[error("the shell {} does not exist; see `[shell] path` in the settings", path.display())]
-    NoSuchShell { path: PathBuf },
+    #[error("`[shell] path` in the settings has to be an absolute path, not {path:?}")]
+    ShellPath { path: String },
+    #[error("cannot use `[shell] path` of the settings")]
+    Shell(#[source] NotBash),
     #[error("cannot tell the current directory")]
     NoDirectory(#[source] std::io::Error),
     #[error("{} is not a directory", path.display())]
@@ -136,9 +139,37 @@ pub(crate) fn options(
     options.snapshot = snapshot(settings, around);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
+    options.rewriting = rewriting(settings, around, &options);
     options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
     Ok(options)
+}
+
+/// What becomes of commands before they run.
+fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> Rewriting {
+    let wanted = &settings.rewrite;
+    let home = around.variable("HOME").map(PathBuf::from);
+    let skills = wanted.skills.0.iter().map(|path| match (path.strip_prefix("~/"), &home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(path),
+    });
+    let scratch = around.state_directory().map(|state| state.join("scratch"));
+    let mut unsupported = wanted.unsupported.0.clone();
+    let schemes: [(&str, Option<Arc<dyn Scheme>>); 4] = [
+        ("artifact", options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as _)),
+        ("job", options.jobs.clone().map(|store| Arc::new(JobUrls(store)) as _)),
+        ("local", scratch.map(|scratch| Arc::new(LocalUrls(scratch)) as _)),
+        ("skill", Some(Arc::new(SkillUrls(skills.collect())))),
+    ];
+    // Without a place for them they stand for nothing, and that is said.
+    unsupported.extend(schemes.iter().filter(|(_, scheme)| scheme.is_none()).map(|(name, _)| (*name).to_owned()));
+    Rewriting {
+        directory: wanted.cd,
+        lines: wanted.head_and_tail,
+        schemes: schemes.into_iter().filter(|_| wanted.urls).filter_map(|(_, scheme)| scheme).collect(),
+        unsupported: if wanted.urls { unsupported } else { Vec::new() },
+        prefix: settings.shell.prefix.trim().to_owned(),
+    }
 }
 
 pub(crate) fn window(output: &settings::Output) -> Window {
@@ -268,7 +299,11 @@ fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
 fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
     if !settings.shell.path.is_empty() {
         let path = PathBuf::from(&settings.shell.path);
-        return if path.is_absolute() && path.exists() { Ok(path) } else { Err(SetupError::NoSuchShell { path }) };
+        if !path.is_absolute() {
+            return Err(SetupError::ShellPath { path: settings.shell.path.clone() });
+        }
+        bash_version(&path).map_err(SetupError::Shell)?;
+        return Ok(path);
     }
     let path = around.variable("PATH").cloned().unwrap_or_default();
     find_bash(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })

@@ -342,7 +342,7 @@ fn a_missing_bash_is_named() {
     let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/no/bash").output().expect("it runs");
     assert!(text(&output.stderr).contains("the shell /no/bash does not exist"));
     let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/etc/passwd").output().expect("it runs");
-    assert!(text(&output.stderr).contains("/etc/passwd cannot be run: Permission denied"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the shell /etc/passwd is not executable"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, RunError, SessionName,
+    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError, SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -63,6 +63,9 @@ impl Dialect {
         if self == Self::Plain {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
+            // And the command, as it is.
+            options.rewriting =
+                Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
         }
         if self == Self::Pi
             && let Some(snapshot) = &mut options.snapshot

@@ -69,6 +69,11 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         facts["stderr_shortened_lines"] = stderr.shortened.into();
         facts["stderr_artifact"] = artifact(stderr);
     }
+    if let Some(cut) = &outcome.cut_off {
+        let mut facts_of_cut = json!({ "after_lines": cut.after_lines });
+        exit_facts(&mut facts_of_cut, End::Own(cut.end));
+        facts["cut_off"] = facts_of_cut;
+    }
     exit_facts(&mut facts, outcome.end);
     facts
 }
@@ -145,10 +150,10 @@ pub(crate) fn structured(facts: Value) -> Value {
 
 fn tells(name: &str, value: &Value) -> bool {
     match name {
-        "notices" | "missing" => value.as_array().is_some_and(|values| !values.is_empty()),
-        "shortened_lines" => *value != 0,
+        "notices" | "missing" | "stderr_shown" => value.as_array().is_some_and(|values| !values.is_empty()),
+        "shortened_lines" | "stderr_shortened_lines" | "stderr_bytes" | "stderr_lines" => *value != 0,
         // `shown` and `omitted` say the same.
-        "truncated" | "text_bytes" => false,
+        "truncated" | "stderr_truncated" | "text_bytes" => false,
         _ => !value.is_null(),
     }
 }

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    Budget, ByteSize, Clip, End, Exit, InBackground, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Outcome, Output,
-    SessionName, SessionOutcome, StopReason, Verdict,
+    Budget, ByteSize, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Outcome,
+    Output, SessionName, SessionOutcome, StopReason, Verdict,
 };
 use bashful_sys::signal;
 
@@ -37,6 +37,15 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
         Clip::Whole(bytes) => return bytes.clone(),
         Clip::Cut { head, omitted, tail } => (head, omitted, tail),
     };
+    if output.wanted.is_some() {
+        // Nobody wanted more, so nothing is said before it is told what there is.
+        let mut text = [head.bytes.as_slice(), &tail.bytes].concat();
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.extend(format!("[{}]\n", ranges(output, reader)).into_bytes());
+        return text;
+    }
     let (got, most) = match omitted.by {
         LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
         LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
@@ -156,9 +165,11 @@ fn signal_text(number: u8) -> String {
 /// What is to be said about a command that runs in the background.
 pub fn background(job: &JobRecord) -> String {
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
+    let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
         job.output_file.display(),
+        stderr.unwrap_or_default(),
         job.id
     )
 }
@@ -211,10 +222,36 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     lines.join("\n") + "]"
 }
 
-/// The output as a model reads it: something in any case.
-pub(crate) fn shown(of: &Output, whole: Budget) -> String {
-    or_none(&String::from_utf8_lossy(&output(of, whole, Reader::Tools)))
+/// The output as it is shown, with standard error before it where only the other had a limit: that one went its own way, and
+/// was there first.
+pub fn outputs(of: &Output, stderr: Option<&Output>, whole: Budget, reader: Reader) -> Vec<u8> {
+    let mut text = stderr.map(|stderr| output(stderr, whole, reader)).unwrap_or_default();
+    let rest = output(of, whole, reader);
+    if !text.is_empty() && !rest.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text.extend(rest);
+    text
 }
+
+/// The output as a model reads it: something in any case.
+pub(crate) fn shown(of: &Output, stderr: Option<&Output>, whole: Budget) -> String {
+    or_none(&String::from_utf8_lossy(&outputs(of, stderr, whole, Reader::Tools)))
+}
+
+/// What is to be said about a command that had to end because nobody read any more.
+pub fn cut_off(cut: &CutOff) -> String {
+    let lines = if cut.after_lines == 1 { "line" } else { "lines" };
+    let how = match cut.end {
+        Exit::Code(code) => format!("with exit code {code}"),
+        Exit::Signal(number) => format!("by signal {}", signal_text(number)),
+    };
+    let after = cut.after_lines;
+    format!("its output was closed after {after} {lines}, as `head` does: that it ended {how} then does not count")
+}
+
+/// What is to be said where only some lines were wanted of a command that is now a job.
+pub const NO_LIMIT: &str = "the limit on lines ends here: the job's file gets all that it writes";
 
 /// Adds something on a line of its own.
 pub(crate) fn add_line(text: &mut String, line: &str) {

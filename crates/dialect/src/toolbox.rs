@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
+use bashful_engine::{Dropped, Engine, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{Semaphore, watch};
@@ -15,7 +15,7 @@ use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
-use crate::text::{chain, warnings};
+use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
 use crate::witness::{Ran, Telling, Witness};
 
@@ -132,19 +132,40 @@ impl Toolbox {
         Ok(self.dialect.jobs(&seen))
     }
 
+    /// What the command becomes before it is planned.
+    fn rewrite(&self, call: &mut RunCall) -> Result<Rewritten, Failure> {
+        let purpose = if call.manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
+        let rewritten = self.engine.rewrite(call.request.clone(), purpose)?;
+        call.notices.extend_from_slice(&rewritten.notices);
+        Ok(rewritten)
+    }
+
+    /// What is better than a command, as it was given or as it would run.
+    fn better_way(&self, scripts: [&Script; 2]) -> Option<String> {
+        let gate = self.gate.as_ref()?;
+        scripts.into_iter().find_map(|script| gate.refuses(script.as_bytes()))
+    }
+
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         self.engine.refresh_snapshot().await;
         call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
+        let rewritten = self.rewrite(&mut call)?;
+        let mut request = rewritten.request.clone();
         // Who comes while it is in use gets a shell of their own.
         let _shared = self.dialect.shared_session().filter(|_| call.manner != Manner::InBackground).and_then(|name| {
             let permit = self.shared.try_acquire().ok()?;
             self.engine.sessions()?;
-            call.request.session = Some(name);
+            request.session = Some(name);
+            if request.lines != call.request.lines {
+                // Behind a pipe it would have had a shell of its own: what it does to that must not stay.
+                let alone = [b"( ", request.script.as_bytes(), b"\n)"].concat();
+                request.script = Script::new(alone).ok()?;
+            }
             // Only variables and functions stay: every call says where it runs, or means where they all begin.
-            call.request.workdir.get_or_insert_with(|| PathBuf::from("."));
+            request.workdir.get_or_insert_with(|| PathBuf::from("."));
             Some(permit)
         });
-        let plan = self.engine.plan(call.request.clone()).map_err(RunError::from)?;
+        let plan = self.engine.plan(request).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
         let mut note = |note: &dyn Fn(&mut Ran)| {
@@ -152,13 +173,14 @@ impl Toolbox {
                 note(&mut telling.ran);
             }
         };
-        if let Some(text) = self.gate.as_ref().and_then(|gate| gate.refuses(plan.script.as_bytes())) {
+        if let Some(text) = self.better_way([&call.request.script, &plan.script]) {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
         let checked = self.engine.check(plan).await.map_err(RunError::from);
         let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         call.notices.extend(warnings(checked.verdict()));
+        rewritten.make_room().inspect_err(|_| note(&Ran::not_started))?;
         let manner = call.manner;
         if manner == Manner::InBackground {
             let started = self.engine.start_job_checked(checked).await;
@@ -187,6 +209,7 @@ impl Toolbox {
                 () = until(give_up) => match self.engine.send_to_background(job).await {
                     Ok(sent) => {
                         note(&|ran| ran.outlasted(&sent));
+                        asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
                         return Ok(self.dialect.outlasted(&sent, whole, &asked));
                     }
                     Err(still) => {
@@ -223,6 +246,12 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let status = if matches!(error, RunError::Refused(_)) { "refused" } else { "failed" };
         Self { status, text: chain(&error) }
+    }
+}
+
+impl From<RewriteError> for Failure {
+    fn from(error: RewriteError) -> Self {
+        Self::failed(&error)
     }
 }
 

@@ -82,10 +82,15 @@ impl Ran {
     }
 
     /// It did not start.
+    pub fn not_started(&mut self) {
+        self.status = "failed".into();
+    }
+
+    /// It did not start, because of this.
     pub fn failed(&mut self, error: &RunError) {
         match error {
             RunError::Refused(_) => self.refused(),
-            _ => self.status = "failed".into(),
+            _ => self.not_started(),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::Cleaner;
 use crate::cluster;
 use crate::mask::{Edges, Mask};
+use crate::narrow::{self, Total};
 use crate::outcome::Output;
 use crate::window::{Clip, View, Window};
 
@@ -40,6 +41,8 @@ pub(crate) struct Capture {
     view: View,
     /// Lines of more columns than this are shortened in what is shown.
     columns: Option<usize>,
+    /// Of the beginning that is shown, so many lines at its end are.
+    last: Option<u64>,
     whole: Whole,
 }
 
@@ -70,8 +73,15 @@ impl Capture {
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
             columns: window.columns,
+            last: None,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
+    }
+
+    /// Of the beginning that is shown, only so many lines at its end are.
+    pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
+        self.last = lines;
+        self
     }
 
     /// Takes what has arrived, and tells a listener the text that it settled.
@@ -130,6 +140,11 @@ impl Capture {
         self.finished_view().lines()
     }
 
+    /// How many lines have come to their end.
+    pub(crate) fn ended_lines(&self) -> u64 {
+        self.view.ended_lines()
+    }
+
     /// The newest text, at most so many bytes, without withheld values.
     pub(crate) fn newest(&self, at_most: usize, mask: &Mask) -> Vec<u8> {
         let view = self.finished_view();
@@ -141,13 +156,18 @@ impl Capture {
     /// What is known of the stream now, without withheld values. If a line had to be shortened the whole goes to a file.
     pub(crate) fn output(&mut self, mask: &Mask) -> Output {
         let view = self.finished_view();
-        let mut clip = masked(view.clip(), mask);
+        let mut clip = view.clip();
+        if let Some(last) = self.last {
+            clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
+        }
+        clip = masked(clip, mask);
         let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
-        if shortened > 0 {
+        if shortened > 0 || (self.last.is_some() && matches!(clip, Clip::Cut { .. })) {
             self.open();
         }
         Output {
             clip,
+            wanted: None,
             shortened,
             bytes: self.bytes,
             lines: view.lines(),

@@ -25,7 +25,8 @@ use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::request::{Input, Request, Streams};
-use crate::sessions::SessionStore;
+use crate::rewrite::Rewriting;
+use crate::sessions::{SessionStore, SessionsInUse};
 use crate::snapshot::{SnapshotOptions, Snapshots};
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
@@ -41,6 +42,8 @@ pub struct Options {
     pub host_environment: Vec<(OsString, OsString)>,
     /// Which of them commands get.
     pub environment: EnvironmentPolicy,
+    /// What [`Engine::rewrite`] does; nothing, unless it is asked to.
+    pub rewriting: Rewriting,
     /// Who judges scripts before they run; without it, everything runs.
     pub judge: Option<Judge>,
     /// How long a command may run that does not say how long.
@@ -120,6 +123,7 @@ impl Options {
             directory,
             host_environment: Vec::new(),
             environment: EnvironmentPolicy::default(),
+            rewriting: Rewriting::default(),
             judge: Some(Judge::new(Guard::default())),
             lifetime: Lifetime(std::time::Duration::from_secs(30)),
             grace: Grace(std::time::Duration::from_secs(15)),
@@ -162,6 +166,7 @@ pub struct Engine {
     environment: Arc<Environment>,
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
+    _sessions: Option<Arc<SessionsInUse>>,
     events: broadcast::Sender<JobEvent>,
     mask: Arc<LastMask>,
     pub(crate) snapshots: Option<Arc<Snapshots>>,
@@ -207,6 +212,7 @@ impl Engine {
         Ok(Self {
             snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
             turns: Arc::new(Semaphore::new(options.at_once)),
+            _sessions: options.sessions.as_ref().map(|store| Arc::new(SessionsInUse::new(store))),
             environment: Arc::new(options.environment.of_host(&options.host_environment)),
             options: Arc::new(options),
             backend,

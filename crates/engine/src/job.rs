@@ -3,6 +3,7 @@
 //! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
 //! callers ask for come together here. A [`Job`] is a handle to one that goes on by itself.
 
+mod enough;
 mod handover;
 
 use std::cell::RefCell;
@@ -23,12 +24,15 @@ use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
 
+use enough::Enough;
+
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::{Edges, Mask};
-use crate::outcome::{LeftBehind, Outcome};
+use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
 use crate::{LeftoverPolicy, Options};
 
@@ -162,6 +166,8 @@ pub(crate) struct Run {
     chunks: broadcast::Sender<Chunk>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
+    /// Whether all that is wanted has come.
+    enough: Enough,
     /// A report that came while another one was waited for.
     early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
@@ -185,6 +191,8 @@ enum Happened {
     Wrote(usize),
     Asked(Option<Ask>),
     LiveDue,
+    /// All that is wanted has come, and nobody has to wait for the rest.
+    Enough,
     Overdue,
 }
 
@@ -212,7 +220,12 @@ impl Run {
         let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
         let plan = checked.plan();
         let stream = |(pipe, name)| {
-            let capture = Capture::new(plan.window, plan.cleaning, options.artifacts.clone());
+            let lines = plan.lines.filter(|_| name == StreamName::Output);
+            let window = lines.map_or(plan.window, |lines| plan.window.of_lines(lines));
+            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last(match lines {
+                Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
+                _ => None,
+            });
             Ok(Stream { name, pipe: Some(bashful_sys::event::readable(pipe)?), capture })
         };
         let names = [StreamName::Output, StreamName::Stderr];
@@ -230,6 +243,7 @@ impl Run {
             live,
             chunks,
             live_due: None,
+            enough: Enough::new(checked.plan().enough),
             early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
@@ -272,6 +286,7 @@ impl Run {
             match happened {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue => self.tell_live(),
+                Happened::Enough => self.close(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
                 Happened::Asked(Some(Ask::Background(answer))) => {
@@ -305,6 +320,7 @@ impl Run {
             () = readable(self.streams.get(1)) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
+            () = due(self.enough.due()) => Happened::Enough,
             () = due(self.overdue) => Happened::Overdue,
         }
     }
@@ -333,6 +349,11 @@ impl Run {
             if more.is_err() {
                 break;
             }
+        }
+        self.enough.look(*name, capture);
+        if self.enough.is_over() {
+            // Nobody looks at the clock while there is always something to read.
+            self.close();
         }
         if self.live.receiver_count() > 0 && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
@@ -387,9 +408,8 @@ impl Run {
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
-        let output = outputs.next().expect("every command has one stream at least");
-        let stderr = outputs.next();
+        let (output, stderr) = self.outputs();
+        let (end, cut_off) = self.enough.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
         let session = self.session.take().map(|Entered { name, is_new, lost_before, .. }| SessionOutcome {
             name,
@@ -397,7 +417,22 @@ impl Run {
             lost_before,
             shell_stays,
         });
-        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, session }
+        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session }
+    }
+
+    /// What was written so far: the output, and standard error if that is taken apart.
+    fn outputs(&mut self) -> (Output, Option<Output>) {
+        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
+        let output = outputs.next().expect("every command has one stream at least");
+        (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
+    }
+
+    /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.
+    fn close(&mut self) {
+        self.enough.close();
+        if let Some(stream) = self.streams.first_mut() {
+            stream.pipe = None;
+        }
     }
 
     /// Takes what is in the pipes now. Not until their end: somebody may hold them open for hours.

@@ -46,13 +46,16 @@ mod jobs;
 mod link;
 mod local;
 mod mask;
+mod narrow;
 mod numbers;
 mod outcome;
 mod plan;
 mod promises;
 mod ready;
 mod request;
+mod rewrite;
 mod sessions;
+mod shell;
 mod snapshot;
 mod units;
 mod window;
@@ -78,14 +81,19 @@ pub use jobs::{
     Until, job_id,
 };
 pub use local::find_bash;
-pub use outcome::{Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
+pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError};
 pub use promises::{KeeperForm, Promises};
-pub use request::{Input, LONGEST_SCRIPT, Request, Script, ScriptError, Streams};
+pub use request::{Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
+pub use rewrite::{
+    ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
+    UrlFile,
+};
 pub use sessions::{
     BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
     SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
+pub use shell::{NotBash, bash_version};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_keeper::End;
+use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
 use crate::job::Job;
+use crate::request::Lines;
 use crate::sessions::{SessionName, SessionOutcome};
 use crate::window::{Clip, LimitHit, Part};
 
@@ -42,6 +43,18 @@ pub struct Outcome {
     pub pid: Option<i32>,
     /// What became of its session, if it ran in one.
     pub session: Option<SessionOutcome>,
+    /// What became of the command after its output was closed, because all lines that were wanted had come. Its end is then
+    /// that of a pipeline into `head`, which has done well.
+    pub cut_off: Option<CutOff>,
+}
+
+/// A command whose output was closed before it had ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutOff {
+    /// So many lines were wanted.
+    pub after_lines: u64,
+    /// How it ended, by itself or of not being able to write.
+    pub end: Exit,
 }
 
 /// What a command wrote on one stream.
@@ -49,6 +62,8 @@ pub struct Outcome {
 pub struct Output {
     /// What is shown of it, without withheld values.
     pub clip: Clip,
+    /// Which lines were to be shown; all that fit, if nothing was said.
+    pub wanted: Option<Lines>,
     /// How many bytes it wrote.
     pub bytes: u64,
     /// How many lines it wrote; a last one without its newline counts.

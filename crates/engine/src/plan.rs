@@ -1,6 +1,7 @@
 //! What exactly would run: decided, printable, and not yet allowed.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use thiserror::Error;
 
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::request::{Input, Request, Script, Streams};
+use crate::request::{Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
 use crate::units::{Grace, Lifetime};
@@ -38,6 +39,10 @@ pub struct Plan {
     pub leftovers: LeftoverPolicy,
     /// How much of its output is shown.
     pub window: Window,
+    /// Which lines of it are shown, within that.
+    pub lines: Option<Lines>,
+    /// After how many lines its output is closed.
+    pub enough: Option<NonZeroU64>,
     /// How what is shown differs from what was written.
     pub cleaning: Cleaning,
     /// The session that it runs in; a shell of its own, if none.
@@ -112,6 +117,8 @@ impl Plan {
             input: request.input,
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
+            lines: request.lines,
+            enough: request.enough,
             cleaning: options.cleaning,
             snapshot,
         };
@@ -143,7 +150,8 @@ impl Plan {
     }
 }
 
-fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
+/// The directory that is meant, if it is one.
+pub(crate) fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => PlanError::NoDirectory { path: path.clone() },

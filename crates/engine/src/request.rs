@@ -1,6 +1,7 @@
 //! What is wanted, before anything was decided.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -33,6 +34,26 @@ pub struct Request {
     pub window: Option<Window>,
     /// The session that it runs in; a shell of its own, if none.
     pub session: Option<SessionName>,
+    /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
+    pub lines: Option<Lines>,
+    /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
+    pub enough: Option<NonZeroU64>,
+}
+
+/// Which lines of an output are shown. All of it is kept all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The first so many.
+    First(NonZeroU64),
+    /// The last so many.
+    Last(NonZeroU64),
+    /// The last so many of the first so many, as with `head` and then `tail`.
+    LastOfFirst {
+        /// Of so many.
+        first: NonZeroU64,
+        /// So many.
+        last: NonZeroU64,
+    },
 }
 
 /// How standard output and error are taken.
@@ -68,6 +89,8 @@ impl Request {
             input: Input::default(),
             window: None,
             session: None,
+            lines: None,
+            enough: None,
         }
     }
 }

@@ -5,9 +5,11 @@
 //! Invariant: memory held is at most a small multiple of the window, whatever comes; what is shown and what is left out
 //! always make up the whole, and line numbers are exact.
 
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use crate::cluster;
+use crate::request::Lines;
 use crate::units::ByteSize;
 
 /// How much of an output is shown.
@@ -71,6 +73,21 @@ impl Window {
     pub const fn head(bytes: ByteSize) -> Self {
         let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
         Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost, columns: None }
+    }
+
+    /// These lines, if they are not more than would be shown whole; otherwise so many of them at that end.
+    #[must_use]
+    pub fn of_lines(self, lines: Lines) -> Self {
+        let within = |most: NonZeroU64| {
+            let lines = self.whole.lines.map_or(most.get(), |whole| whole.min(most.get()));
+            Budget { bytes: self.whole.bytes, lines: Some(lines) }
+        };
+        let none = Budget::bytes(ByteSize(0));
+        let (whole, head, tail) = match lines {
+            Lines::First(most) | Lines::LastOfFirst { first: most, .. } => (within(most), within(most), none),
+            Lines::Last(most) => (within(most), none, within(most)),
+        };
+        Self { whole, head, tail, sizes: Sizes::AtMost, columns: self.columns }
     }
 
     /// At most so many lines and bytes, half of them from each end.
@@ -189,6 +206,11 @@ impl View {
     /// How many lines there were; a last one without its newline counts.
     pub(crate) fn lines(&self) -> u64 {
         self.newlines + u64::from(self.bytes > 0 && !self.ends_in_newline)
+    }
+
+    /// How many lines have come to their end.
+    pub(crate) fn ended_lines(&self) -> u64 {
+        self.newlines
     }
 
     /// The newest bytes, at most so many, from the beginning of a line if there is one.

@@ -41,3 +41,4 @@ pub use finding::{Finding, Level, Verdict};
 pub use guard::{Guard, LONGEST_SCRIPT, Place, Policy, Setting};
 pub use intercept::{ExpressionError, Interception, Interceptor, TextRule};
 pub use rules::{BUILT_IN, Rule, RuleError};
+pub use syntax::outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};

@@ -5,10 +5,11 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Toolbox};
-use bashful_engine::{ByteSize, Patience, Window};
+use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -27,6 +28,11 @@ impl Talk {
         let mut place = Place::new(PUPPET);
         // So small that a golden file can be read.
         place.options.window = Window::middle(ByteSize(200), ByteSize(10));
+        let artifacts = place.options.artifacts.clone().expect("every place has them");
+        let schemes: Vec<Arc<dyn Scheme>> = vec![Arc::new(ArtifactUrls(artifacts))];
+        let unsupported = vec!["agent".to_owned()];
+        place.options.rewriting =
+            Rewriting { directory: true, lines: true, schemes, unsupported, ..Rewriting::default() };
         dialect.adjust(&mut place.options);
         let toolbox = Toolbox::new(place.engine(), dialect, Limits::default(), Path::new("/place"));
         let mut text = format!("# The `{dialect}` dialect\n\n## Definitions\n\n");
@@ -86,12 +92,17 @@ impl Talk {
             assert_eq!(is, was, "line {} of {}", number + 1, path.display());
         }
         assert_eq!(self.text.lines().count(), golden.lines().count(), "{}", path.display());
+        // The shell that calls of a dialect may share ends with the tools.
+        drop(self.toolbox);
         self.place.check_nothing_survives();
     }
 }
 
 /// Reads a line, and ends when it may.
 const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"got $line\"; exit 4";
+
+/// Writes five lines, and tries to write more a good while later.
+const TOO_MUCH: &str = "{ seq 5; sleep 2; seq 5; } | head -n 2";
 
 fn impatient() -> Caller {
     Caller { patience: Some(Patience(Duration::from_secs(2))), progress: None }
@@ -110,6 +121,11 @@ async fn the_native_dialect_is_as_it_is_written_down() {
         json!({ "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" } }),
         json!({ "command": "true", "timeout": 9999, "pty": true }),
         json!({ "command": "true", "cwd": "/none" }),
+        json!({ "command": "cd /usr && { pwd; echo oh >&2; exit 1; } | head -n 5" }),
+        json!({ "command": "seq 9 | tail -2" }),
+        json!({ "command": TOO_MUCH }),
+        json!({ "command": "wc -l < artifact://2" }),
+        json!({ "command": "cat agent://1" }),
     ] {
         talk.say("bash", arguments).await;
     }
@@ -137,6 +153,7 @@ async fn the_plain_dialect_is_as_it_is_written_down() {
     for arguments in [
         json!({ "command": "echo 'hello world'" }),
         json!({ "command": "echo out; echo err >&2; exit 1" }),
+        json!({ "command": "cd /usr && { pwd; exit 1; } | head -1" }),
         json!({ "command": "no-such-program" }),
         json!({ "command": "kill -9 $$" }),
         json!({ "command": "" }),
@@ -187,6 +204,12 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
         json!({ "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" }, "timeout": 5000, "pty": true }),
         json!({ "command": "true", "cwd": "/none" }),
         json!({ "command": "true", "env": { "A-B": "" } }),
+        json!({ "command": "cd /usr && { pwd; echo oh >&2; exit 1; } | head -n 5" }),
+        json!({ "command": "seq 9 | tail -2" }),
+        json!({ "command": TOO_MUCH }),
+        json!({ "command": "seq 9; exit 2", "head": 5 }),
+        json!({ "command": "seq 9 | head -3", "head": 5, "tail": 2 }),
+        json!({ "command": "cat agent://1" }),
     ] {
         talk.say("bash", arguments).await;
     }

@@ -380,12 +380,11 @@ async fn streams_are_taken_apart_and_long_output_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_in_a_session_ends_with_its_engine() {
-    let mut place = Place::new(PUPPET);
+    let place = Place::new(PUPPET);
     let engine = place.engine();
     let outcome = run(&engine, in_session("setsid sleep 1000 & (sleep 1000 &) ; echo started")).await;
     assert_eq!(outcome.leftover.expect("two are left").processes.len(), 2);
     let busy = engine.start(in_session("sleep 1000")).await.expect("it starts");
-    place.options.sessions = None;
     drop((engine, busy));
     place.check_nothing_survives();
     assert!(eventually(|| std::fs::read_dir(place.path().join("sessions")).is_ok_and(|all| all.count() == 0)));

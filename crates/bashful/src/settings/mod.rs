@@ -64,7 +64,9 @@ macro_rules! settings {
 
 settings! {
     /// Which shell runs the commands.
-    shell: Shell, ShellLayer { path: String, snapshot: Snapshots, snapshot_seconds: Seconds, }
+    shell: Shell, ShellLayer { path: String, snapshot: Snapshots, snapshot_seconds: Seconds, prefix: String, }
+    /// What becomes of a command before it runs.
+    rewrite: Rewrite, RewriteLayer { cd: bool, head_and_tail: bool, urls: bool, unsupported: Names, skills: Names, }
     /// How long commands may run.
     lifetime: Lifetime, LifetimeLayer {
         default_seconds: Seconds,

@@ -18,12 +18,14 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let is_error = end.is_some();
     let mut notices = call.notices.clone();
     notices.extend(text::session_notices(outcome));
-    notices.extend(text::artifact_notices(&outcome.output));
+    notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
+    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+    notices.extend(outputs.clone().flat_map(text::artifact_notices));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
-    let before = end.into_iter().chain([text::shown(&outcome.output, whole)]);
+    let before = end.into_iter().chain([text::shown(&outcome.output, outcome.stderr.as_ref(), whole)]);
     let text = lines(before.chain(bracketed(&notices)).chain(leftover));
     let facts = structured(facts::of_outcome(outcome, directory, &notices));
-    Answer { is_error, ..Answer::new(text, facts) }.with_links([&outcome.output])
+    Answer { is_error, ..Answer::new(text, facts) }.with_links(outputs)
 }
 
 /// Where it is and how to stop it.
@@ -37,7 +39,7 @@ pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Ans
     let mut notices = call.notices.clone();
     notices.extend(text::session_left(sent));
     notices.push(text::still_running(&sent.job, Reader::Tools));
-    let shown = std::iter::once(text::shown(&sent.output, whole));
+    let shown = std::iter::once(text::shown(&sent.output, sent.stderr.as_ref(), whole));
     let text = lines(shown.chain(bracketed(&notices)).chain([text::background(&sent.job)]));
     Answer::new(text, structured(facts::of_outlasted(sent, &notices))).with_links([&sent.output])
 }

@@ -1,9 +1,10 @@
 //! From the arguments of pi's tools to what is to be done.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use bashful_engine::{Request, Script};
+use bashful_engine::{Lines, Request, Script};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,6 +27,10 @@ struct BashArgs {
     timeout: Option<f64>,
     #[serde(default)]
     cwd: Option<PathBuf>,
+    #[serde(default)]
+    head: Option<NonZeroU64>,
+    #[serde(default)]
+    tail: Option<NonZeroU64>,
     #[serde(default)]
     pty: Option<bool>,
     #[serde(default, rename = "async")]
@@ -56,6 +61,12 @@ pub(crate) fn bash(arguments: Value) -> Result<Call, ArgumentError> {
     request.workdir = args.cwd;
     request.env = variables(args.env);
     request.window = Some(WINDOW);
+    request.lines = match (args.head, args.tail) {
+        (Some(first), Some(last)) => Some(Lines::LastOfFirst { first, last }),
+        (Some(first), None) => Some(Lines::First(first)),
+        (None, Some(last)) => Some(Lines::Last(last)),
+        (None, None) => None,
+    };
     let clamped_from = clamped.notice.is_some().then_some(asked);
     let mut notices: Vec<String> = clamped.notice.into_iter().collect();
     notices.extend(args.pty.filter(|wanted| *wanted).map(|_| text::NO_TERMINAL.to_owned()));

@@ -15,7 +15,7 @@ use crate::text::{self, Reader, or_none};
 /// What it wrote, how long it took, and how it ended if that was not well.
 pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let Ended { outcome, call, .. } = *ended;
-    let output = shown(&outcome.output);
+    let output = shown(&outcome.output, outcome.stderr.as_ref());
     let mut text = match outcome.end {
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
@@ -26,8 +26,10 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
     notices.extend(text::session_notices(outcome).iter().map(|notice| format!("[{notice}]")));
-    notices.extend(truncated(&outcome.output));
-    notices.extend(text::artifact_notices(&outcome.output).iter().map(|notice| format!("[{notice}]")));
+    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+    notices.extend(outputs.clone().filter_map(truncated));
+    let said = outputs.clone().flat_map(text::artifact_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
+    notices.extend(said.map(|notice| format!("[{notice}]")));
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
@@ -36,8 +38,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
         _ => {}
     }
     let facts = details(outcome, call);
-    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }
-        .with_links([&outcome.output])
+    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }.with_links(outputs)
 }
 
 /// What it is called, and how to wait for it.
@@ -49,7 +50,7 @@ pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
 
 /// The end of what it had written by then, and the same.
 pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
-    let preview = shown(&sent.output);
+    let preview = shown(&sent.output, sent.stderr.as_ref());
     let mut lines = vec![preview.trim_end_matches('\n').to_owned(), String::new()];
     lines.extend(call.notices.iter().cloned());
     lines.extend(text::session_left(sent));
@@ -110,26 +111,31 @@ fn code(end: End) -> Option<i64> {
     }
 }
 
-fn shown(output: &Output) -> String {
-    let bytes = match &output.clip {
-        Clip::Whole(bytes) => bytes,
-        Clip::Cut { tail, .. } => &tail.bytes,
-    };
-    or_none(&String::from_utf8_lossy(bytes))
+fn shown(output: &Output, stderr: Option<&Output>) -> String {
+    let mut text = String::new();
+    for output in stderr.into_iter().chain([output]) {
+        let bytes = match &output.clip {
+            Clip::Whole(bytes) => bytes.clone(),
+            Clip::Cut { head, tail, .. } => [head.bytes.as_slice(), &tail.bytes].concat(),
+        };
+        text::add_line(&mut text, &String::from_utf8_lossy(&bytes));
+    }
+    or_none(&text)
 }
 
 /// What is missing, in words.
 fn truncated(output: &Output) -> Option<String> {
     let truncation = output.truncation()?;
-    let Clip::Cut { omitted, tail, .. } = &output.clip else { return None };
+    let Clip::Cut { omitted, .. } = &output.clip else { return None };
+    let (first, last) = truncation.shown.first().copied().unwrap_or_default();
     let full = output
         .artifact
         .as_ref()
         .map(|artifact| format!(" Full: artifact://{} ({})", artifact.id, artifact.path.display()));
     Some(format!(
         "[Showing lines {}-{} of {}; {} lines ({}) left out.{}]",
-        tail.first_line,
-        tail.last_line,
+        first,
+        last,
         truncation.total_lines,
         omitted.lines,
         ByteSize(omitted.bytes),

@@ -90,9 +90,7 @@ impl Run {
 
     pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
         let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
-        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
-        let output = outputs.next().expect("every command has one stream at least");
-        let stderr = outputs.next();
+        let (output, stderr) = self.outputs();
         Ok(InBackground { job, output, stderr, session: self.session.take().map(|session| session.name) })
     }
 

@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::wire::{self, Order, Report, SessionState};
@@ -46,6 +47,28 @@ pub struct SessionStore {
     tag: String,
     /// Those that were started or used here, by their directories.
     known: Mutex<HashMap<PathBuf, Known>>,
+    /// How many engines use it.
+    users: AtomicUsize,
+}
+
+/// The part of an engine that uses sessions: with the last one, those end that are nobody else's.
+#[derive(Debug)]
+pub(crate) struct SessionsInUse(Arc<SessionStore>);
+
+impl SessionsInUse {
+    pub(crate) fn new(store: &Arc<SessionStore>) -> Self {
+        store.users.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(store))
+    }
+}
+
+impl Drop for SessionsInUse {
+    fn drop(&mut self) {
+        if self.0.users.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // The connections are what holds them.
+            self.0.known().clear();
+        }
+    }
 }
 
 /// A session that was used before.
@@ -120,7 +143,7 @@ impl SessionStore {
             SessionOwner::Engine => format!("{}-{:x}", std::process::id(), began.as_nanos()),
             SessionOwner::User => "user".to_owned(),
         };
-        Self { directory, limits, owner, tag, known: Mutex::default() }
+        Self { directory, limits, owner, tag, known: Mutex::default(), users: AtomicUsize::new(0) }
     }
 
     /// Where they are.

@@ -35,6 +35,19 @@ pub(crate) enum Joint {
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Command>,
+    /// What stands between them: one less.
+    pub(crate) pipes: Vec<Pipe>,
+    /// Whether `!` or `time` stands before it.
+    pub(crate) prefixed: bool,
+    pub(crate) extent: Extent,
+}
+
+/// `|` or `|&`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pipe {
+    pub(crate) extent: Extent,
+    /// Whether it takes standard error too.
+    pub(crate) both: bool,
 }
 
 /// One stage of a pipeline.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::ast::{
-    Assign, Assigned, Command, Element, Item, Joint, List, Pipeline, Redirect, RedirectKind, Simple, Word,
+    Assign, Assigned, Command, Element, Item, Joint, List, Pipe, Pipeline, Redirect, RedirectKind, Simple, Word,
 };
 use super::words::Until;
 use super::{Parsed, Parser, Pending, Stop};
@@ -63,7 +63,9 @@ impl Parser<'_> {
     }
 
     fn pipeline(&mut self) -> Parsed<Pipeline> {
-        let mut bare_prefix = false;
+        let mut prefixed = false;
+        self.skip_blanks();
+        let start = self.at;
         loop {
             self.skip_blanks();
             let word = self.bare_word();
@@ -79,18 +81,23 @@ impl Parser<'_> {
             } else {
                 break;
             }
-            bare_prefix = true;
+            prefixed = true;
         }
-        if bare_prefix && matches!(self.peek(), None | Some(b'\n' | b';' | b')')) {
-            return Ok(Pipeline { stages: vec![Command::Simple(Simple::default())] });
+        if prefixed && matches!(self.peek(), None | Some(b'\n' | b';' | b')')) {
+            let stages = vec![Command::Simple(Simple::default())];
+            return Ok(Pipeline { stages, pipes: Vec::new(), prefixed, extent: self.extent(start) });
         }
         let mut stages = vec![self.command()?];
+        let mut pipes = Vec::new();
         loop {
+            let extent = self.extent(start);
             self.skip_blanks();
+            let pipe = self.at;
             if self.starts_with("||") || !self.take("|") {
-                return Ok(Pipeline { stages });
+                return Ok(Pipeline { stages, pipes, prefixed, extent });
             }
-            self.take("&");
+            let both = self.take("&");
+            pipes.push(Pipe { extent: self.extent(pipe), both });
             self.skip_lines()?;
             stages.push(self.command()?);
         }
@@ -247,6 +254,10 @@ impl Parser<'_> {
                 let literal = target.plain().is_none();
                 let mark = target.literal().unwrap_or_else(|| self.slice(&target).to_owned());
                 let strip_tabs = text == "<<-";
+                // The mark is no word: it has to be the same at the end.
+                if let Some(stretches) = &mut self.stretches {
+                    stretches.retain(|stretch| stretch.range.start < target.extent.start);
+                }
                 self.pending.push(Pending { mark, literal, strip_tabs, body: Rc::clone(&body) });
                 RedirectKind::HereDoc(body)
             }

@@ -11,6 +11,7 @@
 pub(crate) mod ast;
 mod commands;
 mod compound;
+pub(crate) mod outline;
 mod params;
 mod words;
 
@@ -20,6 +21,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use ast::{Extent, List, Word};
+use outline::{Quoting, Stretch};
 
 /// How deep commands and expansions may be nested. Scripts that people write stay below ten; this many levels need less
 /// than half of the smallest stack in use, also without optimization.
@@ -59,13 +61,15 @@ pub(crate) struct Parser<'a> {
     pending: Vec<Pending>,
     /// Set if the text is not a part of the script: everything in it is said to be where it came from.
     pinned: Option<Extent>,
+    /// Where the text of words is, if somebody wants to know.
+    stretches: Option<Vec<Stretch>>,
 }
 
 impl<'a> Parser<'a> {
     /// A parser for a whole script.
     pub(crate) fn new(source: &'a str) -> Self {
         let ahead = source.len().saturating_mul(LOOK_AHEAD).max(1 << 12);
-        Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None }
+        Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None, stretches: None }
     }
 
     /// A parser for text that the script puts together while it runs.
@@ -93,6 +97,15 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(Some(List { items }))
+    }
+
+    /// Notes that what was passed since `start` is text of a word.
+    fn note(&mut self, start: usize, quoting: Quoting) {
+        let Some(stretches) = &mut self.stretches else { return };
+        match stretches.last_mut() {
+            Some(last) if last.range.end == start && last.quoting == quoting => last.range.end = self.at,
+            _ => stretches.push(Stretch { range: start..self.at, quoting }),
+        }
     }
 
     fn extent(&self, start: usize) -> Extent {

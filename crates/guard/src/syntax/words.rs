@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::ast::{Extent, List, Piece, Word};
+use super::outline::Quoting;
 use super::{Parsed, Parser, Stop};
 
 /// Where a run of pieces ends.
@@ -95,7 +96,13 @@ impl Parser<'_> {
                 b'\\' => self.escape(&mut pieces, until.quoted),
                 b'$' => self.dollar(&mut pieces, until.quoted)?,
                 b'`' => pieces.push(self.backquoted(until.quoted)?),
-                _ => self.run(&mut pieces),
+                _ => {
+                    let start = self.at;
+                    self.run(&mut pieces);
+                    if until.operators {
+                        self.note(start, Quoting::Bare);
+                    }
+                }
             }
         }
         Ok(pieces)
@@ -177,7 +184,11 @@ impl Parser<'_> {
                     let rest = self.rest();
                     let length = rest.find(['"', '\\', '$', '`']).unwrap_or(rest.len()).max(1);
                     push_text(&mut pieces, rest.get(..length).unwrap_or(""));
+                    let start = self.at;
                     self.at += length;
+                    if until_quote {
+                        self.note(start, Quoting::Double);
+                    }
                 }
             }
         }

@@ -1,0 +1,100 @@
+//! A leading `cd X &&`, as the directory.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use bashful_guard::{Outline, PlainWord};
+use rustix::fs::{Access, access};
+
+use super::{Edit, apply, quotable};
+use crate::Options;
+use crate::plan;
+use crate::request::{Script, ScriptError};
+
+/// What knows that a command ran before.
+const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
+
+/// A leading `cd`.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// Where it goes.
+    pub(super) to: PlainWord,
+    /// As it was written.
+    pub(super) said: String,
+    edit: Edit,
+}
+
+/// Where it leads.
+#[derive(Debug)]
+pub(super) struct Moved {
+    pub(super) from: PathBuf,
+    pub(super) to: PathBuf,
+}
+
+/// The `cd` that a script begins with, if it has one plain argument.
+pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> {
+    // What it leaves behind beside the directory can be seen in these.
+    if SEE_IT.iter().any(|name| script.contains(name)) {
+        return None;
+    }
+    let leading = outline.leading()?;
+    let said = script.get(leading.range.clone())?;
+    // Lines keep their numbers, which bash mentions where something is wrong.
+    let lines = said.matches('\n').count();
+    let to = match leading.words.as_slice() {
+        [cd, to] if cd.text == "cd" && !to.text.starts_with('-') => to,
+        [cd, dashes, to] if cd.text == "cd" && dashes.text == "--" && to.text != "-" => to,
+        _ => return None,
+    };
+    let said = quotable(said.rsplit_once("&&")?.0.trim());
+    Some(Taken { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
+}
+
+impl Taken {
+    /// The script without it.
+    pub(super) fn rest(&self, script: &Script) -> Result<Script, ScriptError> {
+        Script::new(apply(script.as_bytes(), std::slice::from_ref(&self.edit)))
+    }
+}
+
+/// Where it leads, if `cd` would get there; otherwise bash is to say what it thinks of it.
+pub(super) fn resolve(to: &PlainWord, options: &Options, env: &[(String, OsString)]) -> Option<Moved> {
+    let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
+    let variable = |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty());
+    // Whoever says where he is has reasons of his own.
+    if env.iter().any(|(name, _)| name == "PWD") {
+        return None;
+    }
+    let from = plan::directory(&options.directory, None).ok()?;
+    let to = if to.tilde {
+        let home = variable("HOME")?.to_str().filter(|home| home.starts_with('/'))?;
+        format!("{home}{}", &to.text[1..])
+    } else {
+        to.text.clone()
+    };
+    let searched = !(to.starts_with('/') || matches!(to.split('/').next(), Some("." | "..")));
+    if to.is_empty() || to.starts_with("//") || (searched && variable("CDPATH").is_some()) {
+        return None;
+    }
+    let to = logical(&from, &to)?;
+    let usable = to.metadata().is_ok_and(|metadata| metadata.is_dir()) && access(&to, Access::EXEC_OK).is_ok();
+    usable.then_some(Moved { from, to })
+}
+
+/// The path that `cd` would show: `..` takes back what stands before it, symbolic link or not.
+fn logical(from: &Path, to: &str) -> Option<PathBuf> {
+    let mut path = if to.starts_with('/') { PathBuf::from("/") } else { from.to_path_buf() };
+    for part in to.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if !path.is_dir() {
+                    return None;
+                }
+                path.pop();
+            }
+            name => path.push(name),
+        }
+    }
+    Some(path)
+}

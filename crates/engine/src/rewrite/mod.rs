@@ -1,0 +1,267 @@
+//! What a command becomes before it is planned, where a model has written it.
+//!
+//! Models begin with `cd` where a directory could be given, end in `| head` where only what is shown should be less, and
+//! name what they were shown before. So a leading `cd X &&` becomes the directory, a trailing `| head` or `| tail` a limit on
+//! what is shown, and an internal URL the path of its file. Whoever wants that calls [`Engine::rewrite`]; nothing else does.
+//!
+//! Works on the parsed script, and leaves every other byte as it is. A script that is not parsed to its end, is not
+//! UTF-8 or too long for the parser is left alone, and so is whatever only bash could tell.
+//!
+//! Invariant: what runs does what the script would have done, but for what is said in the notices.
+
+mod directory;
+mod lines;
+mod scheme;
+mod url;
+
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bashful_guard::Outline;
+use thiserror::Error;
+
+pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
+
+use crate::request::{Lines, Request, Script, ScriptError};
+use crate::{Engine, Streams};
+
+/// So much of a script is quoted in a notice.
+const QUOTED: usize = 200;
+
+/// What is rewritten.
+#[derive(Debug, Clone, Default)]
+pub struct Rewriting {
+    /// Whether a leading `cd X &&` becomes the directory.
+    pub directory: bool,
+    /// Whether a trailing `| head` or `| tail` becomes a limit on what is shown.
+    pub lines: bool,
+    /// Which URLs stand for files.
+    pub schemes: Vec<Arc<dyn Scheme>>,
+    /// Names of schemes that a model may believe in, and that stand for no file here. They are refused.
+    pub unsupported: Vec<String>,
+    /// What stands before every script; nothing if it is empty.
+    pub prefix: String,
+}
+
+/// For whom a command is rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewriteFor {
+    /// Somebody who waits for its reply.
+    Reply,
+    /// A job. What it writes goes to a file, and `head` has to do its work there.
+    Job,
+}
+
+/// A command that was rewritten.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The command.
+    pub request: Request,
+    /// What was done to it, in words; nothing if nothing was.
+    pub notices: Vec<String>,
+    /// Directories that it wants to write to.
+    wanted: Vec<PathBuf>,
+}
+
+/// Why a command cannot be rewritten.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RewriteError {
+    /// A URL stands for nothing.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// With all that was put in, it cannot be a script.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// There is no room for what it wants to write.
+    #[error("cannot make {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Rewritten {
+    /// Makes the directories that it wants to write to. To be called once it is clear that it runs.
+    pub fn make_room(&self) -> Result<(), RewriteError> {
+        for path in &self.wanted {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|source| RewriteError::Directory { path: path.clone(), source })?;
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Rewrites a command as the options say. Looks at files, and changes nothing.
+    ///
+    /// ```
+    /// use bashful_engine::{Engine, Options, Request, RewriteFor, Script};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut options = Options::new("/bin/bash".into(), "/".into());
+    /// options.rewriting.directory = true;
+    /// let engine = Engine::new(options)?;
+    /// let rewritten = engine.rewrite(Request::new(Script::new("cd usr/lib && ls")?), RewriteFor::Reply)?;
+    /// assert_eq!(rewritten.request.script.as_bytes(), b"ls");
+    /// assert_eq!(rewritten.request.workdir.as_deref(), Some("/usr/lib".as_ref()));
+    /// assert_eq!(rewritten.notices, ["`cd usr/lib` became the working directory"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn rewrite(&self, request: Request, purpose: RewriteFor) -> Result<Rewritten, RewriteError> {
+        let options = self.options();
+        let rewriting = &options.rewriting;
+        let mut rewritten = Rewritten { request, notices: Vec::new(), wanted: Vec::new() };
+        rewritten.replace_urls(rewriting)?;
+        // In a session the shell itself is to go there, and a pipeline is not to leave it what its parts did in their own shells.
+        let alone = rewritten.request.session.is_none();
+        if rewriting.directory && alone && rewritten.request.workdir.is_none() {
+            rewritten.take_directory(options)?;
+        }
+        if rewriting.lines && alone && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
+            rewritten.take_lines(options)?;
+        }
+        if !rewriting.prefix.is_empty() {
+            rewritten.put_before(&rewriting.prefix)?;
+        }
+        Ok(rewritten)
+    }
+}
+
+impl Rewritten {
+    fn replace_urls(&mut self, rewriting: &Rewriting) -> Result<(), RewriteError> {
+        let mut finder = url::Finder::new(rewriting);
+        if finder.may_be_in(self.request.script.as_bytes()) {
+            let parsed = str::from_utf8(self.request.script.as_bytes()).ok();
+            match parsed.and_then(|text| Some((text, Outline::of(text)?))) {
+                Some((text, outline)) => {
+                    let edits = finder.in_script(text, &outline)?;
+                    self.request.script = Script::new(apply(text.as_bytes(), &edits))?;
+                }
+                None => finder.notices.push(url::NOT_PARSED.to_owned()),
+            }
+        }
+        for (_, value) in &mut self.request.env {
+            if let Some(path) = value.to_str().map(|value| finder.as_value(value)).transpose()?.flatten() {
+                *value = path.into();
+            }
+        }
+        if let Some(cwd) = self.request.workdir.as_deref().and_then(|path| path.to_str())
+            && let Some(path) = finder.as_value(cwd)?
+        {
+            self.request.workdir = Some(path);
+        }
+        self.notices.append(&mut finder.notices);
+        self.wanted.append(&mut finder.wanted);
+        Ok(())
+    }
+
+    fn take_directory(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
+        let Some(taken) = outlined(&self.request.script, b"cd", directory::leading) else {
+            return Ok(());
+        };
+        if is_function("cd", options, &self.request.env) {
+            return Ok(());
+        }
+        let Some(moved) = directory::resolve(&taken.to, options, &self.request.env) else { return Ok(()) };
+        self.notices.push(format!("`{}` became the working directory", taken.said));
+        self.request.script = taken.rest(&self.request.script)?;
+        self.request.workdir = Some(moved.to);
+        // As `cd` would have left it.
+        self.request.env.retain(|(name, _)| name != "OLDPWD");
+        self.request.env.push(("OLDPWD".to_owned(), moved.from.into()));
+        Ok(())
+    }
+
+    fn take_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
+        let found = |name| outlined(&self.request.script, name, lines::trailing);
+        let Some(taken) = found(b"head").or_else(|| found(b"tail")) else { return Ok(()) };
+        if ["head", "tail"].iter().any(|name| is_function(name, options, &self.request.env)) {
+            return Ok(());
+        }
+        self.notices
+            .push(format!("`{}` became a limit on what is shown; the exit status is the command's own", taken.said));
+        self.request.script = taken.rest(&self.request.script)?;
+        self.request.lines = Some(taken.lines);
+        self.request.enough = match taken.lines {
+            Lines::First(first) => Some(first),
+            Lines::Last(_) | Lines::LastOfFirst { .. } => None,
+        };
+        // Standard error does not go through a pipe, and is shown whole.
+        self.request.streams = Streams::Split;
+        Ok(())
+    }
+
+    /// `<prefix> <script>`, behind comments and empty lines that the script begins with.
+    fn put_before(&mut self, prefix: &str) -> Result<(), RewriteError> {
+        let script = self.request.script.as_bytes();
+        let at = first_command(script);
+        let edit = Edit { range: at..at, text: format!("{prefix} ").into_bytes() };
+        self.request.script = Script::new(apply(script, &[edit]))?;
+        self.notices.push(format!("run with the prefix `{}`", quotable(prefix)));
+        Ok(())
+    }
+}
+
+/// A change of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Edit {
+    range: std::ops::Range<usize>,
+    text: Vec<u8>,
+}
+
+/// Makes changes, which are in order and do not overlap.
+fn apply(script: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(script.len());
+    let mut at = 0;
+    for edit in edits {
+        out.extend_from_slice(&script[at..edit.range.start]);
+        out.extend_from_slice(&edit.text);
+        at = edit.range.end;
+    }
+    out.extend_from_slice(&script[at..]);
+    out
+}
+
+/// What is found in a script that holds this name, if it can be parsed.
+fn outlined<T, const N: usize>(
+    script: &Script,
+    name: &[u8; N],
+    find: impl FnOnce((&str, &Outline<'_>)) -> Option<T>,
+) -> Option<T> {
+    // Most scripts need not be parsed.
+    memchr::memmem::find(script.as_bytes(), name)?;
+    let text = str::from_utf8(script.as_bytes()).ok()?;
+    find((text, &Outline::of(text)?))
+}
+
+/// A piece of a script, to be quoted in a sentence: on one line, and not longer than one.
+fn quotable(text: &str) -> String {
+    let text = text.replace("\\\n", " ");
+    let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let short: String = letters.by_ref().take(QUOTED).collect();
+    if letters.next().is_some() { format!("{short}…") } else { short }
+}
+
+/// Whether a name means a function that bash finds in its environment.
+fn is_function(name: &str, options: &crate::Options, env: &[(String, OsString)]) -> bool {
+    let variable = format!("BASH_FUNC_{name}%%");
+    env.iter().any(|(name, _)| *name == variable) || options.host_environment.iter().any(|(name, _)| *name == *variable)
+}
+
+/// Where the first command begins.
+fn first_command(script: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += script[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if script.get(at) != Some(&b'#') {
+            return at;
+        }
+        at = memchr::memchr(b'\n', &script[at..]).map_or(script.len(), |end| at + end);
+    }
+}

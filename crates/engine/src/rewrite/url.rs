@@ -1,0 +1,423 @@
+//! Finds internal URLs where they are words of a script, and puts the paths of their files there.
+//!
+//! A URL counts if it is a word of its own, bare or in double quotes, or stands behind `name=`, `--option=` or `@`. In the
+//! middle of a text it is only mentioned, and single quotes, comments and here-documents hold text.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bashful_guard::{Outline, Quoting, Stretch};
+use memchr::memmem;
+
+use super::{Edit, Rewriting, quotable};
+use crate::rewrite::scheme::{Scheme, UrlError, UrlFile};
+
+/// What is said where a script is not understood.
+pub(super) const NOT_PARSED: &str =
+    "internal URLs were left as they are: the script could not be parsed to its end, or is too long";
+
+/// So much is said about the URLs of one command.
+const TOLD: usize = 20;
+
+/// Finds them, and notes what was done.
+#[derive(Debug)]
+pub(super) struct Finder<'a> {
+    rewriting: &'a Rewriting,
+    pub(super) notices: Vec<String>,
+    /// Directories that have to be there.
+    pub(super) wanted: Vec<PathBuf>,
+}
+
+/// A URL that stands where one counts.
+struct Url<'a> {
+    scheme: &'a str,
+    /// What is behind `://`.
+    name: &'a str,
+    /// Where it begins in its text.
+    at: usize,
+}
+
+impl Url<'_> {
+    fn text(&self) -> String {
+        quotable(&format!("{}://{}", self.scheme, self.name))
+    }
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(rewriting: &'a Rewriting) -> Self {
+        Self { rewriting, notices: Vec::new(), wanted: Vec::new() }
+    }
+
+    /// Whether a text holds anything that looks like one.
+    pub(super) fn may_be_in(&self, script: &[u8]) -> bool {
+        memmem::find_iter(script, b"://").any(|at| self.knows(scheme_before(&script[..at])))
+    }
+
+    fn knows(&self, scheme: &[u8]) -> bool {
+        let known = |name: &str| name.as_bytes() == scheme;
+        self.rewriting.schemes.iter().any(|scheme| known(scheme.name()))
+            || self.rewriting.unsupported.iter().any(|name| known(name))
+    }
+
+    /// The changes that a script needs.
+    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<Edit>, UrlError> {
+        let mut edits = Vec::new();
+        for stretch in outline.stretches() {
+            let Some(url) = self.first_in(script, stretch) else { continue };
+            let start = stretch.range.start + url.at;
+            let quoted = |path: &Path| match stretch.quoting {
+                Quoting::Bare => bare(path),
+                Quoting::Double => double(path),
+            };
+            let after = &script[stretch.range.end..];
+            let pattern = url.name.find(['*', '?', '[', '{']).filter(|_| stretch.quoting == Quoting::Bare);
+            if pattern.is_none() && ends_word(after, stretch.quoting) {
+                let Some(path) = self.resolve(&url)? else { continue };
+                edits.push(Edit { range: start..stretch.range.end, text: quoted(&path) });
+            } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
+                let end = start + url.scheme.len() + "://".len() + length;
+                edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
+            } else {
+                let word = script[start..].split(char::is_whitespace).next().unwrap_or_default();
+                let word = quotable(word);
+                self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
+            }
+        }
+        Ok(edits)
+    }
+
+    /// The path that a whole value stands for, if it is a URL.
+    pub(super) fn as_value(&mut self, value: &str) -> Result<Option<PathBuf>, UrlError> {
+        match value.split_once("://") {
+            Some((scheme, name)) if self.knows(scheme.as_bytes()) => self.resolve(&Url { scheme, name, at: 0 }),
+            _ => Ok(None),
+        }
+    }
+
+    /// The URL at the beginning of a word, or behind what may stand before one.
+    fn first_in<'b>(&self, script: &'b str, stretch: &Stretch) -> Option<Url<'b>> {
+        let text = script.get(stretch.range.clone())?;
+        let colon = text.find("://")?;
+        let scheme = str::from_utf8(scheme_before(&text.as_bytes()[..colon])).ok()?;
+        let at = colon - scheme.len();
+        if !self.knows(scheme.as_bytes()) || !stands_alone(script, stretch, at) {
+            return None;
+        }
+        Some(Url { scheme, name: &text[colon + 3..], at })
+    }
+
+    /// Where bash finishes a name, the directory before it can still be told, and the length of that part of the name.
+    fn directory_of(
+        &mut self,
+        url: &Url<'_>,
+        pattern: Option<usize>,
+        after: &str,
+        quoting: Quoting,
+    ) -> Result<Option<(PathBuf, usize)>, UrlError> {
+        let known = &url.name[..pattern.unwrap_or(url.name.len())];
+        let (directory, length) =
+            known.rsplit_once('/').map_or(("", 0), |(directory, _)| (directory, directory.len() + 1));
+        let rest = &url.name[length..];
+        // A text may begin with one.
+        let inside = if quoting == Quoting::Double { after.split('"').next().unwrap_or(after) } else { "" };
+        if url.name.contains(char::is_whitespace) || inside.contains(char::is_whitespace) || rest.contains('%') {
+            return Ok(None);
+        }
+        let Some(scheme) = self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) else {
+            return Err(UrlError::Unsupported { url: url.text() });
+        };
+        if rest.split('/').any(|part| part == "..") {
+            return Err(UrlError::Traversal { scheme: url.scheme.to_owned() });
+        }
+        let found = find(scheme.as_ref(), &decoded(directory)).ok();
+        let Some(found) = found.filter(|found| found.path.is_dir() || found.wanted.is_some()) else { return Ok(None) };
+        self.note(format!("{}://{directory} is {}", url.scheme, found.path.display()));
+        self.wanted.extend(found.wanted.map(|_| found.path.clone()));
+        Ok(Some((found.path, length)))
+    }
+
+    /// Says something, once, and not without end.
+    fn note(&mut self, notice: String) {
+        if self.notices.contains(&notice) {
+            return;
+        }
+        match self.notices.len() {
+            said if said < TOLD => self.notices.push(notice),
+            TOLD => self.notices.push("and so on: there are more internal URLs".to_owned()),
+            _ => {}
+        }
+    }
+
+    /// The path of a URL; none if it is only a mention.
+    fn resolve(&mut self, url: &Url<'_>) -> Result<Option<PathBuf>, UrlError> {
+        let name = decoded(url.name);
+        let found = match self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) {
+            Some(scheme) => find(scheme.as_ref(), &name),
+            None => Err(UrlError::Unsupported { url: url.text() }),
+        };
+        // A sentence may begin with one.
+        if url.name.contains(char::is_whitespace) && !found.as_ref().is_ok_and(|found| found.path.exists()) {
+            return Ok(None);
+        }
+        let UrlFile { path, wanted } = found?;
+        self.note(format!("{} is {}", url.text(), path.display()));
+        self.wanted.extend(wanted);
+        Ok(Some(path))
+    }
+}
+
+fn find(scheme: &dyn Scheme, name: &str) -> Result<UrlFile, UrlError> {
+    let found = scheme.find(name)?;
+    if found.path.is_absolute() && !found.path.as_os_str().as_bytes().contains(&0) {
+        return Ok(found);
+    }
+    let why = format!("{} is no absolute path", found.path.display());
+    Err(UrlError::NoFile { url: format!("{}://{name}", scheme.name()), why })
+}
+
+/// The letters before `://` that can be a scheme.
+fn scheme_before(text: &[u8]) -> &[u8] {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-' | b'_');
+    let length = text.iter().rev().take_while(|byte| is_part(byte)).count();
+    &text[text.len() - length..]
+}
+
+/// Whether what begins at this place of a stretch is a word of its own, or the value of something.
+fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
+    let start = stretch.range.start;
+    match stretch.quoting {
+        Quoting::Bare => is_value(&script[..start + at]),
+        Quoting::Double => {
+            let Some(outside) = script[..start].strip_suffix('"') else { return false };
+            if at == 0 {
+                return is_value(outside);
+            }
+            // The quote is the beginning of the word, and no blank in it begins another.
+            let inside = &script[start..start + at];
+            !inside.bytes().any(is_border) && is_value(inside) && ends_at_border(outside)
+        }
+    }
+}
+
+/// Whether a word begins behind this, or the value of `name=` or `--option=` does, or a file behind `@`.
+fn is_value(before: &str) -> bool {
+    let before = before.strip_suffix('@').unwrap_or(before);
+    let Some(named) = before.strip_suffix('=') else { return ends_at_border(before) };
+    let named = named.strip_suffix('+').unwrap_or(named);
+    let name =
+        named.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    name.len() < named.len() && ends_at_border(name)
+}
+
+fn ends_at_border(before: &str) -> bool {
+    let Some((last, rest)) = before.as_bytes().split_last() else { return true };
+    // What a backslash stands before is a letter, and that of a line is nothing.
+    let escaped = rest.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    is_border(*last) && !escaped
+}
+
+/// Whether a word ends before this.
+fn ends_word(after: &str, quoting: Quoting) -> bool {
+    let after = match quoting {
+        Quoting::Bare => Some(after),
+        Quoting::Double => after.strip_prefix('"'),
+    };
+    after.is_some_and(|after| after.bytes().next().is_none_or(is_border))
+}
+
+fn is_border(byte: u8) -> bool {
+    b" \t\n;&|()<>`".contains(&byte)
+}
+
+/// A path as a word.
+fn bare(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(byte);
+    if bytes.iter().all(is_plain) {
+        return bytes.to_vec();
+    }
+    let mut text = vec![b'\''];
+    for byte in bytes {
+        match byte {
+            b'\'' => text.extend_from_slice(b"'\\''"),
+            other => text.push(*other),
+        }
+    }
+    text.push(b'\'');
+    text
+}
+
+/// A path between double quotes.
+fn double(path: &Path) -> Vec<u8> {
+    let mut text = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        if b"\"$`\\".contains(byte) {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text
+}
+
+/// A name with `%20` and the like decoded. What is no such thing stays as it is.
+fn decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *byte == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        if let Some(digits) = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+            bytes.extend(u8::from_str_radix(digits, 16));
+            rest = &after[2..];
+        } else {
+            bytes.push(*byte);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A scheme that knows every name but `gone`.
+    #[derive(Debug)]
+    struct Files;
+
+    impl Scheme for Files {
+        fn name(&self) -> &'static str {
+            "file-of"
+        }
+
+        fn find(&self, name: &str) -> Result<UrlFile, UrlError> {
+            if name == "gone" {
+                let available = vec!["a".to_owned(), "b".to_owned()];
+                return Err(UrlError::Unknown { kind: "file", name: name.to_owned(), available });
+            }
+            Ok(UrlFile { path: Path::new("/files").join(name), wanted: None })
+        }
+    }
+
+    /// A scheme of names below a directory that is there.
+    #[derive(Debug)]
+    struct Directories;
+
+    impl Scheme for Directories {
+        fn name(&self) -> &'static str {
+            "dir-of"
+        }
+
+        fn find(&self, name: &str) -> Result<UrlFile, UrlError> {
+            let below = Path::new("/usr").components().chain(Path::new(name).components());
+            Ok(UrlFile { path: below.collect(), wanted: None })
+        }
+    }
+
+    fn rewriting() -> Rewriting {
+        Rewriting {
+            schemes: vec![Arc::new(Files), Arc::new(Directories)],
+            unsupported: vec!["agent".to_owned()],
+            ..Rewriting::default()
+        }
+    }
+
+    fn try_replace(script: &str) -> Result<(String, Vec<String>), UrlError> {
+        let rewriting = rewriting();
+        let mut finder = Finder::new(&rewriting);
+        let edits = finder.in_script(script, &Outline::of(script).expect("it parses"))?;
+        let replaced = crate::rewrite::apply(script.as_bytes(), &edits);
+        Ok((String::from_utf8(replaced).expect("text"), finder.notices))
+    }
+
+    #[track_caller]
+    fn check(script: &str, expected: &str) {
+        let (replaced, notices) = try_replace(script).expect("it is replaced");
+        assert_eq!(replaced, expected);
+        assert_eq!(notices.is_empty(), script == expected, "{notices:?}");
+    }
+
+    #[test]
+    fn a_url_that_is_a_word_becomes_a_path() {
+        check("cat file-of://a", "cat /files/a");
+        check("cat file-of://a%20b", "cat '/files/a b'");
+        check("cat file-of://it%27s", "cat '/files/it'\\''s'");
+        check("cat \"file-of://a%20b\"", "cat \"/files/a b\"");
+        check("cat \"file-of://%24x%22%60%5c\"", "cat \"/files/\\$x\\\"\\`\\\\\"");
+        check("x=file-of://a y <file-of://b >file-of://c", "x=/files/a y </files/b >/files/c");
+        check("a --in=file-of://a -F \"f=@file-of://b\" @file-of://c", "a --in=/files/a -F \"f=@/files/b\" @/files/c");
+        check("a --in=\"file-of://a\"; (b file-of://b)|c", "a --in=\"/files/a\"; (b /files/b)|c");
+        check("echo \"$(cat file-of://a)\" `cat file-of://b`", "echo \"$(cat /files/a)\" `cat /files/b`");
+        check(
+            "for f in file-of://a b; do [[ -e file-of://c ]]; done",
+            "for f in /files/a b; do [[ -e /files/c ]]; done",
+        );
+        check("cat <<E\n$(cat file-of://a) file-of://b\nE\n", "cat <<E\n$(cat /files/a) file-of://b\nE\n");
+        check("a=(file-of://a file-of://b)", "a=(/files/a /files/b)");
+    }
+
+    #[test]
+    fn what_is_only_mentioned_stays() {
+        for script in [
+            "echo 'file-of://a'",
+            "echo \"see file-of://a\"",
+            "echo \"file-of://a is it\"",
+            "echo \"\\\"file-of://a\"",
+            "echo hi # file-of://a",
+            "cat <<'E'\nfile-of://a\nE\n",
+            "cat <<E\nfile-of://a\nE\n",
+            "echo $'file-of://a' x\\ file-of://a",
+            "curl https://x/?u=file-of://a",
+            "git clone git+file-of://a xfile-of://a",
+            "curl https://agent.example/ file:///etc git+ssh://x ssh://agent/",
+            "echo ${x:-file-of://a} \"${x:=file-of://a}\"",
+            "echo 'agent://1' \"an agent://1\" # agent://1",
+        ] {
+            check(script, script);
+        }
+    }
+
+    #[test]
+    fn what_only_bash_can_finish_begins_with_a_directory_if_there_is_one() {
+        for (script, expected) in [
+            ("cat dir-of://lib/$x", "cat /usr/lib/$x"),
+            ("cat dir-of://$x \"dir-of://${x}.txt\" y", "cat /usr/$x \"/usr/${x}.txt\" y"),
+            ("ls dir-of://*.txt dir-of://lib/{a,b}/c", "ls /usr/*.txt /usr/lib/{a,b}/c"),
+            ("ls dir-of://a'b c' dir-of://lib/a\\ b", "ls /usr/a'b c' /usr/lib/a\\ b"),
+        ] {
+            check(script, expected);
+        }
+        for script in [
+            "cat file-of://$x",
+            "ls file-of://*.txt",
+            "cat file-of://a\"b\"",
+            "ls dir-of://%20*",
+            "echo \"dir-of://$x is it\"",
+        ] {
+            let (replaced, notices) = try_replace(script).expect("it is left alone");
+            assert_eq!(replaced, script);
+            assert!(notices[0].contains("was left as it is"), "{notices:?}");
+        }
+        let traversal = UrlError::Traversal { scheme: "dir-of".to_owned() };
+        assert_eq!(try_replace("cat dir-of://*/../x"), Err(traversal));
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_by_name() {
+        let check = |script, text: &str| assert_eq!(try_replace(script).expect_err("refused").to_string(), text);
+        check("cat file-of://gone", "Unknown file: gone. Available: a, b");
+        check("cat \"agent://x/y\"", "Unsupported internal URL in bash command: agent://x/y");
+    }
+
+    #[test]
+    fn a_value_that_is_a_url_is_a_path_without_quotes() {
+        let rewriting = rewriting();
+        let mut finder = Finder::new(&rewriting);
+        assert_eq!(finder.as_value("file-of://a%20b").expect("found"), Some("/files/a b".into()));
+        for value in ["a file-of://a", "https://x", "file-of:/a", "", "file-of://a is it"] {
+            assert_eq!(finder.as_value(value).expect("left alone"), None, "{value}");
+        }
+        assert!(finder.as_value("agent://x").is_err());
+    }
+}

@@ -1,0 +1,263 @@
+//! What a script looks like from outside, for those who change a part of it and leave every other byte alone.
+//!
+//! Only what is the same for every bash, whatever its variables and files, is told. Where that is in doubt the answer is
+//! that there is nothing.
+
+use std::ops::Range;
+
+use super::Parser;
+use super::ast::{Command, Item, Joint, List, Piece, Pipeline, Simple, Word};
+use crate::guard::LONGEST_SCRIPT;
+
+/// A script that was parsed to its end.
+#[derive(Debug)]
+pub struct Outline<'a> {
+    script: &'a str,
+    lines: Vec<List>,
+    stretches: Vec<Stretch>,
+}
+
+/// Text in a word that means itself, unless it is a pattern or begins with a tilde.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// Where it is.
+    pub range: Range<usize>,
+    /// How it is quoted.
+    pub quoting: Quoting,
+}
+
+/// How text is quoted. What stands between single quotes, in a comment or in a here-document is not told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// Not at all.
+    Bare,
+    /// Between double quotes.
+    Double,
+}
+
+/// A word whose value can be told from its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainWord {
+    /// Its value; with a tilde that stands for the home directory at its beginning, if `tilde` is set.
+    pub text: String,
+    /// Whether it begins with `~` or `~/` that bash would replace.
+    pub tilde: bool,
+}
+
+/// `words && …`, at the beginning of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leading {
+    /// The command and its arguments.
+    pub words: Vec<PlainWord>,
+    /// From its beginning to that of the command behind `&&`.
+    pub range: Range<usize>,
+}
+
+/// `… | words`, where that is all that a script does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastStage {
+    /// The command and its arguments.
+    pub words: Vec<PlainWord>,
+    /// From the `|` to its end.
+    pub range: Range<usize>,
+    /// Whether it is `|&`.
+    pub both: bool,
+}
+
+impl<'a> Outline<'a> {
+    /// Parses a script; none if bash would not accept all of it, or if it is too long or too deep to be sure.
+    ///
+    /// ```
+    /// use bashful_guard::Outline;
+    ///
+    /// let outline = Outline::of("cd 'my project' && make").expect("it parses");
+    /// assert_eq!(outline.leading().expect("there is one").words[1].text, "my project");
+    /// assert!(outline.last_stage().is_none());
+    /// ```
+    pub fn of(script: &'a str) -> Option<Self> {
+        // A carriage return is a letter to bash, and was taken for a blank here.
+        if script.len() > LONGEST_SCRIPT || script.contains('\r') {
+            return None;
+        }
+        let mut parser = Parser { stretches: Some(Vec::new()), ..Parser::new(script) };
+        let mut lines = Vec::new();
+        while let Some(line) = parser.line().ok()? {
+            lines.push(line);
+        }
+        Some(Self { script, lines, stretches: parser.stretches.take().unwrap_or_default() })
+    }
+
+    /// The text in its words, in order.
+    pub fn stretches(&self) -> &[Stretch] {
+        &self.stretches
+    }
+
+    /// The command that the script begins with, if `&&` follows.
+    pub fn leading(&self) -> Option<Leading> {
+        let item = self.lines.first()?.items.first()?;
+        let Item { first, rest, background: false } = item else { return None };
+        let (Joint::And, next) = rest.first()? else { return None };
+        let ([Command::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
+        Some(Leading { words: self.plain_words(only)?, range: first.extent.start..next.extent.start })
+    }
+
+    /// The last stage, if the script is one pipeline of several.
+    pub fn last_stage(&self) -> Option<LastStage> {
+        let [line] = self.lines.as_slice() else { return None };
+        let [Item { first, rest, background: false }] = line.items.as_slice() else { return None };
+        if first.prefixed || !rest.is_empty() || self.starts_with_keyword(first) {
+            return None;
+        }
+        let ([.., before, Command::Simple(last)], Some(pipe)) = (first.stages.as_slice(), first.pipes.last()) else {
+            return None;
+        };
+        let between = self.script.get(pipe.extent.end..last.extent.start)?.replace("\\\n", "");
+        // The body of a here-document may stand there.
+        if matches!(before, Command::Function { .. }) || !between.trim().is_empty() {
+            return None;
+        }
+        let range = pipe.extent.start..last.extent.end;
+        Some(LastStage { words: self.plain_words(last)?, range, both: pipe.both })
+    }
+
+    /// A coprocess is told apart from what it runs only by its word.
+    fn starts_with_keyword(&self, pipeline: &Pipeline) -> bool {
+        self.script.get(pipeline.extent.start..).is_none_or(|text| text.starts_with("coproc"))
+    }
+
+    fn plain_words(&self, simple: &Simple) -> Option<Vec<PlainWord>> {
+        if !simple.assigns.is_empty() || !simple.redirects.is_empty() {
+            return None;
+        }
+        simple.words.iter().map(|word| self.plain_word(word)).collect()
+    }
+
+    fn plain_word(&self, word: &Word) -> Option<PlainWord> {
+        // What `$'…'` stands for depends on the locale.
+        if self.script.get(word.extent.start..word.extent.end)?.contains("$'") {
+            return None;
+        }
+        let (mut text, mut tilde) = (String::new(), false);
+        for (index, piece) in word.pieces.iter().enumerate() {
+            match piece {
+                Piece::Text(bare) => {
+                    let is_home = |bare: &str| bare.starts_with("~/") || (bare == "~" && word.pieces.len() == 1);
+                    tilde |= index == 0 && is_home(bare);
+                    let rest = if tilde && index == 0 { &bare[1..] } else { bare };
+                    if rest.contains(['~', '*', '?', '[', '{']) {
+                        return None;
+                    }
+                    text.push_str(bare);
+                }
+                Piece::Quoted(quoted) => text.push_str(quoted),
+                Piece::Double(inner) => {
+                    for piece in inner {
+                        let Piece::Text(quoted) = piece else { return None };
+                        text.push_str(quoted);
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(PlainWord { text, tilde })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leading(script: &str) -> Option<(Vec<String>, &str)> {
+        let leading = Outline::of(script)?.leading()?;
+        let words = leading.words.into_iter().map(|word| word.text).collect();
+        Some((words, &script[leading.range.end..]))
+    }
+
+    fn last(script: &str) -> Option<(Vec<String>, &str)> {
+        let last = Outline::of(script)?.last_stage()?;
+        let words = last.words.into_iter().map(|word| word.text).collect();
+        Some((words, &script[..last.range.start]))
+    }
+
+    #[test]
+    fn the_first_command_is_known_if_and_follows() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(leading("cd a && ls"), Some((words(&["cd", "a"]), "ls")));
+        assert_eq!(leading("# go\ncd 'a b'\"c\"\\ d &&\n  ! ls; pwd"), Some((words(&["cd", "a bc d"]), "! ls; pwd")));
+        assert_eq!(leading("cd ~/x && ls || b"), Some((words(&["cd", "~/x"]), "ls || b")));
+        for not in [
+            "cd a || ls",
+            "cd a; ls",
+            "cd a && ls &",
+            "! cd a && ls",
+            "cd $a && ls",
+            "cd a* && ls",
+            "cd {a,b} && ls",
+            "cd \"$(x)\" && ls",
+            "cd a > b && ls",
+            "A=b cd a && ls",
+            "cd $'a' && ls",
+            "cd a | b && ls",
+            "(cd a && ls)",
+            "cd a\r && ls",
+            "cd a && 'open",
+        ] {
+            assert_eq!(leading(not), None, "{not}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_only_one_where_bash_replaces_it() {
+        let tilde = |script: &str| Outline::of(script)?.leading()?.words.get(1).map(|word| word.tilde);
+        assert_eq!(tilde("cd ~ && ls"), Some(true));
+        assert_eq!(tilde("cd ~/\"x y\" && ls"), Some(true));
+        assert_eq!(tilde("cd '~/x' && ls"), Some(false));
+        assert_eq!(tilde("cd \\~/x && ls"), Some(false));
+        for unknown in ["cd ~root && ls", "cd ~\"/x\" && ls", "cd x=~/y && ls", "cd ~+ && ls"] {
+            assert_eq!(tilde(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn the_last_stage_is_known_if_there_is_nothing_else() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(last("a 2>&1 | head -5"), Some((words(&["head", "-5"]), "a 2>&1 ")));
+        assert_eq!(last("a | b |& tail  -n '3' ; # so"), Some((words(&["tail", "-n", "3"]), "a | b ")));
+        assert_eq!(last("{ a; b; } |\n\\\n head"), Some((words(&["head"]), "{ a; b; } ")));
+        assert_eq!(last("cat <<E | head -2\nx\nE\n"), Some((words(&["head", "-2"]), "cat <<E ")));
+        for not in [
+            "a",
+            "a; b | head",
+            "a && b | head",
+            "a\nb | head",
+            "a | head &",
+            "! a | head",
+            "time a | head",
+            "a | head > f",
+            "a | X=y head",
+            "a | head $n",
+            "a | (head)",
+            "coproc a | head",
+            "cat <<E |\nx\nE\nhead -2",
+            "f() { a; } | head",
+            "a | head # '\n'",
+            "a || head",
+        ] {
+            assert_eq!(last(not), None, "{not}");
+        }
+    }
+
+    #[test]
+    fn text_is_told_with_its_quotes_and_without_what_is_none() {
+        use Quoting::{Bare, Double};
+        let texts = |script: &'static str| -> Vec<(&str, Quoting)> {
+            let outline = Outline::of(script).expect("it parses");
+            outline.stretches().iter().map(|stretch| (&script[stretch.range.clone()], stretch.quoting)).collect()
+        };
+        assert_eq!(texts("cat a://b \"c d\" 'no' # no"), [("cat", Bare), ("a://b", Bare), ("c d", Double)]);
+        assert_eq!(texts("x=a://b <c://d"), [("a://b", Bare), ("c://d", Bare)]);
+        assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);
+        assert_eq!(texts("a \"$(b \"c\")\" `d`"), [("a", Bare), ("b", Bare), ("c", Double), ("d", Bare)]);
+        assert_eq!(texts("${x:-no} \"${x:=no}\""), []);
+    }
+}
