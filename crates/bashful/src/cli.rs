@@ -53,7 +53,7 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
-    /// Serve a model's tools over the Model Context Protocol, on standard input and output.
+    /// Serve a model's tools over the Model Context Protocol, on standard input and output or over HTTP.
     Mcp(McpArgs),
     /// Print the definitions of a model's tools, ready to paste.
     #[command(after_help = "Example: bashful schema --for anthropic")]
@@ -195,6 +195,12 @@ pub(crate) struct McpArgs {
     /// Run commands in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Serve over HTTP at this address: HOST:PORT, or :PORT for this machine alone; port 0 is any that is free.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
+    /// Ask clients for the token in this file; without it, for `[mcp] token`, or for one that is made and shown.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::{Gate, Toolbox, Witness};
-use bashful_engine::{Engine, Patience, Request, Script};
-use bashful_mcp::{Manners, serve_stdio};
+use bashful_engine::{Engine, Patience, Pattern, Request, Script};
+use bashful_mcp::{Manners, serve_http, serve_stdio};
 
 use crate::cli::McpArgs;
 use crate::exit::Exit;
 use crate::guard::Pointer;
+use crate::http::{self, Listening, TOKEN};
 use crate::log::Log;
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
@@ -18,6 +19,10 @@ use crate::signals::Signals;
 
 /// How clients are told of this server.
 pub(crate) const SET_UP: &str = "\
+Over HTTP, a client shows a token as `Authorization: Bearer TOKEN`, and the path is /mcp. A command is stopped when its client goes
+away or cancels the call. Connections are not encrypted: put a proxy with TLS in front of a server that others are to reach, give
+it a token, and name its host in `[mcp] hosts`.
+
 Claude Code:     claude mcp add bashful -- bashful mcp
 Codex:           codex mcp add bashful -- bashful mcp
 Gemini CLI:      gemini mcp add bashful bashful mcp
@@ -34,11 +39,16 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let toolbox = toolbox(args, &settings, &around)?;
+        let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
+        let toolbox = toolbox(args, &settings, &around, http.as_ref())?;
         let asked_to_end = async {
             signals.next().await;
         };
-        serve_stdio(toolbox, manners(&settings.mcp), asked_to_end).await?;
+        let manners = manners(&settings.mcp);
+        match http {
+            Some(Listening { listener, door }) => serve_http(listener, toolbox, manners, door, asked_to_end).await?,
+            None => serve_stdio(toolbox, manners, asked_to_end).await?,
+        }
         Ok(Exit::Code(0))
     });
     // A thread may still wait for input that never comes. With the runtime, every command under way loses us, and its keeper
@@ -47,12 +57,22 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     served
 }
 
-fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
+fn toolbox(
+    args: &McpArgs,
+    settings: &Settings,
+    around: &Surroundings,
+    http: Option<&Listening>,
+) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
     args.dialect.adjust(&mut options);
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
+    if let Some(http) = http {
+        // No command gets it, whatever the settings say of such names, and no reply shows it.
+        options.host_environment.push((TOKEN.into(), http.door.token.reveal().into()));
+        options.environment.never.push(Pattern::new(TOKEN));
+    }
     let engine = Engine::new(options)?;
     // While the client introduces itself.
     engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);

@@ -118,6 +118,7 @@ pub(crate) fn options(
     options.environment = EnvironmentPolicy {
         withhold: names(&settings.environment.withhold),
         allow: names(&settings.environment.allow),
+        never: Vec::new(),
         set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
     };
     options.host_environment = around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect();

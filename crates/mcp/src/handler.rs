@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::convert;
+use crate::http::Over;
 use crate::manners::Manners;
 
 /// Resources on one page of their list.
@@ -107,12 +108,20 @@ impl ServerHandler for Handler {
                     return Ok(convert::answer(answer).into());
                 }
                 // Nobody is sent this.
-                () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+                () = is_over(&context) => return Err(ErrorData::internal_error("cancelled", None)),
                 Some(progress) = told.recv() => if let Some(token) = token.clone() {
                     // A client that has gone away is found out by other means.
                     let _ = context.peer.notify_progress(convert::progress(token, &progress)).await;
                 },
             }
         }
+    }
+}
+
+/// Resolves when nobody waits for the answer any more: the call was cancelled, its client is gone, or the session has ended.
+async fn is_over(context: &RequestContext<RoleServer>) {
+    tokio::select! {
+        () = context.ct.cancelled() => {}
+        () = Over::of(&context.extensions) => {}
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
-    SecondsByName, Sizes, Variables,
+    SecondsByName, Secret, Sizes, Variables,
 };
 
 /// The defaults, and the documentation of every key.
@@ -94,7 +94,16 @@ settings! {
     /// What points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// Serving the tools of a model.
-    mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
+    mcp: Mcp, McpLayer {
+        patience_seconds: Seconds,
+        patience_for: SecondsByName,
+        ready: Number,
+        token: Secret,
+        token_file: String,
+        hosts: Names,
+        sessions: Count,
+        session_idle_seconds: Seconds,
+    }
     /// Which commands were run.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.
