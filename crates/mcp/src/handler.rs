@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::convert;
@@ -77,7 +77,9 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         match self.toolbox.read(&request.uri).await {
             Ok(text) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into()),
-            Err(error @ ResourceError::NotFound { .. }) => Err(ErrorData::resource_not_found(error.to_string(), None)),
+            Err(error @ ResourceError::NotFound { .. }) => {
+                Err(ErrorData::resource_not_found(error.to_string(), Some(json!({ "uri": request.uri }))))
+            }
             Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
         }
     }

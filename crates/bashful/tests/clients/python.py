@@ -1,6 +1,6 @@
 """The official MCP client, in one of its modes, against the program: what a model would do with it.
 
-Called with the path of the program and a mode. The client itself checks every message against the schema of the protocol, and
+Called with the path of the program, a mode, and `stdio` or `http`. The client itself checks every message against the schema of the protocol, and
 the facts of every answer against the tool's output schema.
 """
 
@@ -9,7 +9,11 @@ import os
 import sys
 import time
 
+from contextlib import asynccontextmanager
+
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 
 def check(is_right, *about):
@@ -108,13 +112,33 @@ async def jobs(client):
     check("begun\n" in text(result), result)
 
 
-async def main(program, mode):
-    server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
-    async with Client(server, mode=mode) as client:
-        for part in (tools, calls, resources, many, progress, cancel, jobs):
-            await part(client)
-        leaving = time.monotonic()
-    print(f"{mode}: well, and gone in {time.monotonic() - leaving:.2f} s")
+@asynccontextmanager
+async def over_stdio(program):
+    yield StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
+
+
+@asynccontextmanager
+async def over_http(program):
+    token = "known-to-both-0123456789"
+    server = await asyncio.create_subprocess_exec(
+        program, "mcp", "--http", ":0", env=dict(os.environ, BASHFUL_MCP_TOKEN=token), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        url = (await server.stderr.readline()).decode().split()[-1]
+        async with create_mcp_http_client({"Authorization": f"Bearer {token}"}) as http:
+            yield streamable_http_client(url, http_client=http)
+    finally:
+        server.terminate()
+        check(await server.wait() == 0)
+
+
+async def main(program, mode, way):
+    async with {"stdio": over_stdio, "http": over_http}[way](program) as server:
+        async with Client(server, mode=mode) as client:
+            for part in (tools, calls, resources, many, progress, cancel, jobs):
+                await part(client)
+            leaving = time.monotonic()
+    print(f"{mode}, {way}: well, and gone in {time.monotonic() - leaving:.2f} s")
 
 
 asyncio.run(main(*sys.argv[1:]))

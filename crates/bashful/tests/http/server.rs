@@ -35,7 +35,7 @@ impl Server {
         let how = server.says();
         // A line about the token comes before the one that shows it.
         let how = if how.starts_with("claude ") { how } else { server.says() };
-        server.token = how.rsplit_once("Bearer ").expect("a token").1.trim_end_matches('"').to_owned();
+        how.rsplit_once("Bearer ").expect("a token").1.trim_end_matches('"').clone_into(&mut server.token);
         server
     }
 
