@@ -19,9 +19,8 @@ use crate::signals::Signals;
 
 /// How clients are told of this server.
 pub(crate) const SET_UP: &str = "\
-Over HTTP, a client shows a token as `Authorization: Bearer TOKEN`, and the path is /mcp. A command is stopped when its client goes
-away or cancels the call. Connections are not encrypted: put a proxy with TLS in front of a server that others are to reach, give
-it a token, and name its host in `[mcp] hosts`.
+Over HTTP, the server is at /mcp, and clients show its token as `Authorization: Bearer TOKEN`. \
+Connections are not encrypted: for clients on other machines put a proxy with TLS in front, and name its host in `[mcp] hosts`.
 
 Claude Code:     claude mcp add bashful -- bashful mcp
 Codex:           codex mcp add bashful -- bashful mcp

@@ -210,6 +210,15 @@ impl Wire {
         Reply { status, headers, body: Vec::new() }
     }
 
+    /// The rest of a stream of events.
+    pub(crate) fn rest(&mut self) -> Reply {
+        let mut body = Vec::new();
+        while let Some(piece) = self.chunk() {
+            body.extend(piece);
+        }
+        Reply { status: 200, headers: Vec::new(), body }
+    }
+
     /// The next piece of a body that comes in pieces.
     pub(crate) fn chunk(&mut self) -> Option<Vec<u8>> {
         let size = usize::from_str_radix(&self.line(), 16).expect("a size");

@@ -6,6 +6,7 @@
 //! Invariants: nothing of a request's body is read before the token was shown; a call whose client is gone is dropped, which
 //! stops its command; connections, sessions and messages are bounded.
 
+mod backlog;
 mod door;
 mod front;
 mod refusal;

@@ -4,8 +4,9 @@
 //! A session in which nobody has a connection open, or says anything, for long enough is over: clients that go away without a word
 //! are the rule.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -19,6 +20,11 @@ use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use super::backlog::{self, Backlog};
+
+/// Answers kept for one client, beside those that are under way.
+const ANSWERS: usize = 64;
+
 /// All of them.
 pub(crate) struct Sessions {
     library: LocalSessionManager,
@@ -27,11 +33,15 @@ pub(crate) struct Sessions {
     most: usize,
     /// So long one is kept in which nobody is there.
     idle: Duration,
+    /// How many requests there were.
+    requests: AtomicU64,
 }
 
 /// One of them.
 struct Session {
     presence: Arc<Mutex<Presence>>,
+    /// Answers to its requests, by number.
+    answers: BTreeMap<u64, Backlog>,
     /// Dropped with the session, which tells everybody who waits for its end.
     end: watch::Sender<()>,
 }
@@ -49,6 +59,8 @@ struct Presence {
 pub(crate) enum SessionsError {
     #[error("all {0} sessions are in use")]
     Full(usize),
+    #[error("the answer is not kept any more")]
+    Forgotten,
     #[error(transparent)]
     Library(#[from] LocalSessionManagerError),
 }
@@ -73,7 +85,7 @@ impl Sessions {
         let mut library = LocalSessionManager::default();
         // The library counts what is said only, and would end a session in the middle of a long command.
         library.session_config.keep_alive = None;
-        Self { library, open: Mutex::default(), most, idle }
+        Self { library, open: Mutex::default(), most, idle, requests: AtomicU64::new(0) }
     }
 
     /// How to learn of the end of a session; none if there is no such session.
@@ -117,6 +129,19 @@ impl Sessions {
     }
 }
 
+impl Session {
+    /// Keeps an answer, and forgets old ones.
+    fn keep(&mut self, number: u64, answer: Backlog) {
+        self.answers.retain(|_, answer| !answer.is_stale());
+        let whole = self.answers.iter().filter(|(_, answer)| answer.is_whole()).map(|(number, _)| *number);
+        let whole: Vec<_> = whole.collect();
+        for old in whole.iter().rev().skip(ANSWERS) {
+            self.answers.remove(old);
+        }
+        self.answers.insert(number, answer);
+    }
+}
+
 /// For how long nobody has been there; none if somebody is.
 fn away(session: &Session) -> Option<Duration> {
     let presence = lock(&session.presence);
@@ -151,13 +176,13 @@ impl Drop for Visit {
 
 /// What is sent to a client, while it is there.
 struct Visited {
-    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+    events: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     _visit: Option<Visit>,
 }
 
 impl Visited {
-    fn new(stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, visit: Option<Visit>) -> Self {
-        Self { stream: Box::pin(stream), _visit: visit }
+    fn new(events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, visit: Option<Visit>) -> Self {
+        Self { events: Box::pin(events), _visit: visit }
     }
 }
 
@@ -165,7 +190,7 @@ impl Stream for Visited {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
-        self.stream.as_mut().poll_next(cx)
+        self.events.as_mut().poll_next(cx)
     }
 }
 
@@ -181,7 +206,8 @@ impl SessionManager for Sessions {
         }
         let (id, transport) = self.library.create_session().await?;
         let presence = Arc::new(Mutex::new(Presence { streams: 0, seen: Instant::now() }));
-        self.open().insert(id.clone(), Session { presence, end: watch::Sender::new(()) });
+        let session = Session { presence, answers: BTreeMap::new(), end: watch::Sender::new(()) };
+        self.open().insert(id.clone(), session);
         Ok((id, transport))
     }
 
@@ -210,7 +236,13 @@ impl SessionManager for Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let visit = self.visit(id);
-        Ok(Visited::new(self.library.create_stream(id, message).await?, visit))
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let answer = Backlog::of(self.library.create_stream(id, message).await?, number);
+        let events = answer.read(0);
+        if let Some(session) = self.open().get_mut(id) {
+            session.keep(number, answer);
+        }
+        Ok(Visited::new(events, visit))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), SessionsError> {
@@ -226,12 +258,17 @@ impl SessionManager for Sessions {
         Ok(Visited::new(self.library.create_standalone_stream(id).await?, visit))
     }
 
+    /// Goes on behind an event. Those of answers are kept here, all others by the library.
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let visit = self.visit(id);
-        Ok(Visited::new(self.library.resume(id, last_event_id).await?, visit))
+        let Some((count, number)) = backlog::parse(&last_event_id) else {
+            return Ok(Visited::new(self.library.resume(id, last_event_id).await?, visit));
+        };
+        let answer = self.open().get(id).and_then(|session| Some(session.answers.get(&number)?.read(count)));
+        Ok(Visited::new(answer.ok_or(SessionsError::Forgotten)?, visit))
     }
 }

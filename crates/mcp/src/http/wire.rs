@@ -96,3 +96,39 @@ impl AsyncWrite for Wire {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Both ends of a connection.
+    async fn pair() -> (Wire, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("it listens");
+        (Wire::new(listener.accept().await.expect("a client").0), client)
+    }
+
+    // The clock goes on by itself when everybody waits.
+    #[tokio::test(flavor = "current_thread", start_paused = true)]
+    async fn a_client_that_does_not_read_is_cut_off() {
+        let (mut wire, _client) = pair().await;
+        let error = wire.write_all(&vec![0; 64 << 20]).await.expect_err("nobody reads it");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(flavor = "current_thread", start_paused = true)]
+    async fn a_client_that_never_stops_is_listened_to_for_a_while() {
+        let (mut wire, mut client) = pair().await;
+        wire.write_all(b"no").await.expect("it is taken");
+        wire.shutdown().await.expect("its end is not waited for");
+        client.write_all(b"and another thing").await.expect("it is still there");
+        drop(wire);
+        let mut said = Vec::new();
+        // The end may be a reset, but what was said before it has arrived.
+        let _ = client.read_to_end(&mut said).await;
+        assert_eq!(said, b"no");
+    }
+}
