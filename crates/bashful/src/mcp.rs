@@ -39,7 +39,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
-        let toolbox = toolbox(args, &settings, &around, http.as_ref())?;
+        let toolbox = toolbox(args, &settings, &around, http.as_ref()).await?;
         let asked_to_end = async {
             signals.next().await;
         };
@@ -56,7 +56,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     served
 }
 
-fn toolbox(
+async fn toolbox(
     args: &McpArgs,
     settings: &Settings,
     around: &Surroundings,
@@ -74,7 +74,7 @@ fn toolbox(
     }
     let engine = Engine::new(options)?;
     // While the client introduces itself.
-    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);
+    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?).await?);
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
