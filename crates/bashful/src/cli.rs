@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
+use crate::install::InstallArgs;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
 use crate::{allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema};
@@ -46,6 +47,7 @@ enum Command {
         agent: Agent,
     },
     /// Show the settings in force.
+    #[command(after_help = "Example: bashful config --defaults >~/.config/bashful/config.toml")]
     Config(ConfigArgs),
     /// Look at output that was kept on disk because it was too long to be shown.
     #[command(subcommand, after_help = "Example: bashful artifacts show artifact://7 --tail 20")]
@@ -62,6 +64,7 @@ enum Command {
     #[command(after_help = "Example: bashful log --failed --since 2h")]
     Log(LogArgs),
     /// Show what this machine can promise.
+    #[command(after_help = "Example: bashful doctor --json")]
     Doctor(DoctorArgs),
 }
 
@@ -187,14 +190,22 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = mcp::SET_UP)]
+#[command(after_help = mcp::SET_UP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
     #[arg(long, value_name = "DIALECT", default_value_t)]
     pub(crate) dialect: Dialect,
     /// Run commands in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Tell a client of this server, in the client's own settings.
+    Install(InstallArgs),
 }
 
 #[derive(Debug, Args)]

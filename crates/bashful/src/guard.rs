@@ -117,9 +117,14 @@ impl Consent for Person {
     }
 }
 
+/// Whether there is a terminal to ask on.
+pub(crate) fn may_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 /// Asks on a terminal; no, if there is none.
 pub(crate) fn asks(about: &str, question: &str) -> bool {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !may_ask() {
         return false;
     }
     let mut answer = String::new();

@@ -10,6 +10,7 @@ mod exit;
 mod explain;
 mod guard;
 mod hook;
+mod install;
 mod jobs;
 mod live;
 mod log;

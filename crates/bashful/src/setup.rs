@@ -72,14 +72,27 @@ impl Surroundings {
 
     /// A directory of the XDG rules: from its variable, or below the home directory.
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
-        let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        given.or_else(|| Some(home()?.join(below_home)))
+        self.named(variable).or_else(|| Some(self.home()?.join(below_home)))
+    }
+
+    /// The directory that a variable names.
+    pub(crate) fn named(&self, variable: &str) -> Option<PathBuf> {
+        self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The user's home.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.named("HOME")
+    }
+
+    /// Where programs have their settings.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
     /// Where settings are.
     pub(crate) fn settings_file(&self) -> Option<PathBuf> {
-        Some(self.xdg("XDG_CONFIG_HOME", ".config")?.join("bashful/config.toml"))
+        Some(self.config_home()?.join("bashful/config.toml"))
     }
 
     /// Where state is kept.
