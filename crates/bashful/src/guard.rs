@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bashful_dialect::Gate;
-use bashful_engine::{Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
+use bashful_engine::{Answering, Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
 use bashful_guard::{Interception, Interceptor, TextRule};
 use thiserror::Error;
 
@@ -107,7 +107,13 @@ struct Person {
 }
 
 impl Consent for Person {
-    fn is_given(&self, plan: &Plan, verdict: &Verdict) -> bool {
+    fn is_given<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> Answering<'a> {
+        Box::pin(async { self.allows(plan, verdict) })
+    }
+}
+
+impl Person {
+    fn allows(&self, plan: &Plan, verdict: &Verdict) -> bool {
         let script = String::from_utf8_lossy(plan.script.as_bytes());
         let allowed = self
             .allowances

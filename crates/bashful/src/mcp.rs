@@ -45,7 +45,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let toolbox = toolbox(args, &settings, &around)?;
+        let toolbox = toolbox(args, &settings, &around).await?;
         let asked_to_end = async {
             signals.next().await;
         };
@@ -58,7 +58,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     served
 }
 
-fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
+async fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
     args.dialect.adjust(&mut options);
@@ -66,7 +66,7 @@ fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result
     options.ready = settings.mcp.ready.number();
     let engine = Engine::new(options)?;
     // While the client introduces itself.
-    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?)?);
+    engine.prepare(&engine.check(engine.plan(Request::new(Script::new("true")?))?).await?);
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);

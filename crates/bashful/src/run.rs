@@ -7,7 +7,7 @@ use std::time::Duration;
 use bashful_dialect::facts;
 use bashful_dialect::text::{self, Reader};
 use bashful_engine::{
-    Engine, InBackground, Input, Job, Lifetime, Outcome, Output, Request, RunError, StopReason, Streams,
+    Checked, Engine, InBackground, Input, Job, Lifetime, Outcome, Output, RunError, StopReason, Streams,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -41,15 +41,17 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
         let mut entry = LogEntry::new(&settings, &around, &engine, &request);
         guard::intercept(&settings, request.script.as_bytes())?;
-        let plan = engine.plan(request.clone()).map_err(RunError::from)?;
-        notices.extend(guard::warnings(&engine.verdict(&plan)));
+        let plan = engine.plan(request).map_err(RunError::from)?;
+        // Before signals are ours: who is asked at the terminal and would rather leave, leaves.
+        let checked = engine.check(plan).await.map_err(RunError::from);
+        let checked = checked.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
+        notices.extend(guard::warnings(checked.verdict()));
         if args.command.mode == Mode::Background {
-            return background(args, &engine, request, &notices, &mut entry).await;
+            return background(args, &engine, checked, &notices, &mut entry).await;
         }
-        let lifetime = request.lifetime;
-        let lifetime = lifetime.expect("every request of this program has one");
+        let lifetime = checked.plan().lifetime;
         let patience = patience(args, &settings, lifetime);
-        let ran = run(&engine, request, patience, &mut notices).await;
+        let ran = run(&engine, checked, patience, &mut notices).await;
         match ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())))? {
             Ran::Ended { outcome, cwd, interrupted } => {
                 entry.note(|entry| entry.ended(&outcome));
@@ -69,11 +71,11 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
 async fn background(
     args: &RunArgs,
     engine: &Engine,
-    request: Request,
+    checked: Checked,
     notices: &[String],
     entry: &mut LogEntry,
 ) -> Result<Exit, Box<dyn Error>> {
-    let started = engine.start_job(request).await;
+    let started = engine.start_job_checked(checked).await;
     let job = started.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
     entry.note(|entry| entry.became(&job));
     if args.json {
@@ -118,15 +120,15 @@ fn patience(args: &RunArgs, settings: &Settings, lifetime: Lifetime) -> Option<D
 /// Runs it to its end, or until somebody interrupts us, or until it has taken too long.
 async fn run(
     engine: &Engine,
-    request: Request,
+    checked: Checked,
     patience: Option<Duration>,
     notices: &mut Vec<String>,
 ) -> Result<Ran, Box<dyn Error>> {
-    let plan = engine.plan(request.clone()).map_err(RunError::from)?;
+    let cwd = checked.plan().directory.clone();
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
-    let starting = engine.start(request);
+    let starting = engine.start_checked(checked);
     tokio::pin!(starting);
     let mut job = tokio::select! {
         job = &mut starting => job?,
@@ -139,7 +141,7 @@ async fn run(
         tokio::select! {
             outcome = job.wait() => {
                 live.clear();
-                return Ok(Ran::Ended { outcome: outcome?, cwd: plan.directory, interrupted });
+                return Ok(Ran::Ended { outcome: outcome?, cwd, interrupted });
             }
             number = signals.next() => interrupted = Some(stop(&job, number)),
             () = live.next() => live.draw(),

@@ -99,6 +99,22 @@ pub(crate) enum JobsCall {
     CancelAndPoll { cancel: Vec<u64>, poll: Vec<u64> },
 }
 
+/// The jobs that were named, each once: to stop one twice would mean to kill it.
+pub(crate) fn numbers(given: Option<Vec<JobNumber>>) -> Vec<u64> {
+    unique(given.into_iter().flatten().map(|id| id.0))
+}
+
+/// Each once, as they came.
+pub fn unique(ids: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut unique = Vec::new();
+    for id in ids {
+        if !unique.contains(&id) {
+            unique.push(id);
+        }
+    }
+    unique
+}
+
 /// The number of a job: `7`, `"7"`, `"job://7"` or `"bg_7"`.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Value")]
@@ -175,6 +191,13 @@ mod tests {
         for given in [json!(0), json!(-1), json!(1.5), json!("seven"), json!(null), json!([7])] {
             assert!(JobNumber::try_from(given.clone()).is_err(), "{given}");
         }
+    }
+
+    #[test]
+    fn a_job_that_is_named_twice_is_meant_once() {
+        let given = [json!(7), json!("bg_3"), json!("job://7")].map(|id| JobNumber::try_from(id).expect("a job"));
+        assert_eq!(numbers(Some(given.to_vec())), [7, 3]);
+        assert_eq!(numbers(None), [0; 0]);
     }
 
     #[test]

@@ -162,11 +162,18 @@ impl Desk<'_> {
         let mut job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
         mask(&mut job, &self.engine.eyes());
         let Some(part) = part else { return Ok(Look { job, output: None, cancelled: false }) };
-        let unreadable = |error| Problem { id, kind: ProblemKind::Other, text: chain(&error) };
-        let text = job.text(part, SHOWN).map_err(unreadable)?;
-        let shown = self.engine.eyes().show(&text.raw);
-        let text = Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total };
-        Ok(Look { job, output: Some(text), cancelled: false })
+        let output = match job.text(part, SHOWN) {
+            Ok(text) => {
+                let shown = self.engine.eyes().show(&text.raw);
+                Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
+            }
+            // How it ended is known, whatever became of its output.
+            Err(error) => {
+                let text = format!("[its output is not there any more: {}]", chain(&error));
+                Shown { text, range: 0..0, total: 0 }
+            }
+        };
+        Ok(Look { job, output: Some(output), cancelled: false })
     }
 
     /// Stops as many as can be; which were told.

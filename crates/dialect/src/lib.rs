@@ -38,7 +38,7 @@ mod toolbox;
 mod witness;
 
 pub use answer::{Answer, Link};
-pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp};
+pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};

@@ -143,24 +143,22 @@ impl Toolbox {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
-        call.notices.extend(warnings(&self.engine.verdict(&plan)));
+        let checked = self.engine.check(plan).await.map_err(RunError::from);
+        let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
+        call.notices.extend(warnings(checked.verdict()));
         let manner = call.manner;
         if manner == Manner::InBackground {
-            let started = self.engine.start_job(call.request.clone()).await;
+            let started = self.engine.start_job_checked(checked).await;
             let no_jobs = |error| match error {
                 RunError::NoJobs => Failure { status: "failed", text: self.dialect.no_jobs() },
                 other => Failure::from(other),
             };
             let job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
             note(&|ran| ran.became(&job));
-            self.sweep();
             return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)));
         }
         let mut asked = Asked::new(call, lifetime);
-        let started = match self.engine.check(plan) {
-            Ok(checked) => self.engine.start_checked(checked).await,
-            Err(refusal) => Err(refusal.into()),
-        };
+        let started = self.engine.start_checked(checked).await;
         let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         watch.listen(|| job.live());
         let mut give_up = if manner == Manner::WithPatience { watch.give_up() } else { None };
@@ -185,13 +183,6 @@ impl Toolbox {
                     }
                 },
             }
-        }
-    }
-
-    /// Forgets jobs of long ago. That it cannot be done is no concern of the one who starts a new one.
-    fn sweep(&self) {
-        if let Some(store) = self.engine.jobs().cloned() {
-            drop(tokio::task::spawn_blocking(move || store.sweep()));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! would not let it run, somebody may still say yes: see [`Consent`].
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bashful_guard::{Guard, Level, Place, Verdict};
@@ -17,18 +18,24 @@ use crate::plan::Plan;
 ///
 /// ```compile_fail,E0451
 /// # fn demo(plan: bashful_engine::Plan) {
-/// let checked = bashful_engine::Checked { plan };
+/// let checked = bashful_engine::Checked { plan, verdict: Default::default() };
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Checked {
     plan: Plan,
+    verdict: Verdict,
 }
 
 impl Checked {
     /// What may run.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What the guard said about it; what it refused, somebody has let pass.
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
     }
 }
 
@@ -67,8 +74,11 @@ impl fmt::Debug for Judge {
 /// Somebody who can let a command run that the guard would not.
 pub trait Consent: Send + Sync {
     /// Whether this very command may run, this once. Only called if the guard refuses it; may take its time.
-    fn is_given(&self, plan: &Plan, verdict: &Verdict) -> bool;
+    fn is_given<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> Answering<'a>;
 }
+
+/// Somebody who makes up their mind.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 /// Why a plan may not run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -80,13 +90,17 @@ pub struct Refusal {
     pub verdict: Verdict,
 }
 
-/// Judges a plan.
-pub(crate) fn check(plan: Plan, judge: Option<&Judge>) -> Result<Checked, Refusal> {
-    let Some(judge) = judge else { return Ok(Checked { plan }) };
-    let verdict = judge.verdict(&plan);
-    let consents = || judge.consent.as_ref().is_some_and(|consent| consent.is_given(&plan, &verdict));
-    if !verdict.refuses() || consents() {
-        return Ok(Checked { plan });
+/// Judges a plan. The caller is asked if the judge has nobody who says yes.
+pub(crate) async fn check(plan: Plan, judge: Option<&Judge>, caller: Option<&dyn Consent>) -> Result<Checked, Refusal> {
+    let verdict = judge.map(|judge| judge.verdict(&plan)).unwrap_or_default();
+    if !verdict.refuses() {
+        return Ok(Checked { plan, verdict });
+    }
+    let own = judge.and_then(|judge| judge.consent.as_deref());
+    for consent in own.into_iter().chain(caller) {
+        if consent.is_given(&plan, &verdict).await {
+            return Ok(Checked { plan, verdict });
+        }
     }
     let reason = reason(&verdict);
     Err(Refusal { reason, verdict })
@@ -109,8 +123,8 @@ mod tests {
     struct Always(bool);
 
     impl Consent for Always {
-        fn is_given(&self, _: &Plan, _: &Verdict) -> bool {
-            self.0
+        fn is_given<'a>(&'a self, _: &'a Plan, _: &'a Verdict) -> Answering<'a> {
+            Box::pin(std::future::ready(self.0))
         }
     }
 
@@ -119,34 +133,43 @@ mod tests {
         Plan::resolve(Request::new(Script::new(script).expect("a script")), &options).expect("a plan")
     }
 
-    #[track_caller]
-    fn check_with(script: &str, consent: Option<bool>) -> Result<(), Refusal> {
+    /// What comes out if these are asked: somebody that the judge knows, and the caller.
+    fn check_with(script: &str, consent: Option<bool>, caller: Option<bool>) -> Result<Checked, Refusal> {
         let mut judge = Judge::new(Guard::default());
         judge.consent = consent.map(|answer| Arc::new(Always(answer)) as Arc<dyn Consent>);
-        check(plan(script), Some(&judge)).map(drop)
+        let caller = caller.map(Always);
+        now(check(plan(script), Some(&judge), caller.as_ref().map(|caller| caller as &dyn Consent)))
+    }
+
+    /// What a future comes to that waits for nothing.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
     }
 
     #[test]
     fn what_the_guard_refuses_does_not_pass() {
-        let refusal = check_with("git push --force", None).expect_err("refused");
+        let refusal = check_with("git push --force", None, None).expect_err("refused");
         assert!(refusal.reason.starts_with("permission denied: git push --force is not allowed."), "{refusal}");
         assert!(refusal.reason.contains("instead: git push --force-with-lease"), "{refusal}");
-        assert!(check_with("git push --force", Some(false)).is_err());
+        assert!(check_with("git push --force", Some(false), Some(false)).is_err());
     }
 
     #[test]
     fn somebody_can_let_it_pass() {
-        assert!(check_with("git push --force", Some(true)).is_ok());
+        for (consent, caller) in [(Some(true), None), (None, Some(true)), (Some(false), Some(true))] {
+            let checked = check_with("git push --force", consent, caller).expect("it may run");
+            assert!(checked.verdict().refuses());
+        }
     }
 
     #[test]
     fn what_is_harmless_or_only_warned_about_passes() {
-        assert!(check_with("echo hello", None).is_ok());
-        assert!(check_with("git push --delete origin x", None).is_ok());
+        assert!(check_with("echo hello", None, None).is_ok());
+        assert!(check_with("git push --delete origin x", None, None).is_ok());
     }
 
     #[test]
     fn without_a_judge_everything_passes() {
-        assert!(check(plan("git push --force"), None).is_ok());
+        assert!(now(check(plan("git push --force"), None, Some(&Always(false)))).is_ok());
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::artifacts::ArtifactStore;
 use crate::backend::{Backend, StartError};
 use crate::capture::Cleaning;
-use crate::check::{self, Checked, Judge, Refusal};
+use crate::check::{self, Checked, Consent, Judge, Refusal};
 use crate::environment::EnvironmentPolicy;
 use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
@@ -215,8 +215,13 @@ impl Engine {
     }
 
     /// Judges whether a plan may run.
-    pub fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
-        check::check(plan, self.options.judge.as_ref())
+    pub async fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
+        check::check(plan, self.options.judge.as_ref(), None).await
+    }
+
+    /// The same, with a caller who can be asked if nobody else says yes.
+    pub async fn check_asking(&self, plan: Plan, caller: &dyn Consent) -> Result<Checked, Refusal> {
+        check::check(plan, self.options.judge.as_ref(), Some(caller)).await
     }
 
     /// Makes preparations for a command like this one, in the background.
@@ -243,7 +248,7 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
-        self.start_checked(self.check(self.plan(request)?)?).await
+        self.start_checked(self.check(self.plan(request)?).await?).await
     }
 
     /// Starts a command that has been checked, as [`start`](Self::start) does.
@@ -267,7 +272,7 @@ impl Engine {
     #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
         let patience = request.patience;
-        let checked = match self.check(self.plan(request)?) {
+        let checked = match self.check(self.plan(request)?).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
@@ -309,8 +314,12 @@ impl Engine {
     /// }
     /// ```
     pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
+        self.start_job_checked(self.check(self.plan(request)?).await?).await
+    }
+
+    /// Starts a job that has been checked, as [`start_job`](Self::start_job) does.
+    pub async fn start_job_checked(&self, checked: Checked) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
-        let checked = self.check(self.plan(request)?)?;
         let plan = checked.plan();
         let asked = Asked {
             kind: JobKind::Background,

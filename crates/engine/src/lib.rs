@@ -65,7 +65,7 @@ pub use backend::{Attached, Backend, BoxFuture, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
-pub use check::{Checked, Consent, Judge, Refusal};
+pub use check::{Answering, Checked, Consent, Judge, Refusal};
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::Eyes;

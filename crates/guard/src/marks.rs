@@ -51,6 +51,18 @@ pub(crate) fn is_vague(text: &str) -> bool {
     text.contains([UNKNOWN, SOME, NAME])
 }
 
+/// A pattern of the shell's kind in a text that no shell has expanded, as a pattern.
+pub(crate) fn alive(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '*' => STAR,
+            '?' => ONE,
+            '[' if text.contains(']') => SET,
+            other => other,
+        })
+        .collect()
+}
+
 /// The script, without anything that could be taken for a mark.
 pub(crate) fn without_marks(script: &str) -> Cow<'_, str> {
     if script.contains(is_mark) { Cow::Owned(script.replace(is_mark, STAND_IN)) } else { Cow::Borrowed(script) }

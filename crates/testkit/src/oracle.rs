@@ -128,14 +128,14 @@ impl Oracle {
     /// If they never do: no shell waits with an environment that changes how bash starts.
     pub async fn waiting(&self, request: &Request) -> Vec<i32> {
         // The directory and the environment decide whether there is one; the script decides whether it is used.
-        let likeness = self.check(&Request { script: crate::request(":").script, ..request.clone() });
+        let likeness = self.check(&Request { script: crate::request(":").script, ..request.clone() }).await;
         let deadline = Instant::now() + WIDE;
         self.ready.prepare(&likeness);
         loop {
             // The engine knows of a shell when its keeper has been told to start it: it may not be there yet.
             let waiting = self.shells_for(likeness.plan());
             if self.ready.ready_for(&likeness) == READY && waiting.len() >= READY {
-                let may_have_one = self.ready.ready_for(&self.check(request)) > 0;
+                let may_have_one = self.ready.ready_for(&self.check(request).await) > 0;
                 return if may_have_one { waiting } else { Vec::new() };
             }
             assert!(Instant::now() < deadline, "no shell ever waited");
@@ -148,8 +148,8 @@ impl Oracle {
     /// # Panics
     ///
     /// If it is not.
-    pub fn check(&self, request: &Request) -> Checked {
-        self.ready.check(self.ready.plan(request.clone()).expect("a plan")).expect("it is allowed")
+    pub async fn check(&self, request: &Request) -> Checked {
+        self.ready.check(self.ready.plan(request.clone()).expect("a plan")).await.expect("it is allowed")
     }
 
     /// The shells of this place that wait for plans like this one. Others may be about to end.

@@ -46,7 +46,7 @@ async fn check(oracle: &Oracle, request: &Request) {
 async fn check_never_waits(oracle: &Oracle, request: &Request) {
     let plain = oracle.plain(request);
     for _ in 0..3 {
-        oracle.ready.prepare(&oracle.check(request));
+        oracle.ready.prepare(&oracle.check(request).await);
         // Time enough for one that should not be there to come.
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(oracle.place.survivors(), [""; 0]);
@@ -202,7 +202,7 @@ async fn preparing_for_different_commands_at_once_comes_to_rest() {
     let oracle = Oracle::new(PUPPET);
     for _ in 0..10 {
         for number in 0..4 {
-            oracle.ready.prepare(&oracle.check(&with(":", &[("NUMBER", &number.to_string())])));
+            oracle.ready.prepare(&oracle.check(&with(":", &[("NUMBER", &number.to_string())])).await);
         }
         let outcome = run(&oracle.ready, "echo still there").await;
         assert_eq!(output(&outcome), "still there\n");
@@ -227,10 +227,10 @@ async fn a_shell_may_be_told_what_to_do_before_it_waits() {
     let request = request("echo \"$0|$-|$_|$#|$?|$LINENO|${BASH_ENV-unset}|$BASH_EXECUTION_STRING\"; exit 3");
     let plain = oracle.plain(&request);
     for _ in 0..30 {
-        oracle.ready.prepare(&oracle.check(&request));
+        oracle.ready.prepare(&oracle.check(&request).await);
         // The engine counts a shell as soon as its keeper has been told to start it.
         let deadline = Instant::now() + WIDE;
-        while oracle.ready.ready_for(&oracle.check(&request)) == 0 {
+        while oracle.ready.ready_for(&oracle.check(&request).await) == 0 {
             assert!(Instant::now() < deadline, "no shell ever waited");
             tokio::task::yield_now().await;
         }

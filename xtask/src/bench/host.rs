@@ -78,8 +78,8 @@ pub(crate) fn request(script: &str) -> Result<Request, Box<dyn Error>> {
 }
 
 /// What the engine would run for this script.
-pub(crate) fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn Error>> {
-    Ok(engine.check(engine.plan(request(script)?)?)?)
+pub(crate) async fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn Error>> {
+    Ok(engine.check(engine.plan(request(script)?)?).await?)
 }
 
 /// Waits until as many keepers wait for such commands as there should be. Once asked for, each that is used is replaced

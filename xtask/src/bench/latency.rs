@@ -118,7 +118,7 @@ fn engine<'a>(
 ) -> Result<Variant<'a>, Box<dyn Error>> {
     let (engine, checked) = runtime.block_on(async {
         let engine = host.engine(ready)?;
-        let checked = host::checked(&engine, sample.script)?;
+        let checked = host::checked(&engine, sample.script).await?;
         engine.prepare(&checked);
         Ok::<_, Box<dyn Error>>((engine, checked))
     })?;

@@ -40,7 +40,7 @@ async fn measure(host: &Host, calls: usize) -> Result<Value, Box<dyn Error>> {
     tokio::time::sleep(SETTLE).await;
 
     let ready = host.engine(READY)?;
-    let checked = host::checked(&ready, "true")?;
+    let checked = host::checked(&ready, "true").await?;
     ready.prepare(&checked);
     host::until_ready(&ready, &checked).await?;
     tokio::time::sleep(SETTLE).await;

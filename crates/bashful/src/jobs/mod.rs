@@ -9,11 +9,14 @@ use std::error::Error;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
+use bashful_dialect::unique;
 use bashful_engine::{Eyes, JobStore, LONGEST_SCRIPT, Stop};
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::time::{Instant, timeout_at};
 
 pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, SendArgs};
@@ -21,6 +24,10 @@ use args::{KillArgs, ListArgs, SendArgs};
 use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
+
+/// How long it is waited for the end of a job that was killed, beyond its grace. A process that the kernel does not let go of
+/// may take for ever.
+const AFTER_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Error)]
 enum JobsError {
@@ -30,6 +37,8 @@ enum JobsError {
     TooMuch,
     #[error("cannot read what to send from standard input")]
     Stdin(#[source] std::io::Error),
+    #[error("job {id} was told to end, and is still there; see `bashful jobs show {id}`")]
+    StillThere { id: u64 },
 }
 
 /// Lists, shows, waits for or stops jobs.
@@ -46,7 +55,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Logs(args) => follow::main(&store, args, &eyes).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &eyes).await,
             JobsCommand::Send(args) => send(&store, args).await,
-            JobsCommand::Kill(args) => Ok(kill(&store, args).await),
+            JobsCommand::Kill(args) => Ok(kill(&store, args, settings.stop.grace_seconds.duration()).await),
             JobsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
             JobsCommand::Sweep { json } => sweep(&store, *json),
         }
@@ -91,11 +100,11 @@ async fn send(store: &JobStore, args: &SendArgs) -> Result<Exit, Box<dyn Error>>
 }
 
 /// Stops as many as can be; one that cannot be reached does not spare the others.
-async fn kill(store: &JobStore, args: &KillArgs) -> Exit {
+async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Exit {
     let how = args.signal.map_or(Stop::Ask, Stop::Signal);
     let mut exit = Exit::Code(0);
     let mut told = Vec::new();
-    for id in &unique(&args.ids) {
+    for id in &unique(args.ids.iter().copied()) {
         match store.stop(*id, how).await {
             Ok(()) => told.push(*id),
             Err(error) => {
@@ -109,27 +118,21 @@ async fn kill(store: &JobStore, args: &KillArgs) -> Exit {
     if args.no_wait || !ends {
         return exit;
     }
+    let give_up = Instant::now() + grace + AFTER_GRACE;
     for id in told {
-        match store.wait_until_gone(id).await {
-            Ok(job) => print::talk(&format!("[job {id}: {}]", state_text(&job))),
-            Err(error) => {
+        match timeout_at(give_up, store.wait_until_gone(id)).await {
+            Ok(Ok(job)) => print::talk(&format!("[job {id}: {}]", state_text(&job))),
+            Ok(Err(error)) => {
                 print::error(&error);
+                exit = Exit::Failed;
+            }
+            Err(_) => {
+                print::error(&JobsError::StillThere { id });
                 exit = Exit::Failed;
             }
         }
     }
     exit
-}
-
-/// Each once, as they came.
-fn unique(ids: &[u64]) -> Vec<u64> {
-    let mut unique = Vec::new();
-    for id in ids {
-        if !unique.contains(id) {
-            unique.push(*id);
-        }
-    }
-    unique
 }
 
 fn sweep(store: &JobStore, as_json: bool) -> Result<Exit, Box<dyn Error>> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
+use bashful_dialect::unique;
 use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore, Until};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ pub(super) async fn main(
     args: &WaitArgs,
     eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
-    let ids = super::unique(&args.ids);
+    let ids = unique(args.ids.iter().copied());
     // An id that is wrong is said at once, and not when the others have ended.
     for id in &ids {
         store.get(*id)?;

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp, read,
-    take, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp,
+    numbers, read, take, variables,
 };
 use crate::desk::LINES;
 use crate::text;
@@ -106,7 +106,7 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
 pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
     let args: JobArgs = read("job", arguments)?;
     let senseless = |text: &str| ArgumentError::Senseless(text.to_owned());
-    let ids: Vec<u64> = args.ids.into_iter().flatten().map(|id| id.0).collect();
+    let ids = numbers(args.ids);
     let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(LINES)), JobPart::Since);
     if ids.is_empty() && matches!(args.action, Action::Show | Action::Send | Action::Kill) {
         return Err(senseless("job: this action needs `ids`"));

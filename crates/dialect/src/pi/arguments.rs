@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::WINDOW;
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, MOST_SECONDS, Manner, RunCall, clamp, read, variables,
+    ArgumentError, Call, JobNumber, JobsCall, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
 };
 use crate::text;
 
@@ -73,7 +73,6 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
         }
         return Ok(Call::Jobs(JobsCall::List));
     }
-    let numbers = |ids: Option<Vec<JobNumber>>| ids.into_iter().flatten().map(|id| id.0).collect();
     Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: numbers(args.cancel), poll: numbers(args.poll) }))
 }
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::BUILT_IN;
 use crate::finding::Level;
 use crate::guard::{Guard, Place};
-use crate::marks::{ONE, SET, STAR, readable};
+use crate::marks::{alive, readable};
 use crate::pattern;
 use crate::run::Run;
 
@@ -191,15 +191,4 @@ fn is_flag(word: &str, wanted: &str) -> bool {
     }
     let letter = wanted.strip_prefix('-').filter(|letter| letter.len() == 1);
     letter.is_some_and(|letter| !word.starts_with("--") && word.contains(letter))
-}
-
-fn alive(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '*' => STAR,
-            '?' => ONE,
-            '[' if text.contains(']') => SET,
-            other => other,
-        })
-        .collect()
 }

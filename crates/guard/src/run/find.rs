@@ -1,6 +1,6 @@
 //! `find` and `fd`: what they match, and what they do with it.
 
-use crate::marks::{NAME, ONE, SET, SOME, STAR, TREE};
+use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
 use crate::pattern;
 use crate::rules;
 use crate::run::Run;
@@ -233,16 +233,4 @@ fn is_everything(name: &str) -> bool {
 
 fn may_be_repository(name: &str) -> bool {
     name.split('/').any(|part| pattern::may_be(part, ".git"))
-}
-
-/// A pattern that `find` matches by itself.
-fn alive(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '*' => STAR,
-            '?' => ONE,
-            '[' if text.contains(']') => SET,
-            other => other,
-        })
-        .collect()
 }
