@@ -24,6 +24,7 @@
 
 mod answer;
 mod arguments;
+mod changes;
 mod desk;
 mod dialect;
 pub mod facts;
@@ -39,6 +40,7 @@ mod witness;
 
 pub use answer::{Answer, Link};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
+pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};

@@ -4,15 +4,17 @@ use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::convert;
 use crate::manners::Manners;
+use crate::notices::Notices;
 
 /// Resources on one page of their list.
 const PAGE: usize = 100;
@@ -22,17 +24,24 @@ const PAGE: usize = 100;
 pub(crate) struct Handler {
     toolbox: Toolbox,
     manners: Manners,
+    notices: Notices,
 }
 
 impl Handler {
     pub(crate) fn new(toolbox: Toolbox, manners: Manners) -> Self {
-        Self { toolbox, manners }
+        Self { toolbox, manners, notices: Notices::default() }
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_prompts().enable_resources().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build();
         let name = Implementation::new("bashful", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(name)
     }
@@ -79,6 +88,35 @@ impl ServerHandler for Handler {
             Err(error @ ResourceError::NotFound { .. }) => Err(ErrorData::resource_not_found(error.to_string(), None)),
             Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
         }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.notices.tell_of_all(&self.toolbox, context.peer);
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.subscribe(&self.toolbox, request.uri, context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, wanted: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(Notices::accept(&self.toolbox, wanted))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.notices.listen(&self.toolbox, context).await
     }
 
     /// Runs a tool. Handlers are not dropped when a call is cancelled, so this one has to look for itself; what it drops then is

@@ -8,6 +8,7 @@ mod convert;
 mod handler;
 mod lines;
 mod manners;
+mod notices;
 mod stdio;
 
 pub use manners::Manners;

@@ -1,4 +1,4 @@
-//! Word of a file that grows, without looking again and again.
+//! Word of a file that grows, or of files that come and go, without looking again and again.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -32,6 +32,16 @@ impl Growth {
     pub fn into_queue(self) -> OwnedFd {
         self.queue
     }
+}
+
+/// A queue that has something to read when anything comes into one of these directories, or leaves it.
+pub fn comings(directories: &[&Path]) -> io::Result<OwnedFd> {
+    let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    let flags = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
+    for directory in directories {
+        inotify::add_watch(&queue, *directory, flags)?;
+    }
+    Ok(queue)
 }
 
 /// Forgets what a queue holds, and says whether there was anything.

@@ -102,6 +102,22 @@ impl Server {
         }
     }
 
+    /// Waits for a notice that is as wanted, and takes it; its parameters. Others stay.
+    #[track_caller]
+    pub(crate) fn notice(&mut self, method: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let is_it = |notice: &Value| notice["method"] == method && is_wanted(&notice["params"]);
+        loop {
+            if let Some(at) = self.notices.iter().position(is_it) {
+                return self.notices.remove(at)["params"].clone();
+            }
+            let message = self.next();
+            match message["id"].as_str() {
+                Some(id) => drop(self.early.insert(id.to_owned(), message)),
+                None => self.notices.push(message),
+            }
+        }
+    }
+
     #[track_caller]
     pub(crate) fn next(&mut self) -> Value {
         self.lines.recv_timeout(WIDE).expect("a message")
