@@ -12,6 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, Link};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
+use crate::asking::{Asks, Question, Said};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
@@ -59,6 +60,8 @@ pub struct Caller {
     pub patience: Option<Patience>,
     /// Is told about once a second how far it has come.
     pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    /// Can be asked about a command that has to be allowed.
+    pub asks: Option<Arc<dyn Asks>>,
 }
 
 impl std::fmt::Debug for Caller {
@@ -143,8 +146,15 @@ impl Toolbox {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
-        let checked = self.engine.check(plan).await.map_err(RunError::from);
-        let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
+        let question = Question::new(&self.engine, watch.caller.asks.clone());
+        let checked = match watch.while_waiting(self.engine.check_asking(plan, &question)).await {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                let (text, said) = question.refusal(&refusal);
+                note(&|ran| if said == Some(Said::Later) { ran.asked() } else { ran.refused() });
+                return Err(Failure { status: "refused", text });
+            }
+        };
         call.notices.extend(warnings(checked.verdict()));
         let manner = call.manner;
         if manner == Manner::InBackground {
@@ -266,11 +276,11 @@ impl Watch {
     }
 
     /// Waits for something, and tells him that it goes on.
-    pub(crate) async fn while_waiting(&mut self, waiting: impl Future<Output = ()>) {
+    pub(crate) async fn while_waiting<T>(&mut self, waiting: impl Future<Output = T>) -> T {
         tokio::pin!(waiting);
         loop {
             tokio::select! {
-                () = &mut waiting => return,
+                done = &mut waiting => return done,
                 () = self.due() => self.tell(),
             }
         }

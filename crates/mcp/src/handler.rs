@@ -1,5 +1,7 @@
 //! What is done with each request.
 
+use std::sync::Arc;
+
 use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListResourceTemplatesResult,
@@ -12,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::asking::{Asking, Questions};
 use crate::convert;
 use crate::manners::Manners;
 use crate::notices::Notices;
@@ -25,11 +28,12 @@ pub(crate) struct Handler {
     toolbox: Toolbox,
     manners: Manners,
     notices: Notices,
+    questions: Arc<Questions>,
 }
 
 impl Handler {
     pub(crate) fn new(toolbox: Toolbox, manners: Manners) -> Self {
-        Self { toolbox, manners, notices: Notices::default() }
+        Self { toolbox, manners, notices: Notices::default(), questions: Arc::default() }
     }
 }
 
@@ -128,7 +132,8 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = context.client_info();
         let patience = self.manners.patience(client.as_ref().map(|client| client.name.as_str()));
-        let mut caller = Caller { patience: Some(patience), progress: None };
+        let asking = Asking::new(&self.questions, &request, &context, patience.0);
+        let mut caller = Caller { patience: Some(patience), progress: None, asks: asking.asks() };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {
@@ -141,6 +146,9 @@ impl ServerHandler for Handler {
         loop {
             tokio::select! {
                 answer = &mut call => {
+                    if let Some(question) = asking.left(&self.questions) {
+                        return Ok(question);
+                    }
                     let answer = answer.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
                     return Ok(convert::answer(answer).into());
                 }

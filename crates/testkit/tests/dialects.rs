@@ -94,7 +94,7 @@ impl Talk {
 const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"got $line\"; exit 4";
 
 fn impatient() -> Caller {
-    Caller { patience: Some(Patience(Duration::from_secs(2))), progress: None }
+    Caller { patience: Some(Patience(Duration::from_secs(2))), ..Caller::default() }
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -227,7 +227,7 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
-    let call = toolbox.call("bash", arguments, Caller { patience: None, progress: Some(progress) });
+    let call = toolbox.call("bash", arguments, Caller { progress: Some(progress), ..Caller::default() });
     tokio::pin!(call);
     let first = tokio::select! {
         _ = &mut call => panic!("nobody let it go"),

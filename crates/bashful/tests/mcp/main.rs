@@ -1,5 +1,6 @@
 //! `bashful mcp`, spoken to line by line: what a client may do wrong, and what becomes of commands.
 
+mod asking;
 mod notices;
 mod server;
 
