@@ -107,6 +107,9 @@ pub(crate) struct RunArgs {
     /// Take standard output and standard error apart; which came first is then unknown.
     #[arg(long)]
     pub(crate) split: bool,
+    /// Run it and answer as a model's tool of this dialect would: native, plain or pi. With --json, its facts.
+    #[arg(long, value_name = "DIALECT", conflicts_with = "split")]
+    pub(crate) dialect: Option<Dialect>,
     /// If it takes longer than so many seconds, let it go on in the background and return.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) patience: Option<Seconds>,

@@ -2,6 +2,7 @@
 
 mod allow;
 mod artifacts;
+mod as_dialect;
 mod check;
 mod cli;
 mod config;

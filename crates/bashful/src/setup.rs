@@ -11,7 +11,8 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Patience, Pattern, Request, Script, Sizes, Window,
+    find_bash,
 };
 use thiserror::Error;
 
@@ -192,6 +193,8 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         default: Lifetime(settings.lifetime.default_seconds.duration()),
         slow: Lifetime(settings.lifetime.slow_seconds.duration()),
         background: Lifetime(settings.lifetime.background_seconds.duration()),
+        auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
+        async_enabled: settings.r#async.enabled,
     }
 }
 
@@ -243,7 +246,8 @@ pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
     Ok(text)
 }
 
-fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
+/// A variable, as it is given.
+pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
     let bytes = given.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
     let name = String::from_utf8_lossy(&bytes[..at]).into_owned();

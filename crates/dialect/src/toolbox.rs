@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Dropped, Engine, Live, Patience, RunError};
+use bashful_engine::{Dropped, Engine, Lifetime, Live, Patience, RunError};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -123,7 +123,15 @@ impl Toolbox {
             Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &failure.text)))
+        // Other jobs may be named in it, with what is withheld from this one.
+        let masked = |text: &str| self.engine.eyes().mask(text);
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(&failure.text))))
+    }
+
+    /// After how long a command becomes a job: while it still runs.
+    fn auto_after(&self, lifetime: Lifetime) -> Option<Duration> {
+        let before_its_end = lifetime.0.saturating_sub(Duration::from_secs(1));
+        self.limits.auto_after.map(|patience| patience.0.min(before_its_end))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
@@ -171,7 +179,7 @@ impl Toolbox {
         let started = self.engine.start_checked(checked).await;
         let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         watch.listen(|| job.live());
-        let mut give_up = if manner == Manner::WithPatience { watch.give_up() } else { None };
+        let mut give_up = if manner == Manner::WithPatience { watch.give_up(self.auto_after(lifetime)) } else { None };
         loop {
             tokio::select! {
                 outcome = job.wait() => {
@@ -252,8 +260,10 @@ impl Watch {
         self.caller.patience.map_or(Duration::MAX, |patience| patience.0)
     }
 
-    fn give_up(&self) -> Option<Instant> {
-        self.began.checked_add(self.caller.patience?.0)
+    /// When that is over, or sooner if a command becomes a job by itself.
+    fn give_up(&self, auto_after: Option<Duration>) -> Option<Instant> {
+        let patience = self.caller.patience.map(|patience| patience.0);
+        self.began.checked_add([patience, auto_after].into_iter().flatten().min()?)
     }
 
     /// Tells him of this command. Nothing is prepared for those who do not listen.

@@ -5,7 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::io::Errno;
 
 /// Has something to read when a file was written to.
 ///
@@ -42,6 +44,37 @@ pub fn comings(directories: &[&Path]) -> io::Result<OwnedFd> {
         inotify::add_watch(&queue, *directory, flags)?;
     }
     Ok(queue)
+}
+
+/// Has something to tell when a file in a directory comes, goes or is written to.
+#[derive(Debug)]
+pub struct Happenings {
+    queue: OwnedFd,
+}
+
+impl Happenings {
+    /// Watches this directory from now on.
+    pub fn within(directory: &Path) -> io::Result<Self> {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
+        inotify::add_watch(&queue, directory, flags)?;
+        Ok(Self { queue })
+    }
+
+    /// Waits until something has happened; false if nobody reads from `out` any more.
+    pub fn wait(&self, out: BorrowedFd<'_>) -> io::Result<bool> {
+        // Of an output, only its end is told: nothing else was asked for.
+        let mut either = [PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(out, PollFlags::empty())];
+        loop {
+            match poll(&mut either, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        take(self.queue.as_fd());
+        Ok(!either[1].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL))
+    }
 }
 
 /// Forgets what a queue holds, and says whether there was anything.

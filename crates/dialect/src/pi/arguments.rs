@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::WINDOW;
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
 };
 use crate::text;
 
@@ -44,8 +44,12 @@ struct JobArgs {
 }
 
 /// Reads the arguments of `bash`.
-pub(crate) fn bash(arguments: Value) -> Result<Call, ArgumentError> {
+pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let args: BashArgs = read("bash", arguments)?;
+    if args.in_background == Some(true) && !limits.async_enabled {
+        let text = "Async bash execution is disabled. Enable async.enabled to use async mode.";
+        return Err(ArgumentError::Senseless(text.to_owned()));
+    }
     if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
         return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
     }

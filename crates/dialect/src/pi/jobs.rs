@@ -54,12 +54,19 @@ fn over_text(look: &Look) -> String {
     let job = &look.job;
     let mut lines = vec![format!("### {} [bash] — {}", id(job.id), status(job)), format!("Label: {}", label(job))];
     if let Some(shown) = &look.output {
-        lines.push(format!("```\n{}\n```", shown.text.trim_end_matches('\n')));
+        let fence = fence(&shown.text);
+        lines.push(format!("{fence}\n{}\n{fence}", shown.text.trim_end_matches('\n')));
     }
     if status(job) == "failed" {
         lines.push(format!("Error: {}", state_text(job)));
     }
     lines.join("\n")
+}
+
+/// Longer than whatever in the text could be taken for its end.
+fn fence(text: &str) -> String {
+    let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(3.max(longest + 1))
 }
 
 fn problem_text(problem: &Problem) -> String {
