@@ -146,7 +146,11 @@ pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) ->
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let cause = error.into_inner();
-        let cause = cause.to_string();
+        // A model knows no types of ours.
+        let cause = cause
+            .to_string()
+            .replace("expected f64", "expected a number")
+            .replace("expected u64", "expected a whole number");
         // Some messages name the field themselves.
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }

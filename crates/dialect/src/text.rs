@@ -17,6 +17,8 @@ pub enum Reader {
     Program,
     /// A model that has been given tools, and may not have the program.
     Tools,
+    /// A model that has been given the tools of pi.
+    Pi,
 }
 
 /// An error and its causes, in one line.
@@ -76,7 +78,7 @@ fn ranges(output: &Output, reader: Reader) -> String {
     if let Some(artifact) = &output.artifact {
         let place = match reader {
             Reader::Program => format!("`bashful artifacts show {}`", artifact.id),
-            Reader::Tools => artifact.path.display().to_string(),
+            Reader::Tools | Reader::Pi => artifact.path.display().to_string(),
         };
         text = format!("{text}; all of it: artifact://{}, {place}", artifact.id);
     }
@@ -153,6 +155,7 @@ pub fn still_running(job: &JobRecord, reader: Reader) -> String {
     let how = match reader {
         Reader::Program => format!("`bashful jobs wait {id}` waits for it"),
         Reader::Tools => format!("the job tool waits for it (action wait, ids [{id}])"),
+        Reader::Pi => format!("the job tool waits for it (poll: [\"bg_{id}\"])"),
     };
     format!("still running after {}, now as job {id}: do not start it again; {how}", Lifetime(tenths(job.elapsed)))
 }
@@ -181,6 +184,7 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
         (Some(job), _) => Some(match reader {
             Reader::Program => format!("  they are job {job}; to stop all of them: bashful jobs kill {job}"),
             Reader::Tools => format!("  they are job {job}; the job tool stops all of them (action kill, ids [{job}])"),
+            Reader::Pi => format!("  they are job bg_{job}; the job tool stops all of them (cancel: [\"bg_{job}\"])"),
         }),
         (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
     });

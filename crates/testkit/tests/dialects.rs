@@ -199,7 +199,14 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
     talk.say_with("bash", json!({ "command": "echo begun; sleep 1000" }), impatient()).await;
     talk.say_with("job", json!({ "poll": ["bg_3"] }), impatient()).await;
     talk.say("job", json!({ "cancel": ["bg_3", "bg_1", "bg_9"] })).await;
+    talk.say("job", json!({ "poll": ["bg_3"] })).await;
     talk.say("job", json!({ "poll": ["bg_7", "bg_8"] })).await;
+    talk.say("job", json!({ "poll": ["bg_1", "tomorrow"] })).await;
+    talk.say("job", json!({ "list": true, "poll": ["bg_1"] })).await;
+    talk.say("bash", json!({ "command": "true", "timeout": "5" })).await;
+    talk.say("bash", json!({ "command": "seq 9000; echo '```'", "async": true })).await;
+    let answer = talk.toolbox.call("job", json!({ "poll": ["bg_4"] }), Caller::default()).await.expect("a tool");
+    assert!(answer.text.contains("\n````\n[Showing the last 32KB of 42.8KB. Full: job://4 ("), "{}", answer.text);
     talk.compare("pi.md");
 }
 

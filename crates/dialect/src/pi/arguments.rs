@@ -36,9 +36,9 @@ struct BashArgs {
 #[serde(deny_unknown_fields)]
 struct JobArgs {
     #[serde(default)]
-    poll: Option<Vec<JobNumber>>,
+    poll: Option<Vec<Value>>,
     #[serde(default)]
-    cancel: Option<Vec<JobNumber>>,
+    cancel: Option<Vec<Value>>,
     #[serde(default)]
     list: Option<bool>,
 }
@@ -77,7 +77,19 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
         }
         return Ok(Call::Jobs(JobsCall::List));
     }
-    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: numbers(args.cancel), poll: numbers(args.poll) }))
+    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: ids(args.cancel)?, poll: ids(args.poll)? }))
+}
+
+/// The jobs that were named. One that is called like none of ours is not there.
+fn ids(given: Option<Vec<Value>>) -> Result<Vec<u64>, ArgumentError> {
+    let number = |given: Value| {
+        let name = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let not_found = |_| ArgumentError::Senseless(format!("Background job not found: {name}"));
+        JobNumber::try_from(given).map_err(not_found)
+    };
+    let numbers_given: Option<Vec<JobNumber>> =
+        given.map(|given| given.into_iter().map(number).collect::<Result<_, _>>()).transpose()?;
+    Ok(numbers(numbers_given))
 }
 
 fn is_name(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What pi's `job` answers.
 
-use bashful_engine::{End, Exit, JobRecord};
+use bashful_engine::{ByteSize, End, Exit, JobRecord, StopReason};
 use serde_json::{Value, json};
 
 use super::replies::milliseconds;
@@ -56,6 +56,11 @@ fn over_text(look: &Look) -> String {
     if let Some(shown) = &look.output {
         let fence = fence(&shown.text);
         lines.push(format!("{fence}\n{}\n{fence}", shown.text.trim_end_matches('\n')));
+        if shown.range.start > 0 {
+            let (last, total) = (ByteSize(shown.range.end - shown.range.start), ByteSize(shown.total));
+            let full = format!("{} ({})", job.uri(), job.output_file.display());
+            lines.push(format!("[Showing the last {last} of {total}. Full: {full}]"));
+        }
     }
     if status(job) == "failed" {
         lines.push(format!("Error: {}", state_text(job)));
@@ -81,6 +86,7 @@ fn status(job: &JobRecord) -> &'static str {
     match job.end() {
         _ if !job.is_over() => "running",
         Some(End::Own(Exit::Code(0))) => "completed",
+        Some(End::Stopped { why: StopReason::Cancelled, .. }) => "cancelled",
         _ => "failed",
     }
 }

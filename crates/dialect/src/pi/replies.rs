@@ -27,7 +27,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     notices.extend(call.notices.iter().cloned());
     notices.extend(truncated(&outcome.output));
     notices.extend(text::artifact_notices(&outcome.output).iter().map(|notice| format!("[{notice}]")));
-    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
+    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
         (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
