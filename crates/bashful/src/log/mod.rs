@@ -98,7 +98,8 @@ impl Printer<'_> {
 
     fn wants(&self, entry: &Value) -> bool {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default());
-        let went_well = entry["exit_code"] == 0 || entry["status"] == "running";
+        // What was asked about comes again with the answer.
+        let went_well = entry["exit_code"] == 0 || entry["status"] == "running" || entry["status"] == "asked";
         self.since.is_none_or(|since| time >= since) && !(self.args.failed && went_well)
     }
 }

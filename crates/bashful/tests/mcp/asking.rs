@@ -205,7 +205,7 @@ fn a_client_of_the_second_era_is_answered_with_the_question() {
         assert!(text(&result).contains(expected), "{result}");
         assert_eq!(has_run(&home), action == "accept");
         let lines = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
-        assert!(lines.lines().next().is_some_and(|line| line.contains("\"status\":\"asked\"")), "{lines}");
+        assert!(lines.lines().next().is_some_and(|line| line.contains("\"verdict\":\"asked\"")), "{lines}");
         ends(server, &home);
     }
 }
