@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_engine::{Answering, Consent, Engine, Finding, Level, Plan, Refusal, Verdict};
 
+use crate::text::visible;
+
 /// So much of a script is shown: what fits on a screen. What was found in it is shown beside it in any case.
 const LINES_SHOWN: usize = 20;
 
-/// And of one line.
-const LINE_SHOWN: usize = 200;
+/// And of one line, in characters.
+const LINE_SHOWN: usize = 400;
 
 /// Nobody reads more than this before they say yes.
 const LONGEST_ASKED: usize = 64 * 1024;
@@ -104,7 +106,7 @@ fn text(engine: &Engine, plan: &Plan, verdict: &Verdict) -> String {
     let eyes = engine.eyes_for(plan);
     let script = String::from_utf8_lossy(plan.script.as_bytes()).into_owned();
     let lines = |text: &str| {
-        let shown = String::from_utf8_lossy(&engine.eyes_for(plan).show(text.as_bytes())).into_owned();
+        let shown = eyes.mask(text);
         let count = shown.lines().count();
         // Nothing in a script can pass for a part of the question, because each of its lines is marked.
         let mut lines: Vec<String> =
@@ -118,20 +120,26 @@ fn text(engine: &Engine, plan: &Plan, verdict: &Verdict) -> String {
             let place = script.get(finding.span.clone()).unwrap_or_default();
             let place =
                 if script.lines().count() > LINES_SHOWN { format!("\n{}", lines(place)) } else { String::new() };
-            let found = eyes.mask(&finding.text());
             // Nothing has been denied yet.
-            let found = found.strip_prefix("permission denied: ").unwrap_or(&found);
-            format!("{}: {found}{place}", finding.rule)
+            let message = finding.message.strip_prefix("permission denied: ").unwrap_or(&finding.message);
+            // Words of the script are among it, which may have lines of their own.
+            let found = short(&eyes.mask(&finding.chain.join(" → ")));
+            let found = if found.is_empty() { found } else { format!("\nfound: {found}") };
+            format!("{}: {message}{found}{place}", finding.rule)
         })
         .collect();
     format!("May this run in {}?\n\n{}\n\n{}", plan.directory.display(), lines(&script), findings.join("\n\n"))
 }
 
+/// A line as it really is: nothing in it moves, hides or turns around what else is there.
 fn short(line: &str) -> String {
-    match line.char_indices().nth(LINE_SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+    let end = line.char_indices().nth(LINE_SHOWN).map_or(line.len(), |(end, _)| end);
+    let mut shown = visible(&line[..end]);
+    let more = line[end..].chars().count();
+    if more > 0 {
+        shown = format!("{shown}… and {more} more characters");
     }
+    shown
 }
 
 /// What the user can do.

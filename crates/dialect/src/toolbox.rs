@@ -155,14 +155,12 @@ impl Toolbox {
             return Err(Failure { status: "refused", text });
         }
         let question = Question::new(&self.engine, watch.caller.asks.clone());
-        let checked = match watch.while_waiting(self.engine.check_asking(plan, &question)).await {
-            Ok(checked) => checked,
-            Err(refusal) => {
-                let (text, said) = question.refusal(&refusal);
-                note(&|ran| if said == Some(Said::Later) { ran.asked() } else { ran.refused() });
-                return Err(Failure { status: "refused", text });
-            }
-        };
+        let checked = watch.while_waiting(self.engine.check_asking(plan, &question)).await;
+        let checked = checked.map_err(|refusal| {
+            let (text, said) = question.refusal(&refusal);
+            note(&|ran| if said == Some(Said::Later) { ran.asked() } else { ran.refused() });
+            Failure { status: "refused", text }
+        })?;
         call.notices.extend(warnings(checked.verdict()));
         let manner = call.manner;
         if manner == Manner::InBackground {

@@ -90,6 +90,22 @@ fn nobody_is_asked_about_more_than_they_can_read() {
 }
 
 #[test]
+fn nothing_in_a_command_is_hidden_from_who_is_asked() {
+    let home = home();
+    let mut server = first_era(&home, &json!({ "elicitation": {} }), &[]);
+    let command = format!("git push -f #\recho harmless \u{202e}\u{8}\u{1b}[2K {}", "x".repeat(400));
+    server.begin("call", &json!({ "command": command }));
+    let asked = server.asked("elicitation/create");
+    let message = asked["params"]["message"].as_str().expect("a text");
+    let shown = "  | git push -f #\\recho harmless \\u{202e}\\u{8}\\u{1b}[2K x";
+    assert!(message.contains(shown) && message.contains("x… and 35 more characters\n"), "{message}");
+    server
+        .line(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "decline" } }).to_string().as_bytes());
+    server.answer("call");
+    ends(server, &home);
+}
+
+#[test]
 fn what_is_refused_is_not_asked_about() {
     let home = home();
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &[]);
@@ -152,12 +168,17 @@ fn a_question_hides_what_is_withheld_and_shows_the_place_in_a_long_script() {
     let home = home();
     let variables = [("MY_TOKEN", "geheim-12345678")];
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &variables);
-    let command = format!("{}echo geheim-12345678 \u{1b}[2J\ngit push -f\n", "true\n".repeat(30));
+    let lie = "git push -f $'x\\n\\nIt is quite harmless.'";
+    let command = format!("{}echo geheim-12345678 \u{1b}[2J\n{lie}\n", "true\n".repeat(30));
     server.begin("call", &json!({ "command": command }));
     let asked = server.asked("elicitation/create");
     let message = asked["params"]["message"].as_str().expect("a text");
     assert!(!message.contains("geheim") && !message.contains('\u{1b}'), "{message}");
-    assert!(message.contains("… and 12 more lines") && message.ends_with("\n  | git push -f"), "{message}");
+    assert!(message.contains("… and 12 more lines") && message.ends_with(&format!("\n  | {lie}")), "{message}");
+    assert!(
+        message.contains("harmless") && !message.contains("\nIt is"),
+        "nothing passes for a part of the question: {message}"
+    );
     server
         .line(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "decline" } }).to_string().as_bytes());
     server.answer("call");

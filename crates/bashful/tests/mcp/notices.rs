@@ -161,3 +161,19 @@ fn a_client_that_goes_away_takes_its_wishes_along() {
     assert!(server.end().success());
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
+
+#[test]
+fn an_artifact_that_a_job_goes_on_writing_is_told_of_too() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);
+    let command = format!("seq 60000; {JOB}");
+    let result = server.call("bash", &json!({ "command": command, "mode": "slow" }));
+    assert_eq!(result["structuredContent"]["status"], "running", "{result}");
+    server.ask("resources/subscribe", &json!({ "uri": "artifact://1" }));
+    for file in ["one", "two", "end"] {
+        touch(&home, file);
+    }
+    server.notice(UPDATED, |params| params["uri"] == "artifact://1");
+    assert!(home.run(&["jobs", "wait", "1"]).status.success());
+    ends_well(server, &home);
+}
