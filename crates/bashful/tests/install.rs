@@ -250,3 +250,29 @@ fn what_a_client_is_told_starts_the_server() {
     let output = home.wrapped(entry["command"].as_str().expect("a path"), &args).output().expect("it runs");
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
 }
+
+#[test]
+fn of_many_at_once_none_is_lost_without_a_word() {
+    let home = home();
+    let names: Vec<String> = (0..12).map(|number| format!("server-{number}")).collect();
+    let started: Vec<_> =
+        names.iter().map(|name| home.start(&["mcp", "install", "cursor", "--yes", "--name", name])).collect();
+    let done: Vec<Output> = started.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect();
+    let written: Value = serde_json::from_str(&read(&home, ".cursor/mcp.json")).expect("JSON");
+    for (name, output) in names.iter().zip(&done) {
+        let is_there = written["mcpServers"][name].is_object();
+        assert_eq!(is_there, output.status.success(), "{name}: {output:?}");
+        assert!(is_there || String::from_utf8_lossy(&output.stderr).contains("try again"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_takes_nothing_leaves_the_file_as_it_was() {
+    let home = home();
+    write(&home, ".cursor/mcp.json", "{ \"mine\": 1 }");
+    let line = format!("ulimit -f 0; exec {BASHFUL} mcp install cursor --yes");
+    let output = home.wrapped("bash", &["-c", &line]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert_eq!(read(&home, ".cursor/mcp.json"), "{ \"mine\": 1 }");
+    assert_eq!(fs::read_dir(home.path().join(".cursor")).expect("there").count(), 1, "nothing is left beside it");
+}

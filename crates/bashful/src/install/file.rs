@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 
 /// No settings are longer than this.
@@ -88,13 +89,19 @@ impl Settings {
     /// Puts this text in its place: all of it, or nothing if that fails.
     pub(super) fn write(&self, text: &str) -> Result<(), FileError> {
         self.check_writable()?;
+        let cannot = |source| FileError::Write { path: self.path.clone(), source };
+        let parent = self.real.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(parent).map_err(cannot)?;
+        // Two of us do not write at once; the client itself knows of no lock.
+        let ours = File::open(parent).and_then(|directory| {
+            flock(&directory, FlockOperation::LockExclusive)?;
+            Ok(directory)
+        });
+        let _ours = ours.map_err(cannot)?;
         let now = Self::read(&self.path)?;
         if now.text != self.text || now.real != self.real {
             return Err(FileError::Changed { path: self.path.clone() });
         }
-        let cannot = |source| FileError::Write { path: self.path.clone(), source };
-        let parent = self.real.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(parent).map_err(cannot)?;
         let name = self.real.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = parent.join(format!(".{name}.{}.bashful", std::process::id()));
         let written = self.write_to(&beside, text).and_then(|()| fs::rename(&beside, &self.real));

@@ -4,6 +4,8 @@ mod client;
 mod edit;
 mod file;
 mod jsonc;
+#[cfg(test)]
+mod properties;
 mod toml;
 
 use std::error::Error;
@@ -93,7 +95,7 @@ pub(crate) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
         print::talk(&format!("{} {state} {}; nothing to do", path.display(), args.name));
         return Ok(Exit::Code(0));
     };
-    let no_directory = settings.missing_directory().map_or_else(String::new, |directory| {
+    let no_directory = settings.missing_directory().filter(|_| !args.project).map_or_else(String::new, |directory| {
         format!("[{} is not there yet; has {} been installed?]\n", directory.display(), args.client.title())
     });
     let about = format!("{}:\n{}{no_directory}", path.display(), difference(&settings.text, &text));
