@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
+use crate::install::InstallArgs;
 use crate::jobs::JobsCommand;
 use crate::settings::Seconds;
 use crate::{allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema};
@@ -46,6 +47,7 @@ enum Command {
         agent: Agent,
     },
     /// Show the settings in force.
+    #[command(after_help = "Example: bashful config --defaults >~/.config/bashful/config.toml")]
     Config(ConfigArgs),
     /// Look at output that was kept on disk because it was too long to be shown.
     #[command(subcommand, after_help = "Example: bashful artifacts show artifact://7 --tail 20")]
@@ -62,6 +64,7 @@ enum Command {
     #[command(after_help = "Example: bashful log --failed --since 2h")]
     Log(LogArgs),
     /// Show what this machine can promise.
+    #[command(after_help = "Example: bashful doctor --json")]
     Doctor(DoctorArgs),
 }
 
@@ -104,6 +107,9 @@ pub(crate) struct RunArgs {
     /// Take standard output and standard error apart; which came first is then unknown.
     #[arg(long)]
     pub(crate) split: bool,
+    /// Run it and answer as a model's tool of this dialect would: native, plain or pi. With --json, its facts.
+    #[arg(long, value_name = "DIALECT", conflicts_with = "split")]
+    pub(crate) dialect: Option<Dialect>,
     /// If it takes longer than so many seconds, let it go on in the background and return.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) patience: Option<Seconds>,
@@ -187,8 +193,10 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = mcp::SET_UP)]
+#[command(after_help = mcp::SET_UP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
     #[arg(long, value_name = "DIALECT", default_value_t)]
     pub(crate) dialect: Dialect,
@@ -201,6 +209,12 @@ pub(crate) struct McpArgs {
     /// Ask clients for the token in this file; without it, for `[mcp] token`, or for one that is made and shown.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Tell a client of this server, in the client's own settings.
+    Install(InstallArgs),
 }
 
 #[derive(Debug, Args)]

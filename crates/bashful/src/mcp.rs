@@ -8,10 +8,11 @@ use bashful_dialect::{Gate, Toolbox, Witness};
 use bashful_engine::{Engine, Patience, Pattern, Request, Script};
 use bashful_mcp::{Manners, serve_http, serve_stdio};
 
-use crate::cli::McpArgs;
+use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
 use crate::guard::Pointer;
 use crate::http::{self, Listening, TOKEN};
+use crate::install;
 use crate::log::Log;
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
@@ -19,20 +20,30 @@ use crate::signals::Signals;
 
 /// How clients are told of this server.
 pub(crate) const SET_UP: &str = "\
+To tell a client of it:
+  bashful mcp install CLIENT    writes its settings, once you have seen what; CLIENT is claude,
+                                claude-desktop, codex, gemini, vscode, cursor, windsurf, zed,
+                                copilot or opencode
+or by hand:
+  Claude Code       claude mcp add --scope user bashful -- bashful mcp
+  Codex             codex mcp add bashful -- bashful mcp
+  Gemini CLI        gemini mcp add --scope user bashful bashful mcp
+  Copilot CLI       copilot mcp add bashful -- bashful mcp
+  VS Code           code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
+  Claude Desktop, Cursor, Windsurf (`mcpServers` in their JSON settings), Zed (`context_servers`):
+                    \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\", \"--cwd\", \"/your/project\"] }
+  opencode (`mcp`)  \"bashful\": { \"type\": \"local\", \"command\": [\"bashful\", \"mcp\"], \"enabled\": true }
+
 Over HTTP, the server is at /mcp, and clients show its token as `Authorization: Bearer TOKEN`. \
 Connections are not encrypted: for clients on other machines put a proxy with TLS in front, and name its host in `[mcp] hosts`.
 
-Claude Code:     claude mcp add bashful -- bashful mcp
-Codex:           codex mcp add bashful -- bashful mcp
-Gemini CLI:      gemini mcp add bashful bashful mcp
-VS Code:         code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
-Claude Desktop, Cursor (`mcpServers` in their JSON settings):
-                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\", \"--cwd\", \"/your/project\"] }
-Zed (`context_servers` in settings.json):
-                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\"] }";
+Example: bashful mcp --dialect plain --cwd /your/project";
 
 /// Serves until its client goes away or somebody asks it to end.
 pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if let Some(McpCommand::Install(args)) = &args.command {
+        return install::main(args, file);
+    }
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let runtime = setup::runtime()?;

@@ -11,7 +11,8 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits, JobStore,
-    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Pattern, Request, Script, Sizes, Window, find_bash,
+    LONGEST_SCRIPT, LeftoverPolicy, Lifetime, Options, Orphans, Patience, Pattern, Request, Script, Sizes, Window,
+    find_bash,
 };
 use thiserror::Error;
 
@@ -72,14 +73,27 @@ impl Surroundings {
 
     /// A directory of the XDG rules: from its variable, or below the home directory.
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
-        let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        given.or_else(|| Some(home()?.join(below_home)))
+        self.named(variable).or_else(|| Some(self.home()?.join(below_home)))
+    }
+
+    /// The directory that a variable names.
+    pub(crate) fn named(&self, variable: &str) -> Option<PathBuf> {
+        self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The user's home.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.named("HOME")
+    }
+
+    /// Where programs have their settings.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
     /// Where settings are.
     pub(crate) fn settings_file(&self) -> Option<PathBuf> {
-        Some(self.xdg("XDG_CONFIG_HOME", ".config")?.join("bashful/config.toml"))
+        Some(self.config_home()?.join("bashful/config.toml"))
     }
 
     /// Where state is kept.
@@ -180,6 +194,8 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         default: Lifetime(settings.lifetime.default_seconds.duration()),
         slow: Lifetime(settings.lifetime.slow_seconds.duration()),
         background: Lifetime(settings.lifetime.background_seconds.duration()),
+        auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
+        async_enabled: settings.r#async.enabled,
     }
 }
 
@@ -231,7 +247,8 @@ pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
     Ok(text)
 }
 
-fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
+/// A variable, as it is given.
+pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
     let bytes = given.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
     let name = String::from_utf8_lossy(&bytes[..at]).into_owned();

@@ -4,11 +4,13 @@
 //! all that is needed with every request (2026-07-28). What the tools are and what they answer is the dialects' part; the types
 //! of the protocol stay in here.
 
+mod asking;
 mod convert;
 mod handler;
 mod http;
 mod lines;
 mod manners;
+mod notices;
 mod stdio;
 mod wrong;
 

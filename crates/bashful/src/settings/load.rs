@@ -101,11 +101,16 @@ fn key_at(text: &str, offset: usize) -> Option<String> {
     Some(section.map_or_else(|| key.to_owned(), |section| format!("{section}.{key}")))
 }
 
+/// Every key, as it is written in a file.
+fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().map(|(section, key)| (section.trim_start_matches("r#"), *key))
+}
+
 /// A layer of one key; none if the variable is not one of ours.
 fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError> {
     let Some(rest) = name.strip_prefix("BASHFUL_") else { return Ok(None) };
     let rest = rest.to_ascii_lowercase();
-    let Some((section, key)) = KEYS.iter().find(|(section, key)| rest == format!("{section}_{key}")) else {
+    let Some((section, key)) = keys().find(|(section, key)| rest == format!("{section}_{key}")) else {
         return Err(SettingsError::UnknownVariable { name: name.to_owned() });
     };
     // A number, list or table is written as in the file; anything else is a text, and so is what only looks like a number.
@@ -143,8 +148,8 @@ mod tests {
         let settings = with(&[]).expect("the defaults are right");
         assert_eq!(settings.lifetime.default_seconds.duration(), Duration::from_secs(30));
         let table: toml::Table = toml::from_str(DEFAULTS).expect("they are TOML");
-        for (section, key) in KEYS {
-            assert!(table[*section].get(key).is_some(), "{section}.{key} has no default");
+        for (section, key) in keys() {
+            assert!(table[section].get(key).is_some(), "{section}.{key} has no default");
         }
     }
 

@@ -38,7 +38,7 @@ macro_rules! settings {
             }
         }
 
-        /// Every key, as section and name.
+        /// Every key, as section and name. A section may be called by a word of the language (`r#async`).
         const KEYS: &[(&str, &str)] = &[$($((stringify!($section), stringify!($key)),)*)*];
 
         $(
@@ -89,6 +89,8 @@ settings! {
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Commands in the background.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
+    /// Starting commands in the background, where a model asks for that.
+    r#async: Async, AsyncLayer { enabled: bool, }
     /// What judges scripts before they run.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
     /// What points to better tools.

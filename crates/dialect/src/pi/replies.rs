@@ -27,7 +27,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     notices.extend(call.notices.iter().cloned());
     notices.extend(truncated(&outcome.output));
     notices.extend(text::artifact_notices(&outcome.output).iter().map(|notice| format!("[{notice}]")));
-    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
+    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
         (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
@@ -48,8 +48,10 @@ pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
 
 /// The end of what it had written by then, and the same.
 pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
-    let preview = shown(&sent.output);
-    let mut lines = vec![preview.trim_end_matches('\n').to_owned(), String::new()];
+    let mut lines = Vec::new();
+    if sent.output.bytes > 0 {
+        lines.extend([shown(&sent.output).trim_end_matches('\n').to_owned(), String::new()]);
+    }
     lines.extend(call.notices.iter().cloned());
     lines.push(start_text(&sent.job));
     Answer::new(lines.join("\n"), background(&sent.job, call)).with_links([&sent.output])
@@ -124,15 +126,15 @@ fn truncated(output: &Output) -> Option<String> {
         .artifact
         .as_ref()
         .map(|artifact| format!(" Full: artifact://{} ({})", artifact.id, artifact.path.display()));
-    Some(format!(
-        "[Showing lines {}-{} of {}; {} lines ({}) left out.{}]",
-        tail.first_line,
-        tail.last_line,
-        truncation.total_lines,
-        omitted.lines,
-        ByteSize(omitted.bytes),
-        full.unwrap_or_default(),
-    ))
+    let (first, last, total) = (tail.first_line, tail.last_line, truncation.total_lines);
+    let left_out = ByteSize(omitted.bytes);
+    let shown = if omitted.lines == 0 {
+        // A line that is too long by itself.
+        format!("Showing the end of line {first} of {total}; {left_out} left out.")
+    } else {
+        format!("Showing lines {first}-{last} of {total}; {} lines ({left_out}) left out.", omitted.lines)
+    };
+    Some(format!("[{shown}{}]", full.unwrap_or_default()))
 }
 
 /// What is missing, as data.
@@ -162,9 +164,9 @@ fn truncation(output: &Output) -> Option<Value> {
     Some(facts)
 }
 
-/// Whole seconds, as they are said.
+/// Whole seconds, as they are said: a half counts as one.
 fn seconds(lifetime: Lifetime) -> u64 {
-    lifetime.0.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+    lifetime.0.saturating_add(Duration::from_millis(500)).as_secs()
 }
 
 pub(super) fn milliseconds(duration: Duration) -> u64 {
