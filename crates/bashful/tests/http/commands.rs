@@ -89,6 +89,15 @@ fn a_call_whose_client_hangs_up_is_stopped_when_it_was_told_how_far_it_is() {
 }
 
 #[test]
+fn a_call_whose_client_hangs_up_is_stopped_when_it_has_begun_to_say_something_else() {
+    check_stopped(|server| {
+        let mut wire = server.begin_call("1", WAITS);
+        wire.send(b"POST /mcp HTTP/1.1\r\nHost: ");
+        (wire, Box::new(Wire::hang_up))
+    });
+}
+
+#[test]
 fn a_call_that_is_cancelled_is_stopped() {
     check_stopped(|server| {
         let session = Session::greeted(server);

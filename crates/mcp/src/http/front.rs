@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::door::Door;
 use super::refusal::{Answer, Refusal, no_message};
 use super::sessions::Sessions;
+use super::wire::Departure;
 use crate::longest_message;
 
 /// By which a client says which session it means.
@@ -44,11 +45,15 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         Self { door, sessions, library }
     }
 
-    /// Answers a request that came in at this address.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, at: IpAddr) -> Answer {
+    /// Answers a request that came in at this address, unless its client goes before that.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, at: IpAddr, departure: &Departure) -> Answer {
         let (parts, body) = request.into_parts();
         let answer = match self.door.admit(&parts, at) {
-            Ok(()) => self.admitted(parts, body).await,
+            Ok(()) => tokio::select! {
+                answer = self.admitted(parts, body) => answer,
+                // Nobody is sent this.
+                () = departure.wait() => Err(Refusal::CutOff),
+            },
             Err(refusal) => Err(refusal),
         };
         let mut answer = answer.unwrap_or_else(Refusal::answer);

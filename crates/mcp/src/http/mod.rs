@@ -36,7 +36,7 @@ use crate::manners::Manners;
 use front::Front;
 pub(crate) use sessions::Over;
 use sessions::Sessions;
-use wire::Wire;
+use wire::{Departure, Wire};
 
 /// Connections at once. Every call that is under way takes one.
 const CONNECTIONS: usize = 512;
@@ -110,9 +110,10 @@ async fn serve<H: ServerHandler + Clone + Sync>(
     // Answers are small and complete: waiting for more to send with them gains nothing.
     let _ = stream.set_nodelay(true);
     let Ok(at) = stream.local_addr().map(|at| at.ip()) else { return };
+    let Ok(departure) = Departure::of(&stream).map(Arc::new) else { return };
     let answer = |request| {
-        let front = Arc::clone(&front);
-        async move { Ok::<_, std::convert::Infallible>(front.answer(request, at).await) }
+        let (front, departure) = (Arc::clone(&front), Arc::clone(&departure));
+        async move { Ok::<_, std::convert::Infallible>(front.answer(request, at, &departure).await) }
     };
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_AT_MOST);

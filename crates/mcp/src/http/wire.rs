@@ -4,11 +4,12 @@
 //! refused while it still sends gets to read why: closing at once would reset the connection, and throw that away.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -26,6 +27,27 @@ pub(crate) struct Wire {
     is_unread: bool,
     /// When nobody listens any more. From then on nothing is written.
     deaf: Option<Pin<Box<Sleep>>>,
+}
+
+/// Sees a client go.
+pub(crate) struct Departure(TcpStream);
+
+impl Departure {
+    /// The same connection once more: that a client has gone is news to each of them.
+    pub(crate) fn of(stream: &TcpStream) -> io::Result<Self> {
+        let again = std::net::TcpStream::from(stream.as_fd().try_clone_to_owned()?);
+        TcpStream::from_std(again).map(Self)
+    }
+
+    /// Resolves when the client has closed its side. Whoever reads the connection would not notice behind what the client has
+    /// sent too early.
+    pub(crate) async fn wait(&self) {
+        // Without an event loop nobody is there either.
+        while self.0.ready(Interest::READABLE).await.is_ok_and(|ready| !ready.is_read_closed()) {
+            // It has only said something, which is another's to read. This waits for the next time.
+            let _ = self.0.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+        }
+    }
 }
 
 impl Wire {
