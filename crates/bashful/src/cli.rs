@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
+use crate::install::InstallArgs;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::settings::Seconds;
@@ -49,6 +50,7 @@ enum Command {
         agent: Agent,
     },
     /// Show the settings in force.
+    #[command(after_help = "Example: bashful config --defaults >~/.config/bashful/config.toml")]
     Config(ConfigArgs),
     /// Look at output that was kept on disk because it was too long to be shown.
     #[command(subcommand, after_help = "Example: bashful artifacts show artifact://7 --tail 20")]
@@ -59,7 +61,7 @@ enum Command {
     /// Look at shells that stay from one command to the next, and end them.
     #[command(subcommand, after_help = "Example: bashful sessions list")]
     Sessions(SessionsCommand),
-    /// Serve a model's tools over the Model Context Protocol, on standard input and output.
+    /// Serve a model's tools over the Model Context Protocol, on standard input and output or over HTTP.
     Mcp(McpArgs),
     /// Print the definitions of a model's tools, ready to paste.
     #[command(after_help = "Example: bashful schema --for anthropic")]
@@ -68,6 +70,7 @@ enum Command {
     #[command(after_help = "Example: bashful log --failed --since 2h")]
     Log(LogArgs),
     /// Show what this machine can promise.
+    #[command(after_help = "Example: bashful doctor --json")]
     Doctor(DoctorArgs),
 }
 
@@ -113,6 +116,9 @@ pub(crate) struct RunArgs {
     /// Take standard output and standard error apart; which came first is then unknown.
     #[arg(long)]
     pub(crate) split: bool,
+    /// Run it and answer as a model's tool of this dialect would: native, plain or pi. With --json, its facts.
+    #[arg(long, value_name = "DIALECT", conflicts_with = "split")]
+    pub(crate) dialect: Option<Dialect>,
     /// If it takes longer than so many seconds, let it go on in the background and return.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) patience: Option<Seconds>,
@@ -196,14 +202,28 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = mcp::SET_UP)]
+#[command(after_help = mcp::SET_UP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
     #[arg(long, value_name = "DIALECT", default_value_t)]
     pub(crate) dialect: Dialect,
     /// Run commands in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Serve over HTTP at this address: HOST:PORT, or :PORT for this machine alone; port 0 is any that is free.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
+    /// Ask clients for the token in this file; without it, for `[mcp] token`, or for one that is made and shown.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Tell a client of this server, in the client's own settings.
+    Install(InstallArgs),
 }
 
 #[derive(Debug, Args)]

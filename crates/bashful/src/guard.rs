@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bashful_dialect::Gate;
+use bashful_dialect::text::visible;
 use bashful_engine::{Answering, Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
 use bashful_guard::{Interception, Interceptor, TextRule};
 use thiserror::Error;
@@ -123,9 +124,14 @@ impl Person {
     }
 }
 
+/// Whether there is a terminal to ask on.
+pub(crate) fn may_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 /// Asks on a terminal; no, if there is none.
 pub(crate) fn asks(about: &str, question: &str) -> bool {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !may_ask() {
         return false;
     }
     let mut answer = String::new();
@@ -149,18 +155,18 @@ fn pointed(script: &str, finding: &Finding) -> String {
     };
     let before = script.get(..finding.span.start).unwrap_or("");
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = script.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    let line = visible(script.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or(""));
     let number = 1 + before.matches('\n').count();
     let wide = |text: &str| unicode_width::UnicodeWidthStr::width(text);
-    let lead = wide(before.get(begin..).unwrap_or(""));
-    let about = script.get(finding.span.clone()).unwrap_or("").lines().next().unwrap_or("");
+    let lead = wide(&visible(before.get(begin..).unwrap_or("")));
+    let about = visible(script.get(finding.span.clone()).unwrap_or("").lines().next().unwrap_or(""));
     let margin = format!("{number} | ");
     format!(
         "{}: {level}\n{margin}{line}\n{}{}\n{}",
         finding.rule,
         " ".repeat(margin.len() + lead),
-        "^".repeat(wide(about).max(1)),
-        finding.text()
+        "^".repeat(wide(&about).max(1)),
+        finding.text().lines().map(visible).collect::<Vec<_>>().join("\n")
     )
 }
 
@@ -185,5 +191,13 @@ mod tests {
         let start =
             "git/force-push: refused\n2 | ls && git push -f\n          ^^^^^^^^^^^\npermission denied: git push";
         assert!(text.starts_with(start), "{text}");
+    }
+
+    #[test]
+    fn nothing_in_a_script_reaches_the_terminal_as_more_than_text() {
+        let script = "git push -f #\recho harmless\u{1b}[2K";
+        let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
+        let text = findings(script, &verdict);
+        assert!(text.contains("1 | git push -f #\\recho harmless\\u{1b}[2K\n"), "{text}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod allow;
 mod artifacts;
+mod as_dialect;
 mod check;
 mod cli;
 mod config;
@@ -10,6 +11,8 @@ mod exit;
 mod explain;
 mod guard;
 mod hook;
+mod http;
+mod install;
 mod jobs;
 mod live;
 mod log;

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::{Gate, Toolbox, Witness};
-use bashful_engine::{Engine, Patience, Request, Script, SessionOwner};
-use bashful_mcp::{Manners, serve_stdio};
+use bashful_engine::{Engine, Patience, Pattern, Request, Script, SessionOwner};
+use bashful_mcp::{Manners, serve_http, serve_stdio};
 
-use crate::cli::McpArgs;
+use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
 use crate::guard::Pointer;
+use crate::http::{self, Listening, TOKEN};
+use crate::install;
 use crate::log::Log;
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
@@ -18,27 +20,45 @@ use crate::signals::Signals;
 
 /// How clients are told of this server.
 pub(crate) const SET_UP: &str = "\
-Claude Code:     claude mcp add bashful -- bashful mcp
-Codex:           codex mcp add bashful -- bashful mcp
-Gemini CLI:      gemini mcp add bashful bashful mcp
-VS Code:         code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
-Claude Desktop, Cursor (`mcpServers` in their JSON settings):
-                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\", \"--cwd\", \"/your/project\"] }
-Zed (`context_servers` in settings.json):
-                 \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\"] }";
+To tell a client of it:
+  bashful mcp install CLIENT    writes its settings, once you have seen what; CLIENT is claude,
+                                claude-desktop, codex, gemini, vscode, cursor, windsurf, zed,
+                                copilot or opencode
+or by hand:
+  Claude Code       claude mcp add --scope user bashful -- bashful mcp
+  Codex             codex mcp add bashful -- bashful mcp
+  Gemini CLI        gemini mcp add --scope user bashful bashful mcp
+  Copilot CLI       copilot mcp add bashful -- bashful mcp
+  VS Code           code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
+  Claude Desktop, Cursor, Windsurf (`mcpServers` in their JSON settings), Zed (`context_servers`):
+                    \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\", \"--cwd\", \"/your/project\"] }
+  opencode (`mcp`)  \"bashful\": { \"type\": \"local\", \"command\": [\"bashful\", \"mcp\"], \"enabled\": true }
+
+Over HTTP, the server is at /mcp, and clients show its token as `Authorization: Bearer TOKEN`. \
+Connections are not encrypted: for clients on other machines put a proxy with TLS in front, and name its host in `[mcp] hosts`.
+
+Example: bashful mcp --dialect plain --cwd /your/project";
 
 /// Serves until its client goes away or somebody asks it to end.
 pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if let Some(McpCommand::Install(args)) = &args.command {
+        return install::main(args, file);
+    }
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let toolbox = toolbox(args, &settings, &around)?;
+        let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
+        let toolbox = toolbox(args, &settings, &around, http.as_ref())?;
         let asked_to_end = async {
             signals.next().await;
         };
-        serve_stdio(toolbox, manners(&settings.mcp), asked_to_end).await?;
+        let manners = manners(&settings.mcp);
+        match http {
+            Some(Listening { listener, door }) => serve_http(listener, toolbox, manners, door, asked_to_end).await?,
+            None => serve_stdio(toolbox, manners, asked_to_end).await?,
+        }
         Ok(Exit::Code(0))
     });
     // A thread may still wait for input that never comes. With the runtime, every command under way loses us, and its keeper
@@ -47,7 +67,12 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     served
 }
 
-fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
+fn toolbox(
+    args: &McpArgs,
+    settings: &Settings,
+    around: &Surroundings,
+    http: Option<&Listening>,
+) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
     args.dialect.adjust(&mut options);
@@ -55,6 +80,11 @@ fn toolbox(args: &McpArgs, settings: &Settings, around: &Surroundings) -> Result
     options.ready = settings.mcp.ready.number();
     // Two servers that name their sessions alike are not to meet in one.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
+    if let Some(http) = http {
+        // No command gets it, whatever the settings say of such names, and no reply shows it.
+        options.host_environment.push((TOKEN.into(), http.door.token.reveal().into()));
+        options.environment.never.push(Pattern::new(TOKEN));
+    }
     let engine = Engine::new(options)?;
     let (ahead, first) = (engine.clone(), Request::new(Script::new("true")?));
     // While the client introduces itself.

@@ -20,10 +20,13 @@ use crate::log::LogEntry;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
-use crate::{guard, print};
+use crate::{as_dialect, guard, print};
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if let Some(dialect) = args.dialect {
+        return as_dialect::main(args, dialect, file);
+    }
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let (mut request, mut notices) = setup::request(&args.command, &settings)?;

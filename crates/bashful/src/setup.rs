@@ -11,9 +11,9 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits,
-    JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans, Pattern,
-    Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions,
-    WhenBusy, Window, bash_version, find_bash,
+    JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans, Patience,
+    Pattern, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls,
+    SnapshotOptions, WhenBusy, Window, bash_version, find_bash,
 };
 use thiserror::Error;
 
@@ -76,14 +76,27 @@ impl Surroundings {
 
     /// A directory of the XDG rules: from its variable, or below the home directory.
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
-        let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        given.or_else(|| Some(home()?.join(below_home)))
+        self.named(variable).or_else(|| Some(self.home()?.join(below_home)))
+    }
+
+    /// The directory that a variable names.
+    pub(crate) fn named(&self, variable: &str) -> Option<PathBuf> {
+        self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The user's home.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.named("HOME")
+    }
+
+    /// Where programs have their settings.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
     /// Where settings are.
     pub(crate) fn settings_file(&self) -> Option<PathBuf> {
-        Some(self.xdg("XDG_CONFIG_HOME", ".config")?.join("bashful/config.toml"))
+        Some(self.config_home()?.join("bashful/config.toml"))
     }
 
     /// Where state is kept.
@@ -122,6 +135,7 @@ pub(crate) fn options(
     options.environment = EnvironmentPolicy {
         withhold: names(&settings.environment.withhold),
         allow: names(&settings.environment.allow),
+        never: Vec::new(),
         set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
     };
     options.host_environment = around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect();
@@ -237,6 +251,8 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         default: Lifetime(settings.lifetime.default_seconds.duration()),
         slow: Lifetime(settings.lifetime.slow_seconds.duration()),
         background: Lifetime(settings.lifetime.background_seconds.duration()),
+        auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
+        async_enabled: settings.r#async.enabled,
     }
 }
 
@@ -289,7 +305,8 @@ pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
     Ok(text)
 }
 
-fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
+/// A variable, as it is given.
+pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
     let bytes = given.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
     let name = String::from_utf8_lossy(&bytes[..at]).into_owned();

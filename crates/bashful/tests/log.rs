@@ -100,6 +100,38 @@ fn who_wants_no_log_has_none() {
 }
 
 #[test]
+fn a_log_with_nothing_in_it_says_so() {
+    let home = home();
+    let said = |args: &[&str]| {
+        let output = home.run(args);
+        assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(said(&["log"]).starts_with("[no commands in "));
+    assert_eq!(said(&["log", "--json"]), "");
+    home.run(&["run", "true"]);
+    assert!(said(&["log", "--failed"]).starts_with("[no such commands in "));
+}
+
+#[test]
+fn a_log_is_followed_from_before_it_is_there_and_when_it_is_begun_anew() {
+    let home = home();
+    let mut command = home.command(&["log", "-f", "--json"]);
+    let mut follower = command.stdout(Stdio::piped()).spawn().expect("it runs");
+    // It watches as soon as it has made the place.
+    assert!(eventually(|| home.state().join("log").exists()));
+    let mut lines = BufReader::new(follower.stdout.take().expect("a pipe")).lines();
+    for number in 0..10 {
+        let ran = home.command(&["run", &format!("true {number}")]).env("BASHFUL_LOG_BYTES", "500").output();
+        assert!(ran.expect("it runs").status.success());
+        assert!(lines.next().expect("a line").expect("text").contains(&format!("true {number}")));
+    }
+    // Without a reader there is nothing to follow for.
+    drop(lines);
+    assert!(eventually(|| follower.try_wait().expect("ours").is_some()));
+}
+
+#[test]
 fn a_log_can_be_followed() {
     let home = home();
     home.run(&["run", "echo before"]);

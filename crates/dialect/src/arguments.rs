@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use bashful_engine::{Lifetime, Request, ScriptError, Stop};
+use bashful_engine::{Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub const MOST_SECONDS: f64 = 3600.0;
 /// The same in the background: 30 days.
 pub const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
 
-/// How long commands may run that do not say how long.
+/// How long commands may run that do not say how long, and what becomes of long ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Usually.
@@ -25,6 +25,10 @@ pub struct Limits {
     pub slow: Lifetime,
     /// In the background.
     pub background: Lifetime,
+    /// After how long a command becomes a job by itself, however long its caller would wait; none if it never does.
+    pub auto_after: Option<Patience>,
+    /// Whether pi may start commands in the background.
+    pub async_enabled: bool,
 }
 
 impl Default for Limits {
@@ -34,6 +38,8 @@ impl Default for Limits {
             default: Lifetime(Duration::from_secs(30)),
             slow: Lifetime(Duration::from_mins(15)),
             background: Lifetime(Duration::from_hours(24)),
+            auto_after: None,
+            async_enabled: true,
         }
     }
 }
@@ -140,7 +146,11 @@ pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) ->
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let cause = error.into_inner();
-        let cause = cause.to_string();
+        // A model knows no types of ours.
+        let cause = cause
+            .to_string()
+            .replace("expected f64", "expected a number")
+            .replace("expected u64", "expected a whole number");
         // Some messages name the field themselves.
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }

@@ -54,7 +54,7 @@ impl Dialect {
         match self {
             Self::Native => native::tools(&words),
             Self::Plain => plain::tools(&words),
-            Self::Pi => pi::tools(&words),
+            Self::Pi => pi::tools(&words, limits),
         }
     }
 
@@ -84,7 +84,7 @@ impl Dialect {
             (Self::Native, "bash") => native::bash(arguments, limits),
             (Self::Native, "job") => native::job(arguments),
             (Self::Plain, "bash") => plain::bash(arguments, limits),
-            (Self::Pi, "bash") => pi::bash(arguments),
+            (Self::Pi, "bash") => pi::bash(arguments, limits),
             (Self::Pi, "job") => pi::job(arguments),
             _ => return None,
         })

@@ -24,6 +24,8 @@
 
 mod answer;
 mod arguments;
+mod asking;
+mod changes;
 mod desk;
 mod dialect;
 pub mod facts;
@@ -40,6 +42,8 @@ mod witness;
 
 pub use answer::{Answer, Link};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
+pub use asking::{Asks, Said, Saying};
+pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};

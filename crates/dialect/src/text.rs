@@ -18,6 +18,8 @@ pub enum Reader {
     Program,
     /// A model that has been given tools, and may not have the program.
     Tools,
+    /// A model that has been given the tools of pi.
+    Pi,
 }
 
 /// An error and its causes, in one line.
@@ -86,7 +88,7 @@ fn ranges(output: &Output, reader: Reader) -> String {
     if let Some(artifact) = &output.artifact {
         let place = match reader {
             Reader::Program => format!("`bashful artifacts show {}`", artifact.id),
-            Reader::Tools => artifact.path.display().to_string(),
+            Reader::Tools | Reader::Pi => artifact.path.display().to_string(),
         };
         text = format!("{text}; all of it: artifact://{}, {place}", artifact.id);
     }
@@ -184,6 +186,7 @@ pub fn still_running(job: &JobRecord, reader: Reader) -> String {
     let how = match reader {
         Reader::Program => format!("`bashful jobs wait {id}` waits for it"),
         Reader::Tools => format!("the job tool waits for it (action wait, ids [{id}])"),
+        Reader::Pi => format!("the job tool waits for it (poll: [\"bg_{id}\"])"),
     };
     format!("still running after {}, now as job {id}: do not start it again; {how}", Lifetime(tenths(job.elapsed)))
 }
@@ -211,11 +214,14 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     lines.extend(match (left.job, left.keeper) {
         _ if left.session.is_some() => left.session.as_ref().map(SessionName::as_str).map(|name| match reader {
             Reader::Program => format!("  they end with session {name:?}; to end it: bashful sessions end {name:?}"),
-            Reader::Tools => format!("  they end with session {name:?}; to stop them before, kill them in it"),
+            Reader::Tools | Reader::Pi => {
+                format!("  they end with session {name:?}; to stop them before, kill them in it")
+            }
         }),
         (Some(job), _) => Some(match reader {
             Reader::Program => format!("  they are job {job}; to stop all of them: bashful jobs kill {job}"),
             Reader::Tools => format!("  they are job {job}; the job tool stops all of them (action kill, ids [{job}])"),
+            Reader::Pi => format!("  they are job bg_{job}; the job tool stops all of them (cancel: [\"bg_{job}\"])"),
         }),
         (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
     });
@@ -270,6 +276,22 @@ pub(crate) fn or_none(text: &str) -> String {
 pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
+}
+
+/// A text as it really is, for somebody who has to judge it: nothing in it moves, hides or turns around what else is there.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        // What has no width, and what changes the direction of a text.
+        let is_unseen =
+            matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        if char != '\t' && (char.is_control() || is_unseen) {
+            shown.extend(char.escape_default());
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
 }
 
 /// What is said to those who want a terminal.

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Dropped, Engine, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script};
+use bashful_engine::{
+    Dropped, Engine, Lifetime, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script,
+};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{Semaphore, watch};
@@ -12,6 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, Link};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
+use crate::asking::{Asks, Question, Said};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::resource::{self, ResourceError};
@@ -61,6 +64,8 @@ pub struct Caller {
     pub patience: Option<Patience>,
     /// Is told about once a second how far it has come.
     pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    /// Can be asked about a command that has to be allowed.
+    pub asks: Option<Arc<dyn Asks>>,
 }
 
 impl std::fmt::Debug for Caller {
@@ -86,6 +91,12 @@ impl Toolbox {
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let tools = dialect.tools(&limits, directory);
         Self { engine, dialect, limits, tools, shared: Arc::new(Semaphore::new(1)), witness: None, gate: None }
+    }
+
+    /// Without the shell that calls share: for one call alone there is nobody to share it with.
+    #[must_use]
+    pub fn for_one_call(self) -> Self {
+        Self { shared: Arc::new(Semaphore::new(0)), ..self }
     }
 
     /// Which there are.
@@ -122,7 +133,15 @@ impl Toolbox {
             Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &failure.text)))
+        // Other jobs may be named in it, with what is withheld from this one.
+        let masked = |text: &str| self.engine.eyes().mask(text);
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(&failure.text))))
+    }
+
+    /// After how long a command becomes a job: while it still runs.
+    fn auto_after(&self, lifetime: Lifetime) -> Option<Duration> {
+        let before_its_end = lifetime.0.saturating_sub(Duration::from_secs(1));
+        self.limits.auto_after.map(|patience| patience.0.min(before_its_end))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
@@ -177,8 +196,13 @@ impl Toolbox {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
-        let checked = self.engine.check(plan).await.map_err(RunError::from);
-        let checked = checked.inspect_err(|error| note(&|ran| ran.failed(error)))?;
+        let question = Question::new(&self.engine, watch.caller.asks.clone());
+        let checked = watch.while_waiting(self.engine.check_asking(plan, &question)).await;
+        let checked = checked.map_err(|refusal| {
+            let (text, said) = question.refusal(&refusal);
+            note(&|ran| if said == Some(Said::Later) { ran.asked() } else { ran.refused() });
+            Failure { status: "refused", text }
+        })?;
         call.notices.extend(warnings(checked.verdict()));
         rewritten.make_room().inspect_err(|_| note(&Ran::not_started))?;
         let manner = call.manner;
@@ -196,7 +220,7 @@ impl Toolbox {
         let started = self.engine.start_checked(checked).await;
         let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
         watch.listen(|| job.live());
-        let mut give_up = if manner == Manner::WithPatience { watch.give_up() } else { None };
+        let mut give_up = if manner == Manner::WithPatience { watch.give_up(self.auto_after(lifetime)) } else { None };
         loop {
             tokio::select! {
                 outcome = job.wait() => {
@@ -284,8 +308,10 @@ impl Watch {
         self.caller.patience.map_or(Duration::MAX, |patience| patience.0)
     }
 
-    fn give_up(&self) -> Option<Instant> {
-        self.began.checked_add(self.caller.patience?.0)
+    /// When that is over, or sooner if a command becomes a job by itself.
+    fn give_up(&self, auto_after: Option<Duration>) -> Option<Instant> {
+        let patience = self.caller.patience.map(|patience| patience.0);
+        self.began.checked_add([patience, auto_after].into_iter().flatten().min()?)
     }
 
     /// Tells him of this command. Nothing is prepared for those who do not listen.
@@ -308,11 +334,11 @@ impl Watch {
     }
 
     /// Waits for something, and tells him that it goes on.
-    pub(crate) async fn while_waiting(&mut self, waiting: impl Future<Output = ()>) {
+    pub(crate) async fn while_waiting<T>(&mut self, waiting: impl Future<Output = T>) -> T {
         tokio::pin!(waiting);
         loop {
             tokio::select! {
-                () = &mut waiting => return,
+                done = &mut waiting => return done,
                 () = self.due() => self.tell(),
             }
         }

@@ -81,6 +81,12 @@ impl Ran {
         self.status = "refused".into();
     }
 
+    /// It was not run, because it has to be asked about first.
+    pub fn asked(&mut self) {
+        self.allowed = false;
+        self.status = "asked".into();
+    }
+
     /// It did not start.
     pub fn not_started(&mut self) {
         self.status = "failed".into();

@@ -16,6 +16,8 @@ pub struct EnvironmentPolicy {
     pub withhold: Vec<Pattern>,
     /// Names that are passed on although they are on the list above.
     pub allow: Vec<Pattern>,
+    /// Names that are kept back whatever the lists say.
+    pub never: Vec<Pattern>,
     /// Variables that are set, whatever the host has; without a value they are removed.
     pub set: BTreeMap<String, Option<String>>,
 }
@@ -131,8 +133,8 @@ impl EnvironmentPolicy {
 
     /// Whether a variable of this name is kept back.
     pub(crate) fn withholds(&self, name: &OsStr) -> bool {
-        self.withhold.iter().any(|pattern| pattern.matches(name))
-            && !self.allow.iter().any(|pattern| pattern.matches(name))
+        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches(name));
+        is_on(&self.never) || (is_on(&self.withhold) && !is_on(&self.allow))
     }
 }
 
@@ -173,7 +175,8 @@ mod tests {
     fn policy() -> EnvironmentPolicy {
         EnvironmentPolicy {
             withhold: vec![Pattern::new("*TOKEN*"), Pattern::new("*_KEY")],
-            allow: vec![Pattern::new("TOKENIZERS_*")],
+            allow: vec![Pattern::new("TOKENIZERS_*"), Pattern::new("OWN_*")],
+            never: vec![Pattern::new("OWN_TOKEN")],
             set: BTreeMap::from([("PAGER".to_owned(), Some("cat".to_owned())), ("DISPLAY".to_owned(), None)]),
         }
     }
@@ -207,12 +210,18 @@ mod tests {
 
     #[test]
     fn secrets_stay_behind_and_what_is_allowed_does_not() {
-        let environment =
-            resolve(&[("HOME", "/h"), ("GITHUB_TOKEN", "s3cr3t"), ("TOKENIZERS_PARALLELISM", "true")], &[])
-                .expect("valid");
+        let host = [
+            ("HOME", "/h"),
+            ("GITHUB_TOKEN", "s3cr3t"),
+            ("TOKENIZERS_PARALLELISM", "true"),
+            ("OWN_TOKEN", "s3cr3t"),
+            ("OWN_KEY", "known"),
+        ];
+        let environment = resolve(&host, &[]).expect("valid");
         let names: Vec<_> = environment.variables.keys().collect();
-        assert_eq!(names, ["HOME", "PAGER", "TOKENIZERS_PARALLELISM"]);
-        assert_eq!(environment.withheld[0].name, "GITHUB_TOKEN");
+        assert_eq!(names, ["HOME", "OWN_KEY", "PAGER", "TOKENIZERS_PARALLELISM"]);
+        let withheld: Vec<_> = environment.withheld.iter().map(|withheld| &withheld.name).collect();
+        assert_eq!(withheld, ["GITHUB_TOKEN", "OWN_TOKEN"]);
         assert!(!format!("{environment:?}").contains("s3cr3t"));
     }
 

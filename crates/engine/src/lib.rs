@@ -44,6 +44,7 @@ mod eyes;
 mod job;
 mod jobs;
 mod link;
+mod listing;
 mod local;
 mod mask;
 mod narrow;
@@ -80,6 +81,7 @@ pub use jobs::{
     JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
     Until, job_id,
 };
+pub use listing::Listing;
 pub use local::find_bash;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError};

@@ -1,18 +1,24 @@
 //! What is done with each request.
 
+use std::sync::Arc;
+
 use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::asking::{Asking, Questions};
 use crate::convert;
+use crate::http::Over;
 use crate::manners::Manners;
+use crate::notices::Notices;
 
 /// Resources on one page of their list.
 const PAGE: usize = 100;
@@ -22,17 +28,25 @@ const PAGE: usize = 100;
 pub(crate) struct Handler {
     toolbox: Toolbox,
     manners: Manners,
+    notices: Notices,
+    questions: Arc<Questions>,
 }
 
 impl Handler {
     pub(crate) fn new(toolbox: Toolbox, manners: Manners) -> Self {
-        Self { toolbox, manners }
+        Self { toolbox, manners, notices: Notices::default(), questions: Arc::default() }
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_prompts().enable_resources().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build();
         let name = Implementation::new("bashful", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(name)
     }
@@ -76,9 +90,40 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         match self.toolbox.read(&request.uri).await {
             Ok(text) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into()),
-            Err(error @ ResourceError::NotFound { .. }) => Err(ErrorData::resource_not_found(error.to_string(), None)),
+            Err(error @ ResourceError::NotFound { .. }) => {
+                Err(ErrorData::resource_not_found(error.to_string(), Some(json!({ "uri": request.uri }))))
+            }
             Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
         }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.notices.tell_of_all(&self.toolbox, context.peer);
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.subscribe(&self.toolbox, request.uri, context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.notices.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, wanted: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(Notices::accept(&self.toolbox, wanted))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.notices.listen(&self.toolbox, context).await
     }
 
     /// Runs a tool. Handlers are not dropped when a call is cancelled, so this one has to look for itself; what it drops then is
@@ -90,7 +135,8 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = context.client_info();
         let patience = self.manners.patience(client.as_ref().map(|client| client.name.as_str()));
-        let mut caller = Caller { patience: Some(patience), progress: None };
+        let asking = Asking::new(&self.questions, &request, &context, patience.0);
+        let mut caller = Caller { patience: Some(patience), progress: None, asks: asking.asks() };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {
@@ -103,16 +149,27 @@ impl ServerHandler for Handler {
         loop {
             tokio::select! {
                 answer = &mut call => {
+                    if let Some(question) = asking.left(&self.questions) {
+                        return Ok(question);
+                    }
                     let answer = answer.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
                     return Ok(convert::answer(answer).into());
                 }
                 // Nobody is sent this.
-                () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+                () = is_over(&context) => return Err(ErrorData::internal_error("cancelled", None)),
                 Some(progress) = told.recv() => if let Some(token) = token.clone() {
                     // A client that has gone away is found out by other means.
                     let _ = context.peer.notify_progress(convert::progress(token, &progress)).await;
                 },
             }
         }
+    }
+}
+
+/// Resolves when nobody waits for the answer any more: the call was cancelled, its client is gone, or the session has ended.
+async fn is_over(context: &RequestContext<RoleServer>) {
+    tokio::select! {
+        () = context.ct.cancelled() => {}
+        () = Over::of(&context.extensions) => {}
     }
 }

@@ -4,11 +4,24 @@
 //! all that is needed with every request (2026-07-28). What the tools are and what they answer is the dialects' part; the types
 //! of the protocol stay in here.
 
+mod asking;
 mod convert;
 mod handler;
+mod http;
 mod lines;
 mod manners;
+mod notices;
 mod stdio;
+mod wrong;
 
+use bashful_engine::LONGEST_SCRIPT;
+#[doc(hidden)]
+pub use http::serve_handler;
+pub use http::{Door, Token, TokenError, serve_http};
 pub use manners::Manners;
 pub use stdio::serve_stdio;
+
+/// The longest message: the longest script with every character escaped (`\u001b`), and all that is around it.
+fn longest_message() -> usize {
+    LONGEST_SCRIPT.in_memory() * 6 + 64 * 1024
+}

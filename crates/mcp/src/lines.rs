@@ -16,6 +16,8 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, oneshot};
 
+use crate::wrong::wrong;
+
 /// A pair of streams that carry messages.
 pub(crate) struct Lines<R, W> {
     input: BufReader<R>,
@@ -87,16 +89,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
     /// taken for another such line by a client that is confused.
     fn answer_wrong(&mut self, line: &[u8]) {
         let Ok(said) = serde_json::from_slice::<Value>(line) else { return };
-        let id = said.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
-        let error = match said.get("method").and_then(Value::as_str) {
-            Some(method) if id.is_some() => {
-                ErrorData::invalid_params(format!("{method} does not take these parameters"), None)
-            }
-            // Nobody waits for an answer to a notification.
-            Some(_) => return,
-            None => ErrorData::invalid_request("not a message of JSON-RPC", None),
-        };
-        self.refuse(id, error);
+        if let Some((id, error)) = wrong(&said) {
+            self.refuse(id, error);
+        }
     }
 
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {

@@ -4,7 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use bashful_dialect::Toolbox;
-use bashful_engine::LONGEST_SCRIPT;
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::io::stdio_pipes;
 use tokio::sync::oneshot;
@@ -12,22 +11,18 @@ use tokio::time::sleep;
 
 use crate::handler::Handler;
 use crate::lines::Lines;
+use crate::longest_message;
 use crate::manners::Manners;
 
 /// When the input has ended, calls that are just about to answer may still do so. All others end.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-
-/// The longest message: the longest script with every character escaped (`\u001b`), and all that is around it.
-fn longest_line() -> usize {
-    LONGEST_SCRIPT.in_memory() * 6 + 64 * 1024
-}
 
 /// Serves until the input ends or `stop` does. Commands that are under way then are stopped by their keepers as soon as the
 /// runtime is gone; jobs go on.
 pub async fn serve_stdio(toolbox: Toolbox, manners: Manners, stop: impl Future<Output = ()>) -> io::Result<()> {
     let (input, output) = stdio_pipes();
     let (tell, ended) = oneshot::channel();
-    let lines = Lines::new(input, output, longest_line(), tell);
+    let lines = Lines::new(input, output, longest_message(), tell);
     let serving = async {
         match Handler::new(toolbox, manners).serve(lines).await {
             Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),

@@ -1,11 +1,13 @@
-//! Word of a file that grows, without looking again and again.
+//! Word of a file that grows, or of files that come and go, without looking again and again.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::io::Errno;
 
 /// Has something to read when a file was written to.
 ///
@@ -31,6 +33,47 @@ impl Growth {
     /// The queue itself, for an event loop.
     pub fn into_queue(self) -> OwnedFd {
         self.queue
+    }
+}
+
+/// A queue that has something to read when anything comes into one of these directories, or leaves it.
+pub fn comings(directories: &[&Path]) -> io::Result<OwnedFd> {
+    let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    let flags = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
+    for directory in directories {
+        inotify::add_watch(&queue, *directory, flags)?;
+    }
+    Ok(queue)
+}
+
+/// Has something to tell when a file in a directory comes, goes or is written to.
+#[derive(Debug)]
+pub struct Happenings {
+    queue: OwnedFd,
+}
+
+impl Happenings {
+    /// Watches this directory from now on.
+    pub fn within(directory: &Path) -> io::Result<Self> {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
+        inotify::add_watch(&queue, directory, flags)?;
+        Ok(Self { queue })
+    }
+
+    /// Waits until something has happened; false if nobody reads from `out` any more.
+    pub fn wait(&self, out: BorrowedFd<'_>) -> io::Result<bool> {
+        // Of an output, only its end is told: nothing else was asked for.
+        let mut either = [PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(out, PollFlags::empty())];
+        loop {
+            match poll(&mut either, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        take(self.queue.as_fd());
+        Ok(!either[1].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL))
     }
 }
 

@@ -5,7 +5,9 @@
 //! survived, whatever it calls itself.
 
 mod home;
+mod official;
 pub mod oracle;
+mod relay;
 mod terminal;
 
 use std::ffi::OsString;
@@ -19,6 +21,7 @@ use bashful_engine::{
     Script, SessionLimits, SessionOwner, SessionStore, SnapshotOptions, find_bash,
 };
 pub use home::Home;
+pub use official::{check_conformance, node};
 use tempfile::TempDir;
 pub use terminal::Terminal;
 

@@ -105,7 +105,7 @@ const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"go
 const TOO_MUCH: &str = "{ seq 5; sleep 2; seq 5; } | head -n 2";
 
 fn impatient() -> Caller {
-    Caller { patience: Some(Patience(Duration::from_secs(2))), progress: None }
+    Caller { patience: Some(Patience(Duration::from_secs(2))), ..Caller::default() }
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -222,7 +222,14 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
     talk.say_with("bash", json!({ "command": "echo begun; sleep 1000" }), impatient()).await;
     talk.say_with("job", json!({ "poll": ["bg_3"] }), impatient()).await;
     talk.say("job", json!({ "cancel": ["bg_3", "bg_1", "bg_9"] })).await;
+    talk.say("job", json!({ "poll": ["bg_3"] })).await;
     talk.say("job", json!({ "poll": ["bg_7", "bg_8"] })).await;
+    talk.say("job", json!({ "poll": ["bg_1", "tomorrow"] })).await;
+    talk.say("job", json!({ "list": true, "poll": ["bg_1"] })).await;
+    talk.say("bash", json!({ "command": "true", "timeout": "5" })).await;
+    talk.say("bash", json!({ "command": "seq 9000; echo '```'", "async": true })).await;
+    let answer = talk.toolbox.call("job", json!({ "poll": ["bg_4"] }), Caller::default()).await.expect("a tool");
+    assert!(answer.text.contains("\n````\n[Showing the last 32KB of 42.8KB. Full: job://4 ("), "{}", answer.text);
     talk.compare("pi.md");
 }
 
@@ -250,7 +257,7 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
-    let call = toolbox.call("bash", arguments, Caller { patience: None, progress: Some(progress) });
+    let call = toolbox.call("bash", arguments, Caller { progress: Some(progress), ..Caller::default() });
     tokio::pin!(call);
     let first = tokio::select! {
         _ = &mut call => panic!("nobody let it go"),

@@ -127,8 +127,25 @@ async fn a_shell_that_ends_is_told_of_and_replaced() {
     check_loses("exec echo replaced", "replaced\n", code(0), "its shell ended with exit code 0").await;
     check_loses("trap 'echo at the end' EXIT; exit 4", "at the end\n", code(4), "its shell ended with exit code 4")
         .await;
+    check_loses(
+        "set -e; trap 'echo cleanup $?' EXIT; false",
+        "cleanup 1\n",
+        code(1),
+        "its shell ended with exit code 1",
+    )
+    .await;
     check_loses("kill -KILL $$", "", Exit::Signal(9), "its shell was killed by signal 9 (SIGKILL)").await;
     check_loses("f() { exit 5; }; f | cat; f", "", code(5), "its shell ended with exit code 5").await;
+}
+
+#[tokio::test]
+async fn a_shell_that_ends_with_its_first_command_says_nothing_of_its_own() {
+    let place = Place::new(PUPPET);
+    for script in ["exit 3", "set -e; (exit 3)"] {
+        let outcome = run(&place.engine(), in_session(script)).await;
+        assert_eq!((output(&outcome).as_str(), outcome.end), ("", End::Own(Exit::Code(3))), "{script}");
+        assert!(session(&outcome).is_new && !session(&outcome).shell_stays);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

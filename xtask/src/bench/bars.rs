@@ -56,11 +56,15 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars
 }
 
-fn mcp(figures: &Value) -> [Bar; 6] {
+fn mcp(figures: &Value) -> [Bar; 8] {
     let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
     let ratio = |way: &str| rows(&figures["ways"]).iter().find(|row| row["way"] == way)?["ratio"].as_f64();
     let pss = |when: &str| figures[when]["pss_kb"].as_f64();
     let first = figures["first"]["p50_us"].as_f64().map(|micros| micros / 1000.0);
+    let wrong = |way: &str| {
+        let row = rows(&figures["load"]).iter().find(|row| row["way"] == way)?;
+        Some(row["calls"].as_f64()? - row["right"].as_f64()?)
+    };
     let grown = pss("after").zip(pss("idle")).map(|(after, idle)| after - idle);
     [
         bar("server `true`, ready", "× floor", 0.6, ratio("ready")),
@@ -69,6 +73,8 @@ fn mcp(figures: &Value) -> [Bar; 6] {
         bar("server, idle", "KB Pss", 10_240.0, pss("idle")),
         bar("server, grown by many calls", "KB Pss", 1024.0, grown),
         bar("server, 38 MB on the wire", "bytes", 100_000.0, figures["wire_bytes"].as_f64()),
+        bar("server, 500 calls, 10 at once, stdio", "wrong", 0.0, wrong("stdio")),
+        bar("server, 500 calls, 10 at once, http", "wrong", 0.0, wrong("http")),
     ]
 }
 

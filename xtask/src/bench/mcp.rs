@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::figures::Times;
 use super::floor::Bare;
 use super::host::{Host, PAUSE, READY};
-use super::memory;
+use super::{load, memory};
 
 /// How often a server is started for one figure.
 const STARTS: usize = 20;
@@ -66,19 +66,19 @@ pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box
     let wire = server.call("seq 5000000")?.len();
     Ok(json!({
         "floor": floor.as_json(), "ways": ways, "first": first.as_json(), "calls": calls, "idle": idle, "after": after,
-        "wire_bytes": wire,
+        "wire_bytes": wire, "load": load::all(host, home.path())?,
     }))
 }
 
 /// One client and its server.
-struct Client {
+pub(crate) struct Client {
     child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: BufReader<ChildStdout>,
 }
 
 impl Client {
-    fn start(host: &Host, home: &std::path::Path, ready: usize) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn start(host: &Host, home: &std::path::Path, ready: usize) -> Result<Self, Box<dyn Error>> {
         let mut command = Command::new(&host.program);
         command.arg("mcp").env_clear().envs(host.variables.iter().cloned()).env("HOME", home);
         command.env("BASHFUL_MCP_READY", ready.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -10,6 +10,7 @@ mod guard;
 mod host;
 mod jobs;
 mod latency;
+mod load;
 mod many;
 mod mcp;
 mod memory;

@@ -52,6 +52,17 @@ fn mcp(out: &mut String, figures: &Value) {
     line(out, format_args!("| memory when idle, Pss | {} KB |", figures["idle"]["pss_kb"]));
     line(out, format_args!("| after {} calls | {} KB |", figures["calls"], figures["after"]["pss_kb"]));
     line(out, format_args!("| 38 MB of output on the wire | {} bytes |", figures["wire_bytes"]));
+    for row in rows(&figures["load"]) {
+        let a_second = row["a_second"].as_f64().unwrap_or_default();
+        let what = format!("{} calls, {} at once, {}", row["calls"], row["at_once"], text(&row["way"]));
+        line(
+            out,
+            format_args!(
+                "| {what} | {a_second:.0} a second, p50 {} µs, {} right |",
+                row["time"]["p50_us"], row["right"]
+            ),
+        );
+    }
 }
 
 fn jobs(out: &mut String, figures: &Value) {

@@ -106,7 +106,11 @@ fn entry(ran: &Ran, surface: &str, now: SystemTime) -> Value {
         "surface": surface,
         "cwd": ran.directory.to_string_lossy(),
         "command": ran.command,
-        "verdict": if ran.allowed { "allowed" } else { "refused" },
+        "verdict": match ran.allowed {
+            true => "allowed",
+            false if ran.status == "asked" => "asked",
+            false => "refused",
+        },
         "status": ran.status,
         "exit_code": ran.exit_code,
         "signal": ran.signal,

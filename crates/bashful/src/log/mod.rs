@@ -4,25 +4,28 @@ mod file;
 mod time;
 
 use std::error::Error;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
+use bashful_sys::notify::Happenings;
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::cli::LogArgs;
 use crate::exit::Exit;
+use crate::print;
 use crate::setup::Surroundings;
 
 pub(crate) use file::{Log, LogEntry};
 pub(crate) use time::span;
 
-/// Between two looks at a log that is followed.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Between two looks at a log that is followed, where the system has no more watches.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Error)]
 enum LogError {
@@ -36,16 +39,36 @@ enum LogError {
 pub(crate) fn main(args: &LogArgs) -> Result<Exit, Box<dyn Error>> {
     let path = file::path(&Surroundings::read()).ok_or(LogError::NoPlace)?;
     let since = args.since.map(|span| SystemTime::now() - span);
-    let mut printer = Printer { args, since, out: io::stdout().lock() };
+    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0 };
+    // Before anything is read, so that nothing is written in between.
+    let happenings = args.follow.then(|| watch(&path)).flatten();
     printer.all(&file::before(&path))?;
     let mut reader = Reader::new(&path);
     loop {
-        let is_read = reader.each(|line| printer.line(line))?;
-        if !is_read || !args.follow {
-            return Ok(Exit::Code(0));
+        let mut is_read = reader.each(|line| printer.line(line))?;
+        if !args.follow {
+            break;
         }
-        std::thread::sleep(LOOK_AGAIN);
+        match &happenings {
+            Some(happenings) => is_read = is_read && happenings.wait(printer.out.as_fd())?,
+            None => std::thread::sleep(LOOK_AGAIN),
+        }
+        if !is_read {
+            break;
+        }
     }
+    if printer.printed == 0 && !args.json && !args.follow {
+        let which = if args.failed || args.since.is_some() { "no such commands" } else { "no commands" };
+        print::talk(&format!("[{which} in {}]", path.display()));
+    }
+    Ok(Exit::Code(0))
+}
+
+/// Watches the place of the log, where a file may come, grow, and make room for the next one.
+fn watch(path: &Path) -> Option<Happenings> {
+    let directory = path.parent()?;
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
+    Happenings::within(directory).ok()
 }
 
 /// Writes lines that are wanted.
@@ -53,6 +76,7 @@ struct Printer<'a> {
     args: &'a LogArgs,
     since: Option<SystemTime>,
     out: io::StdoutLock<'static>,
+    printed: usize,
 }
 
 impl Printer<'_> {
@@ -67,13 +91,15 @@ impl Printer<'_> {
         if !self.wants(&entry) {
             return true;
         }
+        self.printed += 1;
         let text = if self.args.json { line.to_owned() } else { describe(&entry) };
         writeln!(self.out, "{text}").and_then(|()| self.out.flush()).is_ok()
     }
 
     fn wants(&self, entry: &Value) -> bool {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default());
-        let went_well = entry["exit_code"] == 0 || entry["status"] == "running";
+        // What was asked about comes again with the answer.
+        let went_well = entry["exit_code"] == 0 || entry["status"] == "running" || entry["status"] == "asked";
         self.since.is_none_or(|since| time >= since) && !(self.args.failed && went_well)
     }
 }

@@ -101,20 +101,28 @@ fn key_at(text: &str, offset: usize) -> Option<String> {
     Some(section.map_or_else(|| key.to_owned(), |section| format!("{section}.{key}")))
 }
 
+/// Every key, as it is written in a file.
+fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().map(|(section, key)| (section.trim_start_matches("r#"), *key))
+}
+
 /// A layer of one key; none if the variable is not one of ours.
 fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError> {
     let Some(rest) = name.strip_prefix("BASHFUL_") else { return Ok(None) };
     let rest = rest.to_ascii_lowercase();
-    let Some((section, key)) = KEYS.iter().find(|(section, key)| rest == format!("{section}_{key}")) else {
+    let Some((section, key)) = keys().find(|(section, key)| rest == format!("{section}_{key}")) else {
         return Err(SettingsError::UnknownVariable { name: name.to_owned() });
     };
-    // A number, list or table is written as in the file; anything else is a text.
+    // A number, list or table is written as in the file; anything else is a text, and so is what only looks like a number.
     let plain = format!("{section}.{key} = {value}");
     let quoted = format!("{section}.{key} = {}", toml::Value::String(value.to_owned()));
-    let text = if toml::from_str::<toml::Table>(&plain).is_ok_and(|table| table.len() == 1) { plain } else { quoted };
-    toml::from_str(&text)
-        .map(Some)
-        .map_err(|error| SettingsError::Wrong { place: name.to_owned(), message: error.message().to_owned() })
+    let layer = if toml::from_str::<toml::Table>(&plain).is_ok_and(|table| table.len() == 1) {
+        toml::from_str(&plain).or_else(|error| toml::from_str(&quoted).map_err(|_| error))
+    } else {
+        toml::from_str(&quoted)
+    };
+    let wrong = |error: toml::de::Error| error.message().to_owned();
+    layer.map(Some).map_err(|error| SettingsError::Wrong { place: name.to_owned(), message: wrong(error) })
 }
 
 #[cfg(test)]
@@ -140,8 +148,8 @@ mod tests {
         let settings = with(&[]).expect("the defaults are right");
         assert_eq!(settings.lifetime.default_seconds.duration(), Duration::from_secs(30));
         let table: toml::Table = toml::from_str(DEFAULTS).expect("they are TOML");
-        for (section, key) in KEYS {
-            assert!(table[*section].get(key).is_some(), "{section}.{key} has no default");
+        for (section, key) in keys() {
+            assert!(table[section].get(key).is_some(), "{section}.{key} has no default");
         }
     }
 
@@ -157,6 +165,14 @@ mod tests {
             let error = with(&[(name, value)]).expect_err("wrong").to_string();
             assert!(error.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn a_text_may_look_like_a_number_and_a_secret_is_not_shown() {
+        let settings = with(&[("BASHFUL_MCP_TOKEN", "1234567890123456")]).expect("right");
+        assert_eq!(settings.mcp.token.reveal(), "1234567890123456");
+        let shown = format!("{settings:?}{}", toml::to_string(&settings).expect("it can be shown"));
+        assert!(!shown.contains("1234567890123456") && shown.contains("(not shown)"), "{shown}");
     }
 
     #[test]

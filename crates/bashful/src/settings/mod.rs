@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
-    SecondsByName, Sizes, Snapshots, Variables, WhenBusy,
+    SecondsByName, Secret, Sizes, Snapshots, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key.
@@ -38,7 +38,7 @@ macro_rules! settings {
             }
         }
 
-        /// Every key, as section and name.
+        /// Every key, as section and name. A section may be called by a word of the language (`r#async`).
         const KEYS: &[(&str, &str)] = &[$($((stringify!($section), stringify!($key)),)*)*];
 
         $(
@@ -93,12 +93,23 @@ settings! {
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
     /// Shells that stay from one command to the next.
     sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, }
+    /// Starting commands in the background, where a model asks for that.
+    r#async: Async, AsyncLayer { enabled: bool, }
     /// What judges scripts before they run.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
     /// What points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// Serving the tools of a model.
-    mcp: Mcp, McpLayer { patience_seconds: Seconds, patience_for: SecondsByName, ready: Number, }
+    mcp: Mcp, McpLayer {
+        patience_seconds: Seconds,
+        patience_for: SecondsByName,
+        ready: Number,
+        token: Secret,
+        token_file: String,
+        hosts: Names,
+        sessions: Count,
+        session_idle_seconds: Seconds,
+    }
     /// Which commands were run.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.

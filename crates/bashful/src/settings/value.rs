@@ -20,7 +20,7 @@ macro_rules! replaced {
 
 replaced!(
     String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, WhenBusy,
-    Snapshots, Intercepts
+    Snapshots, Intercepts, Secret
 );
 
 /// A length of time: more than nothing, at most ten years.
@@ -265,6 +265,33 @@ pub(crate) enum Snapshots {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Names(pub(crate) Vec<String>);
+
+/// A text that is shown nowhere, not even among the settings in force.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(…)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(if self.is_empty() { "" } else { "(not shown)" })
+    }
+}
 
 /// Levels of rules by name. A later layer adds to an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

@@ -1,6 +1,6 @@
 """The official MCP client, in one of its modes, against the program: what a model would do with it.
 
-Called with the path of the program and a mode. The client itself checks every message against the schema of the protocol, and
+Called with the path of the program, a mode, and `stdio` or `http`. The client itself checks every message against the schema of the protocol, and
 the facts of every answer against the tool's output schema.
 """
 
@@ -9,7 +9,13 @@ import os
 import sys
 import time
 
+from contextlib import asynccontextmanager
+
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, ResourcesListChanged, ResourceUpdated
+from mcp_types import ElicitResult, ResourceListChangedNotification, ResourceUpdatedNotification
 
 
 def check(is_right, *about):
@@ -108,13 +114,103 @@ async def jobs(client):
     check("begun\n" in text(result), result)
 
 
-async def main(program, mode):
-    server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
-    async with Client(server, mode=mode) as client:
-        for part in (tools, calls, resources, many, progress, cancel, jobs):
-            await part(client)
-        leaving = time.monotonic()
-    print(f"{mode}: well, and gone in {time.monotonic() - leaving:.2f} s")
+class User:
+    """Answers questions as told, and hears what the server says by itself."""
+
+    def __init__(self):
+        self.answer = None
+        self.questions = []
+        self.heard = []
+
+    async def ask(self, context, params):
+        self.questions.append(params)
+        return ElicitResult(action=self.answer, content={} if self.answer == "accept" else None)
+
+    async def hear(self, message):
+        self.heard.append(message)
+
+
+async def asking(client, user):
+    command = "touch asked.ran; git push --force 2>/dev/null; echo over"
+    for answer, said in (("decline", "said no"), ("cancel", "gave no answer")):
+        user.answer = answer
+        result = await client.call_tool("bash", {"command": command})
+        check(result.is_error and said in text(result), result)
+        check(not os.path.exists("asked.ran"))
+    user.answer = "accept"
+    result = await client.call_tool("bash", {"command": command})
+    check(text(result) == "over\n" and os.path.exists("asked.ran"), result)
+    check(len(user.questions) == 3 and f"| {command}" in user.questions[0].message, user.questions)
+    result = await client.call_tool("bash", {"command": "git add -A"})
+    check(result.is_error and len(user.questions) == 3, "what is refused is not asked about")
+
+
+async def start(client, name):
+    command = f"until [ -e {name}.go ]; do sleep 0.01; done; echo gone"
+    result = await client.call_tool("bash", {"command": command, "mode": "background"})
+    return result.structured_content["job"]["uri"]
+
+
+async def subscribing(client, user):
+    uri = await start(client, "ear")
+    try:
+        async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as events:
+            check(events.honored.resource_subscriptions == [uri] and events.honored.resources_list_changed, events)
+            open("ear.go", "w").close()
+            other = await start(client, "other")
+            wanted = {ResourceUpdated(uri=uri), ResourcesListChanged()}
+            async for event in events:
+                wanted.discard(event)
+                if not wanted:
+                    break
+    except ListenNotSupportedError:
+        await client.subscribe_resource(uri)
+        open("ear.go", "w").close()
+        other = await start(client, "other")
+        updated = lambda message: isinstance(message, ResourceUpdatedNotification) and message.params.uri == uri
+        await until(lambda: any(updated(message) for message in user.heard))
+        await until(lambda: any(isinstance(message, ResourceListChangedNotification) for message in user.heard))
+        await client.unsubscribe_resource(uri)
+    open("other.go", "w").close()
+    read = await client.read_resource(uri)
+    check(read.contents[0].text.startswith("gone\n"), read)
+    await client.call_tool("job", {"action": "wait", "ids": [int(other.removeprefix("job://"))]})
+
+
+def surroundings(**more):
+    return dict(os.environ, BASHFUL_GUARD_LEVELS='{"git/force-push"="ask"}', **more)
+
+
+@asynccontextmanager
+async def over_stdio(program):
+    yield StdioServerParameters(command=program, args=["mcp"], env=surroundings())
+
+
+@asynccontextmanager
+async def over_http(program):
+    token = "known-to-both-0123456789"
+    server = await asyncio.create_subprocess_exec(
+        program, "mcp", "--http", ":0", env=surroundings(BASHFUL_MCP_TOKEN=token), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        url = (await server.stderr.readline()).decode().split()[-1]
+        async with create_mcp_http_client({"Authorization": f"Bearer {token}"}) as http:
+            yield streamable_http_client(url, http_client=http)
+    finally:
+        server.terminate()
+        check(await server.wait() == 0)
+
+
+async def main(program, mode, way):
+    user = User()
+    async with {"stdio": over_stdio, "http": over_http}[way](program) as server:
+        async with Client(server, mode=mode, elicitation_callback=user.ask, message_handler=user.hear) as client:
+            for part in (asking, subscribing):
+                await part(client, user)
+            for part in (tools, calls, resources, many, progress, cancel, jobs):
+                await part(client)
+            leaving = time.monotonic()
+    print(f"{mode}, {way}: well, and gone in {time.monotonic() - leaving:.2f} s")
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,5 +1,7 @@
 //! `bashful mcp`, spoken to line by line: what a client may do wrong, and what becomes of commands.
 
+mod asking;
+mod notices;
 mod server;
 
 use bashful_testkit::{Home, eventually};

@@ -15,7 +15,7 @@ pub(crate) struct Server {
     lines: Receiver<Value>,
     /// Answers that came while others were waited for, by their ids.
     early: HashMap<String, Value>,
-    /// What came without an id.
+    /// What the server said by itself: notices and requests.
     pub(crate) notices: Vec<Value>,
 }
 
@@ -95,10 +95,40 @@ impl Server {
                 return answer;
             }
             let message = self.next();
-            match message["id"].as_str() {
-                Some(id) => drop(self.early.insert(id.to_owned(), message)),
-                None => self.notices.push(message),
+            self.keep(message);
+        }
+    }
+
+    /// Waits for a request of the server.
+    #[track_caller]
+    pub(crate) fn asked(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(at) = self.notices.iter().position(|message| message["method"] == method) {
+                return self.notices.remove(at);
             }
+            let message = self.next();
+            self.keep(message);
+        }
+    }
+
+    /// Waits for a notice that is as wanted, and takes it; its parameters. Others stay.
+    #[track_caller]
+    pub(crate) fn notice(&mut self, method: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let is_it = |notice: &Value| notice["method"] == method && is_wanted(&notice["params"]);
+        loop {
+            if let Some(at) = self.notices.iter().position(is_it) {
+                return self.notices.remove(at)["params"].clone();
+            }
+            let message = self.next();
+            self.keep(message);
+        }
+    }
+
+    /// Answers by their ids, everything else as it came.
+    fn keep(&mut self, message: Value) {
+        match message["id"].as_str().filter(|_| message["method"].is_null()) {
+            Some(id) => drop(self.early.insert(id.to_owned(), message)),
+            None => self.notices.push(message),
         }
     }
 

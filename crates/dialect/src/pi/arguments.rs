@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::WINDOW;
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
 };
 use crate::text;
 
@@ -41,16 +41,20 @@ struct BashArgs {
 #[serde(deny_unknown_fields)]
 struct JobArgs {
     #[serde(default)]
-    poll: Option<Vec<JobNumber>>,
+    poll: Option<Vec<Value>>,
     #[serde(default)]
-    cancel: Option<Vec<JobNumber>>,
+    cancel: Option<Vec<Value>>,
     #[serde(default)]
     list: Option<bool>,
 }
 
 /// Reads the arguments of `bash`.
-pub(crate) fn bash(arguments: Value) -> Result<Call, ArgumentError> {
+pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let args: BashArgs = read("bash", arguments)?;
+    if args.in_background == Some(true) && !limits.async_enabled {
+        let text = "Async bash execution is disabled. Enable async.enabled to use async mode.";
+        return Err(ArgumentError::Senseless(text.to_owned()));
+    }
     if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
         return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
     }
@@ -84,7 +88,19 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
         }
         return Ok(Call::Jobs(JobsCall::List));
     }
-    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: numbers(args.cancel), poll: numbers(args.poll) }))
+    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: ids(args.cancel)?, poll: ids(args.poll)? }))
+}
+
+/// The jobs that were named. One that is called like none of ours is not there.
+fn ids(given: Option<Vec<Value>>) -> Result<Vec<u64>, ArgumentError> {
+    let number = |given: Value| {
+        let name = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let not_found = |_| ArgumentError::Senseless(format!("Background job not found: {name}"));
+        JobNumber::try_from(given).map_err(not_found)
+    };
+    let numbers_given: Option<Vec<JobNumber>> =
+        given.map(|given| given.into_iter().map(number).collect::<Result<_, _>>()).transpose()?;
+    Ok(numbers(numbers_given))
 }
 
 fn is_name(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What pi's `job` answers.
 
-use bashful_engine::{End, Exit, JobRecord};
+use bashful_engine::{ByteSize, End, Exit, JobRecord, StopReason};
 use serde_json::{Value, json};
 
 use super::replies::milliseconds;
@@ -54,12 +54,24 @@ fn over_text(look: &Look) -> String {
     let job = &look.job;
     let mut lines = vec![format!("### {} [bash] — {}", id(job.id), status(job)), format!("Label: {}", label(job))];
     if let Some(shown) = &look.output {
-        lines.push(format!("```\n{}\n```", shown.text.trim_end_matches('\n')));
+        let fence = fence(&shown.text);
+        lines.push(format!("{fence}\n{}\n{fence}", shown.text.trim_end_matches('\n')));
+        if shown.range.start > 0 {
+            let (last, total) = (ByteSize(shown.range.end - shown.range.start), ByteSize(shown.total));
+            let full = format!("{} ({})", job.uri(), job.output_file.display());
+            lines.push(format!("[Showing the last {last} of {total}. Full: {full}]"));
+        }
     }
     if status(job) == "failed" {
         lines.push(format!("Error: {}", state_text(job)));
     }
     lines.join("\n")
+}
+
+/// Longer than whatever in the text could be taken for its end.
+fn fence(text: &str) -> String {
+    let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(3.max(longest + 1))
 }
 
 fn problem_text(problem: &Problem) -> String {
@@ -74,6 +86,7 @@ fn status(job: &JobRecord) -> &'static str {
     match job.end() {
         _ if !job.is_over() => "running",
         Some(End::Own(Exit::Code(0))) => "completed",
+        Some(End::Stopped { why: StopReason::Cancelled, .. }) => "cancelled",
         _ => "failed",
     }
 }

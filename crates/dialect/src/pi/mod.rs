@@ -5,11 +5,13 @@ mod jobs;
 mod replies;
 
 use bashful_engine::{ByteSize, JobRecord, Window};
+use serde_json::Value;
 
 pub(crate) use arguments::{bash, job};
 pub(crate) use jobs::jobs;
 pub(crate) use replies::{ended, failure, outlasted, started};
 
+use crate::arguments::Limits;
 use crate::tool::{Tool, Words};
 
 /// Of the output, its end is shown.
@@ -18,13 +20,19 @@ const WINDOW: Window = Window::tail(ByteSize::kib(50));
 /// A label is no longer than this, dots included.
 const LABEL: usize = 120;
 
-pub(crate) fn tools(words: &Words) -> Vec<Tool> {
-    let bash = Tool::new(
+pub(crate) fn tools(words: &Words, limits: &Limits) -> Vec<Tool> {
+    let background = if limits.async_enabled { include_str!("async.md") } else { include_str!("no-async.md") };
+    let mut bash = Tool::new(
         "bash",
         "Run a command",
-        words.fill(include_str!("bash.md")),
+        words.fill(&include_str!("bash.md").replace("{async}", background.trim_end())),
         [include_str!("bash.input.json"), include_str!("bash.output.json")],
     );
+    if !limits.async_enabled
+        && let Some(properties) = bash.input.get_mut("properties").and_then(Value::as_object_mut)
+    {
+        properties.remove("async");
+    }
     let job = Tool::new(
         "job",
         "Look after jobs",

@@ -30,7 +30,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     notices.extend(outputs.clone().filter_map(truncated));
     let said = outputs.clone().flat_map(text::artifact_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
     notices.extend(said.map(|notice| format!("[{notice}]")));
-    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools)));
+    notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
         (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
@@ -50,8 +50,11 @@ pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
 
 /// The end of what it had written by then, and the same.
 pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
-    let preview = shown(&sent.output, sent.stderr.as_ref());
-    let mut lines = vec![preview.trim_end_matches('\n').to_owned(), String::new()];
+    let mut lines = Vec::new();
+    if sent.output.bytes + sent.stderr.as_ref().map_or(0, |stderr| stderr.bytes) > 0 {
+        let preview = shown(&sent.output, sent.stderr.as_ref());
+        lines.extend([preview.trim_end_matches('\n').to_owned(), String::new()]);
+    }
     lines.extend(call.notices.iter().cloned());
     lines.extend(text::session_left(sent));
     lines.push(start_text(&sent.job));
@@ -132,15 +135,15 @@ fn truncated(output: &Output) -> Option<String> {
         .artifact
         .as_ref()
         .map(|artifact| format!(" Full: artifact://{} ({})", artifact.id, artifact.path.display()));
-    Some(format!(
-        "[Showing lines {}-{} of {}; {} lines ({}) left out.{}]",
-        first,
-        last,
-        truncation.total_lines,
-        omitted.lines,
-        ByteSize(omitted.bytes),
-        full.unwrap_or_default(),
-    ))
+    let total = truncation.total_lines;
+    let left_out = ByteSize(omitted.bytes);
+    let shown = if omitted.lines == 0 {
+        // A line that is too long by itself.
+        format!("Showing the end of line {first} of {total}; {left_out} left out.")
+    } else {
+        format!("Showing lines {first}-{last} of {total}; {} lines ({left_out}) left out.", omitted.lines)
+    };
+    Some(format!("[{shown}{}]", full.unwrap_or_default()))
 }
 
 /// What is missing, as data.
@@ -170,9 +173,9 @@ fn truncation(output: &Output) -> Option<Value> {
     Some(facts)
 }
 
-/// Whole seconds, as they are said.
+/// Whole seconds, as they are said: a half counts as one.
 fn seconds(lifetime: Lifetime) -> u64 {
-    lifetime.0.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+    lifetime.0.saturating_add(Duration::from_millis(500)).as_secs()
 }
 
 pub(super) fn milliseconds(duration: Duration) -> u64 {

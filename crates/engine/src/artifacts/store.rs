@@ -157,6 +157,16 @@ impl ArtifactStore {
         self.numbers.directory()
     }
 
+    /// Makes its directory, if it is not there.
+    pub(crate) fn make(&self) -> io::Result<&Path> {
+        self.numbers.make().map(|()| self.directory())
+    }
+
+    /// The numbers of all artifacts, in order; none if they cannot be listed.
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.numbers.taken().unwrap_or_default()
+    }
+
     /// Begins a new artifact, in a directory that is made if need be.
     pub fn create(&self) -> Result<ArtifactWriter, CreateError> {
         let in_directory = |source| CreateError::Directory { path: self.directory().to_path_buf(), source };

@@ -103,8 +103,8 @@ impl Follow {
         self.offset
     }
 
-    /// Passes over all but the newest part.
-    fn skip_to_newest(&mut self, bytes: u64) {
+    /// Passes over all but the newest bytes. One of them is enough for who only wants to know that there are any.
+    pub fn skip_to_newest(&mut self, bytes: u64) {
         let length = self.file.metadata().map_or(0, |metadata| metadata.len());
         self.offset = self.offset.max(length.saturating_sub(bytes));
     }
@@ -181,7 +181,14 @@ impl Follow {
 }
 
 async fn grown(growth: Option<&AsyncFd<OwnedFd>>) {
-    let Some(queue) = growth else { return sleep(LOOK_AGAIN).await };
+    match growth {
+        Some(queue) => told(queue).await,
+        None => sleep(LOOK_AGAIN).await,
+    }
+}
+
+/// Waits until a queue has something to tell, and forgets what that was.
+pub(crate) async fn told(queue: &AsyncFd<OwnedFd>) {
     if let Ok(mut ready) = queue.readable().await {
         notify::take(queue.get_ref().as_fd());
         ready.clear_ready();

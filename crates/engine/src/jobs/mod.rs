@@ -27,7 +27,7 @@ pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 pub use text::{JobText, Part};
 
-pub(crate) use follow::tell_events;
+pub(crate) use follow::{tell_events, told};
 pub(crate) use record::{STDERR, StderrFile};
 pub use store::NewJob;
 pub(crate) use store::{Asked, Room};

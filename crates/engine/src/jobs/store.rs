@@ -222,6 +222,16 @@ impl JobStore {
         self.numbers.directory()
     }
 
+    /// Makes its directory, if it is not there.
+    pub(crate) fn make(&self) -> io::Result<&Path> {
+        self.numbers.make().map(|()| self.directory())
+    }
+
+    /// The numbers of all jobs, in order; none if they cannot be listed.
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.numbers.taken().unwrap_or_default()
+    }
+
     /// How many jobs there may be, and for how long.
     pub fn limits(&self) -> JobLimits {
         self.limits

@@ -162,10 +162,15 @@ impl SessionStore {
         for place in places {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
-                Ok(state) => entries.extend(entry(place, &state)),
+                Ok(state) => entries.extend(entry(place, &state).map(|entry| (Instant::now(), entry))),
                 Err(_) => forget_old(&place),
             }
         }
+        // As if all had been looked at at once, so that they can be compared.
+        let mut entries: Vec<SessionEntry> = entries
+            .into_iter()
+            .map(|(looked, entry)| SessionEntry { since: entry.since + looked.elapsed(), ..entry })
+            .collect();
         entries.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
         Ok(entries)
     }

@@ -46,7 +46,8 @@ pub(crate) struct Driver {
     hears: OwnedFd,
     heard: Vec<u8>,
     /// What the shell itself writes, beside its commands: traces of our own lines, and what its traps say at its end.
-    own: OwnedFd,
+    /// The reading end and the writing end.
+    own: [OwnedFd; 2],
     /// The last number that it was asked to say.
     number: u64,
 }
@@ -70,22 +71,22 @@ impl Driver {
         pipe::set_nonblocking(&lines).map_err(unprepared)?;
         let (own, writes) = pipe::plain().map_err(unprepared)?;
         pipe::set_nonblocking(&own).map_err(unprepared)?;
-        // It may write there without end, and must not wait for us.
-        pipe::set_nonblocking(&writes).map_err(unprepared)?;
-        setup.output = Some([writes.try_clone().map_err(unprepared)?, writes]);
         setup.input = Input::From(Some(reads));
         let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
         let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent)?;
         // Only the shell itself is to hold what it writes to.
         let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));
-        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own, number: 0 };
+        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own: [own, writes], number: 0 };
         let mut opening = OPENING.as_bytes().to_vec();
         if !source.is_empty() {
             opening.extend(br"\builtin . ");
             quote(&mut opening, &source);
             opening.extend(b" >/dev/null 2>&1 </dev/null\n");
         }
+        // From here on, what it writes is worth hearing: before, it greets a person who is not there.
+        // Not by `builtin`: redirections of that are its own, and end with it.
+        opening.extend(format!("\\exec >{} 2>&1\n", place(&driver.own[1])).into_bytes());
         driver.write(&opening).map_err(unprepared)?;
         Ok(driver)
     }
@@ -180,7 +181,7 @@ impl Driver {
 
     fn take_own(&self) -> Option<Vec<u8>> {
         let mut buffer = [0; 4096];
-        match rustix::io::read(&self.own, &mut buffer) {
+        match rustix::io::read(&self.own[0], &mut buffer) {
             Ok(count) if count > 0 => Some(buffer[..count].to_vec()),
             _ => None,
         }

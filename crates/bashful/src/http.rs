@@ -1,0 +1,151 @@
+//! `bashful mcp --http`: where it listens, and what it asks of those who come.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use bashful_mcp::{Door, Token, TokenError};
+use rustix::rand::{GetRandomFlags, getrandom};
+use thiserror::Error;
+
+use crate::cli::McpArgs;
+use crate::print;
+use crate::settings;
+
+/// The variable that holds the token. Commands never get it.
+pub(crate) const TOKEN: &str = "BASHFUL_MCP_TOKEN";
+
+/// No token is longer.
+const LONGEST_TOKEN: u64 = 4096;
+
+/// Why the server cannot listen.
+#[derive(Debug, Error)]
+pub(crate) enum HttpError {
+    #[error("{given:?} is no address to listen on: it takes HOST:PORT or :PORT, as in 127.0.0.1:8331")]
+    Address { given: String },
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error(
+        "{address} can be reached from other machines, so clients and server have to agree on a token first: \
+         use --token-file or {TOKEN}"
+    )]
+    OpenToOthers { address: SocketAddr },
+    #[error("cannot read the token in {}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{place} is not fit for a token")]
+    NoToken { place: String, source: TokenError },
+    #[error("the system gives no random bytes for a token")]
+    NoRandomness(#[source] std::io::Error),
+}
+
+/// A server about to serve.
+pub(crate) struct Listening {
+    pub(crate) listener: TcpListener,
+    pub(crate) door: Door,
+}
+
+/// Where a token came from.
+enum Origin {
+    File(PathBuf),
+    Setting,
+    /// It was made here, and nobody else knows it yet.
+    Made,
+}
+
+/// Begins to listen, and says where and how to get in.
+pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> Result<Listening, Box<dyn Error>> {
+    let address = address(given)?;
+    let (token, origin) = token(args.token_file.as_deref(), settings)?;
+    if !address.ip().is_loopback() && matches!(origin, Origin::Made) {
+        return Err(HttpError::OpenToOthers { address }.into());
+    }
+    let failed = |source| HttpError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    // Port 0 has become a real one.
+    let address = listener.local_addr().map_err(failed)?;
+    announce(address, &token, &origin);
+    let door = Door {
+        token,
+        hosts: settings.hosts.0.clone(),
+        sessions: settings.sessions.count(),
+        idle: settings.session_idle_seconds.duration(),
+    };
+    Ok(Listening { listener, door })
+}
+
+/// An address; without a host it is this machine alone.
+fn address(given: &str) -> Result<SocketAddr, HttpError> {
+    let whole = if given.starts_with(':') { format!("127.0.0.1{given}") } else { given.to_owned() };
+    let found = whole.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| HttpError::Address { given: given.to_owned() })
+}
+
+/// The token: of the file on the command line, of the settings, or a new one.
+fn token(file: Option<&Path>, settings: &settings::Mcp) -> Result<(Token, Origin), HttpError> {
+    let in_settings = Some(settings.token_file.as_str()).filter(|path| !path.is_empty() && settings.token.is_empty());
+    if let Some(path) = file.or(in_settings.map(Path::new)) {
+        let text = read(path).map_err(|source| HttpError::Unreadable { path: path.to_owned(), source })?;
+        let no_token = |source| HttpError::NoToken { place: path.display().to_string(), source };
+        return Ok((Token::new(&text).map_err(no_token)?, Origin::File(path.to_owned())));
+    }
+    if !settings.token.is_empty() {
+        let no_token = |source| HttpError::NoToken { place: format!("`[mcp] token`, or {TOKEN},"), source };
+        return Ok((Token::new(settings.token.reveal()).map_err(no_token)?, Origin::Setting));
+    }
+    let mut bytes = [0; 32];
+    let filled = getrandom(&mut bytes, GetRandomFlags::empty()).map_err(std::io::Error::from);
+    match filled {
+        Ok(filled) if filled == bytes.len() => Ok((Token::of_random(bytes), Origin::Made)),
+        Ok(_) => Err(HttpError::NoRandomness(std::io::ErrorKind::UnexpectedEof.into())),
+        Err(source) => Err(HttpError::NoRandomness(source)),
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let file = File::open(path)?;
+    if file.metadata()?.permissions().mode() & 0o044 != 0 {
+        let path = path.display();
+        print::talk(&format!("bashful: others can read the token in {path}; `chmod 600 {path}` keeps it from them"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_TOKEN).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Says where the server is, and what to tell a client. A token that others gave us is not repeated.
+fn announce(address: SocketAddr, token: &Token, origin: &Origin) {
+    let url = format!("http://{address}/mcp");
+    let (note, shown) = match origin {
+        Origin::Made => {
+            ("its token was made for this run; --token-file keeps one for longer\n", token.reveal().to_owned())
+        }
+        Origin::File(path) => ("", format!("$(cat {})", path.display())),
+        Origin::Setting => ("", format!("${TOKEN}")),
+    };
+    print::talk(&format!(
+        "bashful: listening on {url}\n{note}\
+         claude mcp add --transport http bashful {url} --header \"Authorization: Bearer {shown}\""
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_is_this_machine_alone() {
+        let check = |given: &str, expected: &str| {
+            assert_eq!(address(given).expect("an address").to_string(), expected, "{given}");
+        };
+        check(":8331", "127.0.0.1:8331");
+        check("127.0.0.2:0", "127.0.0.2:0");
+        check("[::1]:5", "[::1]:5");
+        check("0.0.0.0:80", "0.0.0.0:80");
+        for given in ["", ":", "8331", "127.0.0.1", ":99999", "::1:5x", "http://127.0.0.1:80", ":8331 "] {
+            assert!(address(given).is_err(), "{given}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A settings file of somebody else's, read with care and written whole or not at all.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use thiserror::Error;
+
+/// No settings are longer than this.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// Why a file is left as it is.
+#[derive(Debug, Error)]
+pub(super) enum FileError {
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{} is not a file", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{} is a link to {}, which is not there", path.display(), target.display())]
+    Dangling { path: PathBuf, target: PathBuf },
+    #[error("{} is not UTF-8", path.display())]
+    NotText { path: PathBuf },
+    #[error("{} has more than 64 MiB", path.display())]
+    TooLong { path: PathBuf },
+    #[error("{} is marked as not to be written (mode {mode:03o})", path.display())]
+    ReadOnly { path: PathBuf, mode: u32 },
+    #[error("{} was changed by somebody else meanwhile; try again", path.display())]
+    Changed { path: PathBuf },
+}
+
+/// A file as it was found.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// Where it is called for.
+    path: PathBuf,
+    /// Where it really is: the end of all links.
+    real: PathBuf,
+    /// What is in it; nothing, if it is not there.
+    pub(super) text: String,
+    found: Option<Metadata>,
+}
+
+impl Settings {
+    /// Reads it. A file that is not there is as good as an empty one.
+    pub(super) fn read(path: &Path) -> Result<Self, FileError> {
+        let path = path.to_path_buf();
+        let cannot = |source| FileError::Read { path: path.clone(), source };
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Ok(target) = fs::read_link(&path) {
+                    return Err(FileError::Dangling { path, target });
+                }
+                return Ok(Self { real: path.clone(), path, text: String::new(), found: None });
+            }
+            Err(error) => return Err(cannot(error)),
+        };
+        let metadata = real.metadata().map_err(cannot)?;
+        // Opening a pipe would wait for whoever writes to it.
+        if !metadata.is_file() {
+            return Err(FileError::NotAFile { path });
+        }
+        let mut bytes = Vec::new();
+        File::open(&real).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(FileError::TooLong { path });
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path, real, text, found: Some(metadata) }),
+            Err(_) => Err(FileError::NotText { path }),
+        }
+    }
+
+    /// The directory that has to be made for it.
+    pub(super) fn missing_directory(&self) -> Option<&Path> {
+        self.real.parent().filter(|parent| !parent.exists())
+    }
+
+    /// Whether it could be written, as far as its mode says. Who may do everything is held to it, too.
+    pub(super) fn check_writable(&self) -> Result<(), FileError> {
+        let mode = self.found.as_ref().map_or(0o644, |metadata| metadata.permissions().mode() & 0o777);
+        if mode & 0o222 == 0 { Err(FileError::ReadOnly { path: self.path.clone(), mode }) } else { Ok(()) }
+    }
+
+    /// Puts this text in its place: all of it, or nothing if that fails.
+    pub(super) fn write(&self, text: &str) -> Result<(), FileError> {
+        self.check_writable()?;
+        let cannot = |source| FileError::Write { path: self.path.clone(), source };
+        let parent = self.real.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(parent).map_err(cannot)?;
+        // Two of us do not write at once; the client itself knows of no lock.
+        let ours = File::open(parent).and_then(|directory| {
+            flock(&directory, FlockOperation::LockExclusive)?;
+            Ok(directory)
+        });
+        let _ours = ours.map_err(cannot)?;
+        let now = Self::read(&self.path)?;
+        if now.text != self.text || now.real != self.real {
+            return Err(FileError::Changed { path: self.path.clone() });
+        }
+        let name = self.real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let beside = parent.join(format!(".{name}.{}.bashful", std::process::id()));
+        let written = self.write_to(&beside, text).and_then(|()| fs::rename(&beside, &self.real));
+        written.map_err(|source| {
+            // What is left of it is of no use to anybody.
+            let _ = fs::remove_file(&beside);
+            cannot(source)
+        })
+    }
+
+    fn write_to(&self, path: &Path, text: &str) -> io::Result<()> {
+        let mut file = File::create_new(path)?;
+        if let Some(found) = &self.found {
+            let made = file.metadata()?;
+            if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
+                std::os::unix::fs::fchown(&file, Some(found.uid()), Some(found.gid()))?;
+            }
+            file.set_permissions(Permissions::from_mode(found.permissions().mode() & 0o7777))?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+}

@@ -1,0 +1,69 @@
+//! Word of resources that change: what jobs write, and which resources there are.
+
+use bashful_engine::{Engine, Follow, Followed, JobRecord, Listing, Until, artifact_id, job_id};
+
+use crate::resource::ResourceError;
+use crate::text::chain;
+use crate::toolbox::Toolbox;
+
+/// One resource that somebody wants to hear of.
+#[derive(Debug)]
+pub struct Changes {
+    /// None, if nothing can change any more.
+    follow: Option<Follow>,
+}
+
+impl Toolbox {
+    /// Whether there is such a resource.
+    pub fn has(&self, uri: &str) -> bool {
+        writer(self.engine(), uri).is_ok()
+    }
+
+    /// What happens to a resource from now on.
+    pub fn changes(&self, uri: &str) -> Result<Changes, ResourceError> {
+        let not_found = |why| ResourceError::NotFound { uri: uri.to_owned(), why };
+        let job = writer(self.engine(), uri).map_err(not_found)?.filter(JobRecord::is_live);
+        let (Some(job), Some(store)) = (job, self.engine().jobs()) else { return Ok(Changes { follow: None }) };
+        let written = job.output_file.metadata().map_or(0, |metadata| metadata.len());
+        let follow = store.follow(job.id, written).map_err(|error| not_found(chain(&error)))?;
+        Ok(Changes { follow: Some(follow.until(Until::Gone)) })
+    }
+
+    /// Which resources come and go from now on.
+    pub fn listing(&self) -> Listing {
+        self.engine().listing()
+    }
+}
+
+impl Changes {
+    /// Waits until it has changed; none if it never will again. May be dropped and called again without missing anything.
+    pub async fn next(&mut self) -> Option<()> {
+        let follow = self.follow.as_mut()?;
+        // Nobody is told what was written, only that something was.
+        follow.skip_to_newest(1);
+        if !matches!(follow.next().await, Ok(Followed::Output { .. } | Followed::Missing(_))) {
+            // It has ended, or its record is gone: that is a change too, and the last one.
+            self.follow = None;
+        }
+        Some(())
+    }
+}
+
+/// The job that writes a resource, if one does.
+fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
+    let name = uri.split_once('?').map_or(uri, |(name, _)| name);
+    if name.starts_with("job://") {
+        let id = job_id(name).map_err(|error| chain(&error))?;
+        let store = engine.jobs().ok_or("there are no jobs")?;
+        return store.get(id).map(Some).map_err(|error| chain(&error));
+    }
+    if name.starts_with("artifact://") {
+        let id = artifact_id(name).map_err(|error| chain(&error))?;
+        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        let artifact = store.get(id).map_err(|error| chain(&error))?;
+        // A command that was sent to the background goes on writing to what was begun for it.
+        let jobs = engine.jobs().and_then(|store| store.list().ok()).unwrap_or_default();
+        return Ok(jobs.into_iter().find(|job| job.output_file == artifact.path));
+    }
+    Err("only artifact:// and job:// are known".to_owned())
+}

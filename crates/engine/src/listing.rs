@@ -1,0 +1,61 @@
+//! Which jobs and artifacts there are, and word of it when that changes.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_sys::{event, notify};
+use tokio::io::unix::AsyncFd;
+use tokio::time::sleep;
+
+use crate::artifacts::ArtifactStore;
+use crate::engine::Engine;
+use crate::jobs::{JobStore, told};
+
+/// How often one looks where the system has no more watches.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// What there is in the stores of an engine, whoever put it there.
+#[derive(Debug)]
+pub struct Listing {
+    jobs: Option<Arc<JobStore>>,
+    artifacts: Option<Arc<ArtifactStore>>,
+    queue: Option<AsyncFd<OwnedFd>>,
+    known: [Vec<u64>; 2],
+}
+
+impl Engine {
+    /// What there is now. The directories are made if need be, because only what is there can be watched.
+    pub fn listing(&self) -> Listing {
+        let (jobs, artifacts) = (self.jobs().cloned(), self.artifacts().cloned());
+        let directories = [jobs.as_ref().map(|jobs| jobs.make()), artifacts.as_ref().map(|artifacts| artifacts.make())];
+        // Where none can be made, none will come; then there is nothing to watch either.
+        let directories: Vec<_> = directories.into_iter().flatten().flatten().collect();
+        let queue = notify::comings(&directories).and_then(event::readable).ok();
+        let mut listing = Listing { jobs, artifacts, queue, known: Default::default() };
+        listing.known = listing.ids();
+        listing
+    }
+}
+
+impl Listing {
+    /// Waits until a job or an artifact has come or gone. May be dropped and called again without missing anything.
+    pub async fn changed(&mut self) {
+        loop {
+            let now = self.ids();
+            if now != self.known {
+                self.known = now;
+                return;
+            }
+            match &self.queue {
+                Some(queue) => told(queue).await,
+                None => sleep(LOOK_AGAIN).await,
+            }
+        }
+    }
+
+    fn ids(&self) -> [Vec<u64>; 2] {
+        let jobs = self.jobs.as_ref().map(|jobs| jobs.ids());
+        [jobs.unwrap_or_default(), self.artifacts.as_ref().map(|artifacts| artifacts.ids()).unwrap_or_default()]
+    }
+}

@@ -1,0 +1,223 @@
+//! Asking the user of a client whether a command may run.
+//!
+//! A client of the first era is asked while its call waits. One of the second is answered with the question, and makes the same
+//! call again with the answer; what it answers counts once, for that very call, and only for a while.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bashful_dialect::{Asks, Said, Saying};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, ClientResult, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest, InputRequiredResult,
+    ProtocolVersion, RequestId, ServerRequest,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, ServiceError};
+
+/// The name of the one question that a call may come back with.
+const QUESTION: &str = "allow";
+
+/// Questions that are open at the same time. Of more, the oldest are forgotten, and asked again.
+const MOST: usize = 64;
+
+/// Nobody reads a longer command before it is run.
+const LONGEST: usize = 64 * 1024;
+
+/// An answer that takes longer than this is to another day.
+const OPEN_FOR: Duration = Duration::from_mins(15);
+
+/// Questions that were put to clients of the second era, and not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Questions(Mutex<Asked>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    count: u64,
+    open: VecDeque<Open>,
+}
+
+/// A question, and the call that it is about.
+#[derive(Debug, PartialEq)]
+struct Open {
+    state: String,
+    at: Instant,
+    call: String,
+    text: String,
+}
+
+impl Questions {
+    fn put(&self, call: String, text: String) -> String {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.count += 1;
+        let state = format!("question-{}", asked.count);
+        asked.open.push_back(Open { state: state.clone(), at: Instant::now(), call, text });
+        while asked.open.len() > MOST {
+            asked.open.pop_front();
+        }
+        state
+    }
+
+    /// The question that this call answers. It is not open any more.
+    fn take(&self, state: &str, call: &str) -> Option<String> {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.open.retain(|open| open.at.elapsed() < OPEN_FOR);
+        let at = asked.open.iter().position(|open| open.state == state)?;
+        let open = asked.open.remove(at)?;
+        (open.call == call).then_some(open.text)
+    }
+}
+
+/// How the user of one call can be asked.
+pub(crate) enum Asking {
+    /// Not at all.
+    Never,
+    /// While the call waits.
+    Meanwhile(Arc<Form>),
+    /// By answering the call with the question.
+    Between(Arc<Answered>),
+}
+
+impl Asking {
+    pub(crate) fn new(
+        questions: &Questions,
+        call: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        patience: Duration,
+    ) -> Self {
+        let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+        // A client that says nothing of forms and links has forms.
+        if elicitation.is_none_or(|elicitation| elicitation.form.is_none() && elicitation.url.is_some()) {
+            return Self::Never;
+        }
+        if context.protocol_version().is_none_or(|version| version <= ProtocolVersion::LATEST_WITH_INITIALIZE) {
+            return Self::Meanwhile(Arc::new(Form { peer: context.peer.clone(), patience }));
+        }
+        let Some(name) = name(call) else { return Self::Never };
+        let answer = call.input_responses.as_ref().and_then(|responses| responses.get(QUESTION));
+        let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer.clone()).ok());
+        // The question is taken in any case: it was answered, if not with anything that makes sense.
+        let text = call.request_state.as_ref().and_then(|state| questions.take(state, &name));
+        let answer = text.and_then(|text| Some((text, said(&answer?))));
+        Self::Between(Arc::new(Answered { call: name, answer, left: Mutex::default() }))
+    }
+
+    /// Who is asked.
+    pub(crate) fn asks(&self) -> Option<Arc<dyn Asks>> {
+        match self {
+            Self::Never => None,
+            Self::Meanwhile(form) => Some(Arc::clone(form) as Arc<dyn Asks>),
+            Self::Between(answered) => Some(Arc::clone(answered) as Arc<dyn Asks>),
+        }
+    }
+
+    /// The question with which this call has to be answered, if there is one.
+    pub(crate) fn left(&self, questions: &Questions) -> Option<CallToolResponse> {
+        let Self::Between(answered) = self else { return None };
+        let text = answered.left.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let request = InputRequest::Elicitation(form(text.clone()));
+        let state = questions.put(answered.call.clone(), text);
+        let requests = BTreeMap::from([(QUESTION.to_owned(), request)]);
+        Some(InputRequiredResult::new(Some(requests), Some(state)).into())
+    }
+}
+
+/// A client that shows a form.
+pub(crate) struct Form {
+    peer: Peer<RoleServer>,
+    patience: Duration,
+}
+
+impl Asks for Form {
+    fn ask<'a>(&'a self, question: &'a str) -> Saying<'a> {
+        Box::pin(async move {
+            let request = ServerRequest::ElicitRequest(form(question.to_owned()));
+            let options = PeerRequestOptions::with_timeout(self.patience);
+            let sent = self.peer.send_cancellable_request(request, options).await;
+            let answer = match sent {
+                Ok(sent) => {
+                    let open = TakenBack { peer: self.peer.clone(), question: Some(sent.id.clone()) };
+                    let answer = sent.await_response().await;
+                    open.answered();
+                    answer
+                }
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(ClientResult::ElicitResult(answer)) => said(&answer),
+                Ok(_) => Said::Unable("the client answered something else".to_owned()),
+                Err(ServiceError::Timeout { .. }) => Said::Nothing,
+                Err(error) => Said::Unable(format!("the client could not ask: {error}")),
+            }
+        })
+    }
+}
+
+/// Takes a question back if nobody waits for the answer any more: its call was cancelled.
+struct TakenBack {
+    peer: Peer<RoleServer>,
+    question: Option<RequestId>,
+}
+
+impl TakenBack {
+    fn answered(mut self) {
+        self.question = None;
+    }
+}
+
+impl Drop for TakenBack {
+    fn drop(&mut self) {
+        let Some(question) = self.question.take() else { return };
+        let (peer, reason) = (self.peer.clone(), "the call that it is about was cancelled".to_owned());
+        let taken_back = CancelledNotificationParam::new(Some(question), Some(reason));
+        // A client that has gone away shows no question either.
+        tokio::spawn(async move { peer.notify_cancelled(taken_back).await.ok() });
+    }
+}
+
+/// What tells a call from others; none if it is too long to be kept until it is made again.
+fn name(call: &CallToolRequestParams) -> Option<String> {
+    let arguments = call.arguments.iter().flatten();
+    let length: usize = arguments.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum();
+    let name = (length <= LONGEST).then(|| serde_json::to_string(&(&call.name, &call.arguments)).ok())?;
+    name.filter(|name| name.len() <= 2 * LONGEST)
+}
+
+/// A client that is asked between two calls.
+pub(crate) struct Answered {
+    call: String,
+    /// What was asked before this call, and what was said.
+    answer: Option<(String, Said)>,
+    /// What has to be asked after it.
+    left: Mutex<Option<String>>,
+}
+
+impl Asks for Answered {
+    fn ask<'a>(&'a self, question: &'a str) -> Saying<'a> {
+        let said = match &self.answer {
+            // If it is another question by now, the answer is to another one.
+            Some((asked, said)) if asked == question => said.clone(),
+            _ => {
+                *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(question.to_owned());
+                Said::Later
+            }
+        };
+        Box::pin(std::future::ready(said))
+    }
+}
+
+/// A form with nothing to fill in: to accept it is the answer.
+fn form(message: String) -> ElicitRequest {
+    let requested_schema = ElicitationSchema::new(BTreeMap::new());
+    ElicitRequest::new(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+}
+
+fn said(answer: &ElicitResult) -> Said {
+    match answer.action {
+        ElicitationAction::Accept => Said::Yes,
+        ElicitationAction::Decline => Said::No,
+        // And whatever else there may be some day.
+        _ => Said::Dismissed,
+    }
+}

@@ -1,0 +1,176 @@
+//! Who may come in.
+//!
+//! A page in somebody's browser can send requests to this machine, and by a name of its own that leads here even read the answers.
+//! So a request has to name a host that we are known by, must not come from a foreign page, and has to show the token. All
+//! of it is decided before a byte of the request's body is read.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::http::uri::{Authority, Uri};
+
+use super::refusal::Refusal;
+use super::token::Token;
+
+/// Where the server is found.
+pub(crate) const PATH: &str = "/mcp";
+
+/// What is asked of those who come.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// What they have to show.
+    pub token: Token,
+    /// Names of hosts, beside those of this very machine, that requests may be meant for or come from.
+    pub hosts: Vec<String>,
+    /// Sessions at once. One more takes the place of one in which nobody is.
+    pub sessions: usize,
+    /// So long a session is kept in which nobody is.
+    pub idle: Duration,
+}
+
+impl Door {
+    /// Whether a request may come in that has reached us at this address.
+    pub(crate) fn admit(&self, request: &Parts, at: IpAddr) -> Result<(), Refusal> {
+        let mut hosts = request.headers.get_all(HOST).iter();
+        // Two of them could mean one to us and another to a proxy.
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refusal::Host) };
+        let named = [host.to_str().ok().and_then(|host| host.parse().ok()), request.uri.authority().cloned()];
+        if named[0].is_none() || !named.iter().flatten().all(|host| self.is_meant(host, at)) {
+            return Err(Refusal::Host);
+        }
+        if !request.headers.get_all(ORIGIN).iter().all(|origin| self.is_ours(origin)) {
+            return Err(Refusal::Origin);
+        }
+        if request.uri.path() != PATH {
+            return Err(Refusal::Path);
+        }
+        match shown(&request.headers) {
+            Some(shown) if self.token.is(shown) => Ok(()),
+            Some(_) => Err(Refusal::WrongToken),
+            None => Err(Refusal::NoToken),
+        }
+    }
+
+    /// Whether somebody who says this host means us. A number cannot be made to lead elsewhere, unlike a name, so the address
+    /// that was really used is good.
+    fn is_meant(&self, authority: &Authority, at: IpAddr) -> bool {
+        let is_used = address(authority).is_some_and(|address| address == at.to_canonical());
+        is_used || self.is_known(authority)
+    }
+
+    /// Whether a page is from here.
+    fn is_ours(&self, origin: &HeaderValue) -> bool {
+        let Some(origin) = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()) else { return false };
+        matches!(origin.scheme_str(), Some("http" | "https"))
+            && origin.authority().is_some_and(|authority| self.is_known(authority))
+    }
+
+    fn is_known(&self, authority: &Authority) -> bool {
+        let host = authority.host();
+        let is_named = |name: &str| host.eq_ignore_ascii_case(name);
+        // A name and a password before the host are nobody's.
+        !authority.as_str().contains('@')
+            && (is_named("localhost")
+                || address(authority).is_some_and(|address| address.is_loopback())
+                || self.hosts.iter().any(|name| is_named(name)))
+    }
+}
+
+/// The address that a host is, if it is no name.
+fn address(authority: &Authority) -> Option<IpAddr> {
+    authority.host().trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
+}
+
+/// The token that is shown.
+fn shown(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::Request;
+
+    const TOKEN: &str = "Bearer 0123456789abcdef";
+
+    #[track_caller]
+    fn check(headers: &[(&str, &str)], expected: Result<(), Refusal>) {
+        let token = Token::new(&TOKEN[7..]).expect("it is one");
+        let door = Door { token, hosts: vec!["box.example".to_owned()], sessions: 1, idle: Duration::ZERO };
+        let mut request = Request::builder().uri(PATH);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        assert_eq!(door.admit(&parts, [192, 168, 1, 5].into()), expected, "{headers:?}");
+    }
+
+    #[test]
+    fn only_hosts_that_are_ours_are_served() {
+        for host in
+            ["localhost", "LocalHost:8331", "127.0.0.1:80", "127.9.9.9", "[::1]:1", "192.168.1.5", "Box.example:9"]
+        {
+            check(&[("host", host), ("authorization", TOKEN)], Ok(()));
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "192.168.1.6",
+            "0.0.0.0",
+            "2130706433",
+            "127.1",
+            "localhost.",
+            "me@localhost",
+            "localhost@evil.example",
+            "",
+            "::1",
+            "box.example.",
+            "[::1",
+        ] {
+            check(&[("host", host), ("authorization", TOKEN)], Err(Refusal::Host));
+        }
+        check(&[("authorization", TOKEN)], Err(Refusal::Host));
+        check(&[("host", "localhost"), ("host", "localhost"), ("authorization", TOKEN)], Err(Refusal::Host));
+    }
+
+    #[test]
+    fn only_pages_from_here_are_served() {
+        let with = |origin| [("host", "localhost"), ("authorization", TOKEN), ("origin", origin)];
+        for origin in ["http://localhost:6274", "https://127.0.0.1", "http://[::1]:3", "https://box.example"] {
+            check(&with(origin), Ok(()));
+        }
+        // The address by which we were reached may be that of other servers too.
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://192.168.1.5",
+            "file://localhost",
+            "localhost",
+            "http://a@localhost",
+        ] {
+            check(&with(origin), Err(Refusal::Origin));
+        }
+    }
+
+    #[test]
+    fn the_token_is_asked_of_everybody() {
+        for (shown, refusal) in [
+            ("", Refusal::NoToken),
+            ("0123456789abcdef", Refusal::NoToken),
+            ("Basic 0123456789abcdef", Refusal::NoToken),
+            ("Bearer", Refusal::NoToken),
+            ("Bearer ", Refusal::WrongToken),
+            ("Bearer 0123456789abcdeg", Refusal::WrongToken),
+            ("Bearer 0123456789abcdef, Bearer 0123456789abcdef", Refusal::WrongToken),
+        ] {
+            check(&[("host", "localhost"), ("authorization", shown)], Err(refusal));
+        }
+        check(&[("host", "localhost")], Err(Refusal::NoToken));
+        check(&[("host", "localhost"), ("authorization", "bearer  0123456789abcdef")], Ok(()));
+    }
+}

@@ -1,0 +1,117 @@
+//! One request, from the door to the answer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, StatusCode};
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::time::timeout;
+
+use super::door::Door;
+use super::refusal::{Answer, Refusal, no_message};
+use super::sessions::Sessions;
+use super::wire::Departure;
+use crate::longest_message;
+
+/// By which a client says which session it means.
+const SESSION: &str = "mcp-session-id";
+
+/// So long a client may pause in the middle of a message.
+const PAUSE_AT_MOST: Duration = Duration::from_secs(30);
+
+/// Whoever answers requests.
+pub(crate) struct Front<H> {
+    door: Door,
+    sessions: Arc<Sessions>,
+    library: StreamableHttpService<H, Sessions>,
+}
+
+impl<H: ServerHandler + Clone + Sync> Front<H> {
+    pub(crate) fn new(handler: H, door: Door, sessions: Arc<Sessions>) -> Self {
+        // Hosts and origins have been looked at when a request comes to the library. An answer is plain JSON unless something
+        // has to be told before it.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_json_response(true)
+            .with_max_request_body_bytes(longest_message());
+        let library = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
+        Self { door, sessions, library }
+    }
+
+    /// Answers a request that came in at this address, unless its client goes before that.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, at: IpAddr, departure: &Departure) -> Answer {
+        let (parts, body) = request.into_parts();
+        let answer = match self.door.admit(&parts, at) {
+            Ok(()) => tokio::select! {
+                answer = self.admitted(parts, body) => answer,
+                // Nobody is sent this.
+                () = departure.wait() => Err(Refusal::CutOff),
+            },
+            Err(refusal) => Err(refusal),
+        };
+        let mut answer = answer.unwrap_or_else(Refusal::answer);
+        answer.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        answer
+    }
+
+    async fn admitted(&self, mut parts: Parts, body: Incoming) -> Result<Answer, Refusal> {
+        let message = match parts.method {
+            Method::POST => read(body, longest_message()).await?,
+            Method::GET | Method::DELETE => Bytes::new(),
+            _ => return Err(Refusal::Method),
+        };
+        // Only now: the message may have taken a while to come.
+        self.note_session(&mut parts)?;
+        let kind = parts.headers.get(CONTENT_TYPE);
+        let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let is_new = !parts.headers.contains_key(SESSION);
+        let answer = self.library.handle(Request::from_parts(parts, Full::new(message.clone()))).await;
+        match answer.status() {
+            // This is what the library says of JSON that it cannot make out.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => Ok(no_message(&message)),
+            StatusCode::INTERNAL_SERVER_ERROR if is_new && self.sessions.is_full() => Err(Refusal::TooManySessions),
+            _ => Ok(answer),
+        }
+    }
+
+    /// Hands the end of its session on with a request.
+    fn note_session(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        let Some(id) = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(()) };
+        if let Some(over) = self.sessions.over(id) {
+            parts.extensions.insert(over);
+        } else if parts.method == Method::DELETE {
+            // The library would say that it is done.
+            return Err(Refusal::NoSession);
+        }
+        Ok(())
+    }
+}
+
+/// All of a message, if it is not too long.
+async fn read(mut body: Incoming, longest: usize) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > longest.try_into().unwrap_or(u64::MAX) {
+        return Err(Refusal::TooLong);
+    }
+    let mut message = Vec::new();
+    loop {
+        let frame = match timeout(PAUSE_AT_MOST, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(_))) => return Err(Refusal::CutOff),
+            Ok(None) => return Ok(message.into()),
+            Err(_) => return Err(Refusal::TooSlow),
+        };
+        // There may be trailers too, which say nothing to us.
+        let piece = frame.into_data().unwrap_or_default();
+        if message.len() + piece.len() > longest {
+            return Err(Refusal::TooLong);
+        }
+        message.extend_from_slice(&piece);
+    }
+}

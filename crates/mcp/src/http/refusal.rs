@@ -1,0 +1,98 @@
+//! Requests that are not let in or not made out, and what is said about them.
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::service::TxJsonRpcMessage;
+use serde_json::Value;
+
+use crate::wrong::wrong;
+
+pub(crate) type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
+
+/// Why a request comes to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Host,
+    Origin,
+    Path,
+    NoToken,
+    WrongToken,
+    Method,
+    NoSession,
+    TooManySessions,
+    TooLong,
+    CutOff,
+    TooSlow,
+}
+
+impl Refusal {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::Path | Self::NoSession => StatusCode::NOT_FOUND,
+            Self::NoToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TooManySessions => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::CutOff => StatusCode::BAD_REQUEST,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Host => "not a host of this server; names that are its own go into the setting `[mcp] hosts`\n",
+            Self::Origin => "pages of other servers have no access\n",
+            Self::Path => "nothing is here; the server is at /mcp\n",
+            Self::NoToken => "no token; send `Authorization: Bearer TOKEN`\n",
+            Self::WrongToken => "this is not the token\n",
+            Self::Method => "this server takes GET, POST and DELETE\n",
+            Self::NoSession => "there is no such session\n",
+            Self::TooManySessions => "too many sessions; end one, or try again later\n",
+            Self::TooLong => "the message is too long\n",
+            Self::CutOff => "the message is cut off\n",
+            Self::TooSlow => "the rest of the message did not come\n",
+        }
+    }
+
+    fn header(self) -> Option<(HeaderName, &'static str)> {
+        match self {
+            Self::NoToken => Some((WWW_AUTHENTICATE, "Bearer realm=\"bashful\"")),
+            Self::WrongToken => Some((WWW_AUTHENTICATE, "Bearer realm=\"bashful\", error=\"invalid_token\"")),
+            Self::Method => Some((ALLOW, "GET, POST, DELETE")),
+            Self::TooManySessions => Some((RETRY_AFTER, "10")),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn answer(self) -> Answer {
+        let mut answer = Response::new(Full::from(self.text()).boxed());
+        *answer.status_mut() = self.status();
+        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        if let Some((name, value)) = self.header() {
+            answer.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        answer
+    }
+}
+
+/// Answers JSON that is no message, and what is not even JSON.
+pub(crate) fn no_message(message: &[u8]) -> Answer {
+    let (id, error) = match serde_json::from_slice::<Value>(message) {
+        Err(error) => (None, ErrorData::new(ErrorCode::PARSE_ERROR, format!("not JSON: {error}"), None)),
+        Ok(said) => {
+            let nobody = || (None, ErrorData::invalid_params("the notification does not take these parameters", None));
+            wrong(&said).unwrap_or_else(nobody)
+        }
+    };
+    let said = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).unwrap_or_default();
+    let mut answer = Response::new(Full::from(said).boxed());
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}

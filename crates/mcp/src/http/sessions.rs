@@ -1,0 +1,274 @@
+//! Sessions of the first era: a client that has said `initialize` is known by an id from then on.
+//!
+//! The library keeps them; how many there may be, when one is over, and that its commands are over with it is decided here.
+//! A session in which nobody has a connection open, or says anything, for long enough is over: clients that go away without a word
+//! are the rule.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use hyper::http::request::Parts;
+use rmcp::model::{ClientJsonRpcMessage, Extensions, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
+use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
+use thiserror::Error;
+use tokio::sync::watch;
+
+use super::backlog::{self, Backlog};
+
+/// Answers kept for one client, beside those that are under way.
+const ANSWERS: usize = 64;
+
+/// All of them.
+pub(crate) struct Sessions {
+    library: LocalSessionManager,
+    open: Mutex<HashMap<SessionId, Session>>,
+    /// So many there may be at once.
+    most: usize,
+    /// So long one is kept in which nobody is there.
+    idle: Duration,
+    /// How many requests there were.
+    requests: AtomicU64,
+}
+
+/// One of them.
+struct Session {
+    presence: Arc<Mutex<Presence>>,
+    /// Answers to its requests, by number.
+    answers: BTreeMap<u64, Backlog>,
+    /// Dropped with the session, which tells everybody who waits for its end.
+    end: watch::Sender<()>,
+}
+
+/// Whether a client is there.
+#[derive(Debug)]
+struct Presence {
+    /// Answers that are under way, and connections that wait for news.
+    streams: usize,
+    /// When it was last heard of.
+    seen: Instant,
+}
+
+#[derive(Debug, Error)]
+pub(crate) enum SessionsError {
+    #[error("all {0} sessions are in use")]
+    Full(usize),
+    #[error("the answer is not kept any more")]
+    Forgotten,
+    #[error(transparent)]
+    Library(#[from] LocalSessionManagerError),
+}
+
+/// The end of a session. Requests that belong to one carry it, and their commands end with it.
+#[derive(Debug, Clone)]
+pub(crate) struct Over(watch::Receiver<()>);
+
+impl Over {
+    /// Resolves when the session of a request is over; never, if it has none.
+    pub(crate) async fn of(request: &Extensions) {
+        match request.get::<Parts>().and_then(|parts| parts.extensions.get::<Self>()).cloned() {
+            // Nothing is ever sent: the end of the sender is the news.
+            Some(Self(mut end)) => while end.changed().await.is_ok() {},
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(most: usize, idle: Duration) -> Self {
+        let mut library = LocalSessionManager::default();
+        // The library counts what is said only, and would end a session in the middle of a long command.
+        library.session_config.keep_alive = None;
+        Self { library, open: Mutex::default(), most, idle, requests: AtomicU64::new(0) }
+    }
+
+    /// How to learn of the end of a session; none if there is no such session.
+    pub(crate) fn over(&self, id: &str) -> Option<Over> {
+        self.open().get(id).map(|session| Over(session.end.subscribe()))
+    }
+
+    /// Whether another one would have to be refused.
+    pub(crate) fn is_full(&self) -> bool {
+        let open = self.open();
+        open.len() >= self.most && longest_away(&open).is_none()
+    }
+
+    /// Ends those in which nobody has been for long enough.
+    pub(crate) async fn sweep(&self) {
+        let is_idle = |session: &Session| away(session).is_some_and(|away| away >= self.idle);
+        let idle: Vec<_> = self.open().iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| id.clone()).collect();
+        for id in idle {
+            // It may have been ended by its client just now.
+            let _ = self.close_session(&id).await;
+        }
+    }
+
+    /// Ends all of them, without waiting for anything.
+    pub(crate) fn end_all(&self) {
+        self.open().clear();
+        // Whoever holds the lock is in the middle of ending, too.
+        if let Ok(mut sessions) = self.library.sessions.try_write() {
+            sessions.clear();
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+        // It is whole at any time.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody is there, for as long as the visit is kept.
+    fn visit(&self, id: &str) -> Option<Visit> {
+        self.open().get(id).map(|session| Visit::new(&session.presence))
+    }
+}
+
+impl Session {
+    /// Keeps an answer, and forgets old ones.
+    fn keep(&mut self, number: u64, answer: Backlog) {
+        self.answers.retain(|_, answer| !answer.is_stale());
+        let whole = self.answers.iter().filter(|(_, answer)| answer.is_whole()).map(|(number, _)| *number);
+        let whole: Vec<_> = whole.collect();
+        for old in whole.iter().rev().skip(ANSWERS) {
+            self.answers.remove(old);
+        }
+        self.answers.insert(number, answer);
+    }
+}
+
+/// For how long nobody has been there; none if somebody is.
+fn away(session: &Session) -> Option<Duration> {
+    let presence = lock(&session.presence);
+    (presence.streams == 0).then(|| presence.seen.elapsed())
+}
+
+fn longest_away(open: &HashMap<SessionId, Session>) -> Option<SessionId> {
+    open.iter().filter_map(|(id, it)| Some((away(it)?, id))).max().map(|(_, id)| id.clone())
+}
+
+fn lock(presence: &Mutex<Presence>) -> MutexGuard<'_, Presence> {
+    presence.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A client that is there.
+struct Visit(Arc<Mutex<Presence>>);
+
+impl Visit {
+    fn new(presence: &Arc<Mutex<Presence>>) -> Self {
+        lock(presence).streams += 1;
+        Self(Arc::clone(presence))
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut presence = lock(&self.0);
+        presence.streams -= 1;
+        presence.seen = Instant::now();
+    }
+}
+
+/// What is sent to a client, while it is there.
+struct Visited {
+    events: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+    _visit: Option<Visit>,
+}
+
+impl Visited {
+    fn new(events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, visit: Option<Visit>) -> Self {
+        Self { events: Box::pin(events), _visit: visit }
+    }
+}
+
+impl Stream for Visited {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        self.events.as_mut().poll_next(cx)
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = SessionsError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    /// A new session. If there are too many, the one in which nobody has been for longest makes room.
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
+        if self.open().len() >= self.most {
+            let longest = longest_away(&self.open()).ok_or(SessionsError::Full(self.most))?;
+            self.close_session(&longest).await?;
+        }
+        let (id, transport) = self.library.create_session().await?;
+        let presence = Arc::new(Mutex::new(Presence { streams: 0, seen: Instant::now() }));
+        let session = Session { presence, answers: BTreeMap::new(), end: watch::Sender::new(()) };
+        self.open().insert(id.clone(), session);
+        Ok((id, transport))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, SessionsError> {
+        let _visit = self.visit(id);
+        Ok(self.library.initialize_session(id, message).await?)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError> {
+        Ok(self.library.has_session(id).await?)
+    }
+
+    /// Ends a session and its commands at once; the library by itself would give them seconds.
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
+        drop(self.open().remove(id));
+        Ok(self.library.close_session(id).await?)
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+        let visit = self.visit(id);
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let answer = Backlog::of(self.library.create_stream(id, message).await?, number);
+        let events = answer.read(0);
+        if let Some(session) = self.open().get_mut(id) {
+            session.keep(number, answer);
+        }
+        Ok(Visited::new(events, visit))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), SessionsError> {
+        let _visit = self.visit(id);
+        Ok(self.library.accept_message(id, message).await?)
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+        let visit = self.visit(id);
+        Ok(Visited::new(self.library.create_standalone_stream(id).await?, visit))
+    }
+
+    /// Goes on behind an event. Those of answers are kept here, all others by the library.
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+        let visit = self.visit(id);
+        let Some((count, number)) = backlog::parse(&last_event_id) else {
+            return Ok(Visited::new(self.library.resume(id, last_event_id).await?, visit));
+        };
+        let answer = self.open().get(id).and_then(|session| Some(session.answers.get(&number)?.read(count)));
+        Ok(Visited::new(answer.ok_or(SessionsError::Forgotten)?, visit))
+    }
+}

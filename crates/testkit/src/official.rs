@@ -1,0 +1,47 @@
+//! The programs by which those who made the protocol check servers.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::relay;
+
+/// A script that `.ci/setup` has installed for Node, about to run.
+///
+/// # Panics
+///
+/// If it is not there: then nothing would be checked.
+pub fn node(script: &str) -> Command {
+    let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/node");
+    let (node, script) = (clients.join("node"), clients.join("node_modules/@modelcontextprotocol").join(script));
+    for path in [&node, &script] {
+        assert!(path.exists(), "nothing at {}: run .ci/setup", path.display());
+    }
+    let mut command = Command::new(node);
+    command.arg(script);
+    command
+}
+
+/// Runs all that a revision of the protocol requires against a server. What need not hold is in a file, with the reason.
+///
+/// # Panics
+///
+/// If anything else does not hold, or something of the file does.
+#[track_caller]
+pub fn check_conformance(server: SocketAddr, token: &str, revision: &str, need_not_hold: &Path) {
+    let results = tempfile::tempdir().expect("a temporary directory");
+    let url = format!("http://{}/mcp", relay::start(server, token));
+    let output = node("conformance/dist/index.js")
+        .args(["server", "--requirements", revision, "--url", &url])
+        .arg("--expected-failures")
+        .arg(need_not_hold)
+        .arg("--output-dir")
+        .arg(results.path())
+        .current_dir(results.path())
+        .output()
+        .expect("it runs");
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    // All the scenarios by name come before that.
+    let summary = said[0].find("=== SUMMARY ===").map_or("", |at| &said[0][at..]);
+    assert!(output.status.success() && summary.contains("\nTotal: "), "{summary}{}", said[1]);
+}
