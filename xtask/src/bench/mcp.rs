@@ -15,8 +15,10 @@ use super::{load, memory};
 /// How often a server is started for one figure.
 const STARTS: usize = 20;
 
-/// The ways in which `true` is run, each by a server of its own; the shells that wait in it.
-const WAYS: [(&str, usize); 2] = [("ready", READY), ("cold", 0)];
+/// A way in which `true` is run, by a server of its own: the shells that wait in it, and the session that it names.
+type Way = (&'static str, usize, Option<&'static str>);
+
+const WAYS: [Way; 3] = [("ready", READY, None), ("cold", 0, None), ("session", 0, Some("bench"))];
 
 /// Measures all of it.
 pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box<dyn Error>> {
@@ -30,8 +32,10 @@ pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box
     }
     let mut floor = Times::default();
     let mut servers = Vec::new();
-    for (way, ready) in WAYS {
-        servers.push((way, Client::start(host, home.path(), ready)?, Times::default()));
+    for (way, ready, session) in WAYS {
+        let mut client = Client::start(host, home.path(), ready)?;
+        client.session = session;
+        servers.push((way, client, Times::default()));
     }
     let bash = Bare { program: &host.bash, name: "bash", arguments: &["-c", "true"], variables: &host.variables };
     // The first round only warms up.
@@ -75,6 +79,8 @@ pub(crate) struct Client {
     child: Child,
     pub(crate) input: ChildStdin,
     pub(crate) output: BufReader<ChildStdout>,
+    /// The session that its calls name.
+    session: Option<&'static str>,
 }
 
 impl Client {
@@ -85,7 +91,7 @@ impl Client {
         let mut child = command.spawn()?;
         let input = child.stdin.take().ok_or("no pipe")?;
         let output = BufReader::new(child.stdout.take().ok_or("no pipe")?);
-        let mut client = Self { child, input, output };
+        let mut client = Self { child, input, output, session: None };
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
         });
@@ -102,7 +108,11 @@ impl Client {
     }
 
     fn call(&mut self, script: &str) -> Result<String, Box<dyn Error>> {
-        self.ask("tools/call", &json!({ "name": "bash", "arguments": { "command": script } }))
+        let mut arguments = json!({ "command": script });
+        if let Some(session) = self.session {
+            arguments["session"] = session.into();
+        }
+        self.ask("tools/call", &json!({ "name": "bash", "arguments": arguments }))
     }
 
     /// Runs a script that has to be answered like this. Figures of wrong results would be worth nothing.

@@ -11,7 +11,7 @@ pub(crate) fn all(figures: &Value) -> String {
     out.push_str(
         "Times in µs, all ways of a table interleaved, 5 ms of rest before each call. Floor: `posix_spawn` of `bash -c`, \
          one pipe read to its end, `waitpid`. Ready and cold: engine in process, runtime of one thread; ready: a keeper \
-         and its bash wait. Program: `bashful run`, from its start to its end.\n\n",
+         and its bash wait; session: the same bash again. Program: `bashful run`, from its start to its end.\n\n",
     );
     line(&mut out, format_args!("Load: {}.\n", text(&figures["load"])));
     latency(&mut out, &figures["latency"]);
