@@ -41,6 +41,26 @@ fn every_rule_keeps_its_word() {
 }
 
 #[test]
+fn a_relative_path_is_judged_by_where_the_script_starts() {
+    let guard = Guard::default();
+    let check = |directory: &str, script: &str, refuses: bool| {
+        let place = Place { directory: Some(directory.into()), home: Some("/data/u".into()) };
+        assert_eq!(guard.judge(script, &place).refuses(), refuses, "{script} in {directory}");
+    };
+    for script in ["rm -rf etc", "rm -rf ./usr", "find etc -delete", "bash -c 'rm -rf var'", "sudo rm -rf home"] {
+        check("/", script, true);
+        check("/data/u/project", script, false);
+    }
+    check("/etc", "rm -rf ../usr", true);
+    check("/data/u/project/.git", "rm -rf refs", true);
+    check("/data/u/project/.git", "rm -rf hooks", false);
+    check("/usr", "rm -rf lib", true);
+    check("/home", "rm -rf somebody", true);
+    check("/opt", "rm -rf build", false);
+    check("/tmp", "rm -rf build", false);
+}
+
+#[test]
 fn the_place_counts_however_it_is_spelled() {
     let place = Place { directory: Some("/data/u/project".into()), home: Some("/data/u".into()) };
     let refuses = |script: &str| Guard::default().judge(script, &place).refuses();

@@ -87,7 +87,7 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         },
         Some(START | REPO) => {
             let below: Vec<&str> = parts.iter().copied().skip_while(|part| *part == "..").collect();
-            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { Danger::None }
+            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(run, &full) }
         }
         Some(UNKNOWN) => {
             let is_all = parts.iter().all(|part| is_wide(part));
@@ -95,6 +95,16 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         }
         _ => from_root(&parts),
     }
+}
+
+/// Judges a path by where the script starts, if that is known: `etc` is not the same in `/` and in a project.
+fn where_it_is(run: &Run<'_>, path: &str) -> Danger {
+    if run.place.directory.is_none() {
+        return Danger::None;
+    }
+    let concrete = normalized(&run.concrete(path));
+    let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
+    if is_repository(&parts) { Danger::Critical } else { from_root(&parts) }
 }
 
 /// The mark for a whole tree, as a part of a path.
