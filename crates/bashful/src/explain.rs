@@ -18,9 +18,9 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let (settings, _) = around.settings(file)?;
     let (request, mut notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+    engine.recall_snapshot();
     let rewritten = engine.rewrite(request, run::purpose(args.command.mode))?;
     notices.extend(rewritten.notices);
-    engine.recall_snapshot();
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
     let text = if args.json {

@@ -42,6 +42,8 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        engine.refresh_snapshot().await;
+        notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
         let rewritten = engine.rewrite(request.clone(), purpose(args.command.mode))?;
         notices.extend_from_slice(&rewritten.notices);
         let given = std::mem::replace(&mut request, rewritten.request.clone());
@@ -49,8 +51,6 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         for script in [&given.script, &request.script] {
             guard::intercept(&settings, script.as_bytes())?;
         }
-        engine.refresh_snapshot().await;
-        notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
         let plan = engine.plan(request).map_err(RunError::from)?;
         // Before signals are ours: who is asked at the terminal and would rather leave, leaves.
         let checked = engine.check(plan).await.map_err(RunError::from);

@@ -30,6 +30,8 @@ pub enum Status {
 
 /// The facts about a command that ran.
 pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
+    // Its shell may have gone elsewhere before it came to its turn.
+    let cwd = outcome.session.as_ref().map_or(cwd, |session| &session.directory);
     let mut facts = json!({
         "status": status(outcome.end),
         "exit_code": null,

@@ -123,7 +123,9 @@ pub fn artifact_notices(output: &Output) -> Vec<String> {
 
 /// What has to be said about the session of a command.
 pub fn session_notices(outcome: &Outcome) -> Vec<String> {
-    let Some(SessionOutcome { name, lost_before, shell_stays, .. }) = &outcome.session else { return Vec::new() };
+    let Some(SessionOutcome { name, is_new, lost_before, has_others, shell_stays, .. }) = &outcome.session else {
+        return Vec::new();
+    };
     let name = name.as_str();
     let lost = lost_before.as_ref().map(|why| {
         format!("session {name:?} began anew with this command: {why}; nothing of its earlier state is left")
@@ -131,7 +133,10 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     let over = (!shell_stays).then(|| {
         format!("the shell of session {name:?} has ended, with everything in it; the next command in it starts anew")
     });
-    lost.into_iter().chain(over).collect()
+    let others = (*is_new && *has_others && lost.is_none()).then(|| {
+        format!("session {name:?} has another shell, for other variables or rc files; this is a new one, with nothing of its state")
+    });
+    lost.into_iter().chain(others).chain(over).collect()
 }
 
 /// What has to be said about a session that a command has left, with the shell.

@@ -175,11 +175,8 @@ impl Toolbox {
             let permit = self.shared.try_acquire().ok()?;
             self.engine.sessions()?;
             request.session = Some(name);
-            if request.lines != call.request.lines {
-                // Behind a pipe it would have had a shell of its own: what it does to that must not stay.
-                let alone = [b"( ", request.script.as_bytes(), b"\n)"].concat();
-                request.script = Script::new(alone).ok()?;
-            }
+            // Behind a pipe it would have had a shell of its own: what it does to that must not stay.
+            request.apart = request.lines != call.request.lines;
             // Only variables and functions stay: every call says where it runs, or means where they all begin.
             request.workdir.get_or_insert_with(|| PathBuf::from("."));
             Some(permit)

@@ -175,6 +175,11 @@ pub enum StartError {
     /// Its session has something else to do, and the settings say not to wait.
     #[error("the session is busy with another command; wait for it to end, or use another session")]
     SessionBusy,
+    /// The shell of its session is not where it was when the command was judged.
+    #[error(
+        "the session has gone to another directory since the command was judged; nothing of it was done, send it again"
+    )]
+    SessionMoved,
     /// The keeper could not be told what to do.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,

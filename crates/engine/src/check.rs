@@ -33,6 +33,11 @@ impl Checked {
         &self.plan
     }
 
+    /// Not yet allowed again.
+    pub(crate) fn into_plan(self) -> Plan {
+        self.plan
+    }
+
     /// What the guard said about it; what it refused, somebody has let pass.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
@@ -68,8 +73,37 @@ impl Judge {
             let with = self.guard.judge(&format!("{defined}{script}"), &place);
             add_what_comes_of(&mut verdict, with, defined.len(), script.len());
         }
+        if plan.session.is_some() {
+            // What it defines stays, and is judged as if it were called: a later command is not seen together with this one.
+            let calls: Vec<String> = defined_in(&script).map(|name| format!("{name} {UNKNOWN_ARGUMENTS}")).collect();
+            if !calls.is_empty() {
+                let called = format!("{script}\nshopt -s expand_aliases\n{}", calls.join("\n"));
+                let with = self.guard.judge(&called, &place);
+                add_what_comes_of(&mut verdict, with, 0, script.len());
+            }
+        }
         verdict
     }
+}
+
+/// Arguments that nothing is known about.
+const UNKNOWN_ARGUMENTS: &str = r#""$_bashful_1" "$_bashful_2" "$_bashful_3" "$_bashful_4""#;
+
+/// The names of functions and aliases that a script may define. Too many do no harm.
+fn defined_in(script: &str) -> impl Iterator<Item = &str> {
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || "_-.:".contains(char));
+    let words = script.split(|char: char| char.is_whitespace() || ";&|({".contains(char));
+    let before_brackets = script.match_indices('(').filter_map(|(at, _)| {
+        let (name, rest) = (script.get(..at)?.trim_end(), script.get(at + 1..)?.trim_start());
+        let begin = name.rfind(|char: char| char.is_whitespace() || ";&|({}".contains(char)).map_or(0, |at| at + 1);
+        rest.starts_with(')').then(|| name.get(begin..)).flatten()
+    });
+    let after_keyword =
+        words.clone().zip(words.clone().skip(1)).filter(|(word, _)| *word == "function").map(|(_, name)| name);
+    let aliases =
+        words.filter_map(|word| word.split_once('=')).map(|(name, _)| name).filter(|_| script.contains("alias"));
+    before_brackets.chain(after_keyword).chain(aliases).filter(is_name)
 }
 
 impl fmt::Debug for Judge {
@@ -122,6 +156,9 @@ fn add_what_comes_of(verdict: &mut Verdict, with: Verdict, before: usize, script
     for mut finding in with.findings {
         let is_in_script = finding.span.start >= before;
         finding.span = if is_in_script { finding.span.start - before..finding.span.end - before } else { 0..script };
+        if finding.span.end > script {
+            finding.span = 0..script;
+        }
         let is_known = verdict.findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span);
         if !is_known && finding.rule != TOO_COMPLEX {
             verdict.findings.push(finding);

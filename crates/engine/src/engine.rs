@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio::time::{Instant, timeout};
 
 use crate::artifacts::ArtifactStore;
-use crate::backend::{Backend, StartError};
+use crate::backend::{Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Checked, Consent, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
@@ -145,6 +145,9 @@ impl Options {
 
 /// So many commands begin between two sweeps of what earlier ones have left on disk.
 const SWEEP_EVERY: u64 = 256;
+
+/// A session whose shell is somewhere else each time that a command comes to its turn is given up on.
+const JUDGED_ANEW: usize = 20;
 
 /// Events that a listener may be behind before it misses some.
 const EVENTS_BEHIND: usize = 256;
@@ -464,18 +467,18 @@ impl Engine {
         self.events.subscribe()
     }
 
-    async fn begin(&self, checked: Checked) -> Result<(Run, Handles), RunError> {
+    async fn begin(&self, mut checked: Checked) -> Result<(Run, Handles), RunError> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         let mut began = Instant::now();
-        let attached = match &checked.plan().session {
-            None => self.backend.start(&checked).await?,
-            Some(at) => {
-                let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
-                let attached = self.backend.enter(&checked, at, store).await?;
-                // It may have had to wait for its turn.
-                began = Instant::now();
-                attached
-            }
+        let attached = if checked.plan().session.is_some() {
+            let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
+            let (attached, judged) = Box::pin(self.enter(checked, store)).await?;
+            checked = judged;
+            // It may have had to wait for its turn.
+            began = Instant::now();
+            attached
+        } else {
+            self.backend.start(&checked).await?
         };
         // While the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
@@ -483,6 +486,22 @@ impl Engine {
         let run =
             Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit);
         Ok(run.map_err(StartError::from)?)
+    }
+
+    /// Hands a command to its session. If its shell is not where the command was judged, it is judged anew for where it is.
+    async fn enter(&self, mut checked: Checked, store: &SessionStore) -> Result<(Attached, Checked), RunError> {
+        for _ in 0..JUDGED_ANEW {
+            let Some(at) = checked.plan().session.clone() else { break };
+            match self.backend.enter(&checked, &at, store).await {
+                Err(StartError::SessionMoved) => {
+                    let mut plan = checked.into_plan();
+                    plan.directory = store.cwd_in(&at.place).unwrap_or(plan.directory);
+                    checked = self.check(plan).await?;
+                }
+                entered => return Ok((entered?, checked)),
+            }
+        }
+        Err(StartError::SessionMoved.into())
     }
 
     /// Sweeps artifacts and jobs, aside, when the second command has begun, and now and then from there on. A program that

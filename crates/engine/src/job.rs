@@ -411,11 +411,13 @@ impl Run {
         let (output, stderr) = self.outputs();
         let (end, cut_off) = self.enough.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
-        let session = self.session.take().map(|Entered { name, is_new, lost_before, .. }| SessionOutcome {
+        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
             name,
             is_new,
             lost_before,
             shell_stays,
+            has_others,
+            directory: self.checked.plan().directory.clone(),
         });
         Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session }
     }

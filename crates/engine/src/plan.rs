@@ -130,7 +130,7 @@ impl Plan {
             {
                 plan.directory = cwd;
             }
-            plan.session = Some(InSession { name, moves_to, place });
+            plan.session = Some(InSession { name, moves_to, apart: request.apart, place });
         }
         Ok(plan)
     }

@@ -34,6 +34,8 @@ pub struct Request {
     pub window: Option<Window>,
     /// The session that it runs in; a shell of its own, if none.
     pub session: Option<SessionName>,
+    /// In a session: in a copy of its shell, so that nothing of it stays.
+    pub apart: bool,
     /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
     pub lines: Option<Lines>,
     /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
@@ -89,6 +91,7 @@ impl Request {
             input: Input::default(),
             window: None,
             session: None,
+            apart: false,
             lines: None,
             enough: None,
         }

@@ -190,11 +190,29 @@ impl Tree {
     }
 
     fn members(&mut self) -> Vec<Process> {
-        let mut members = self.everybody();
-        members.retain(|process| {
-            !self.spared.iter().any(|spared| spared.pid == process.pid && spared.began == process.began)
-        });
-        members
+        let mut everybody = self.everybody();
+        if self.spared.is_empty() {
+            return everybody;
+        }
+        let shell = self.shell.as_raw_nonzero().get();
+        let is_spared =
+            |process: &Process| self.spared.iter().any(|own| own.pid == process.pid && own.began == process.began);
+        // What those have started that are left alone, but not what the shell has.
+        let mut left_alone: Vec<i32> = everybody.iter().filter(|process| is_spared(process)).map(raw).collect();
+        loop {
+            let before = left_alone.len();
+            for process in &everybody {
+                let by_them = process.parent != shell && left_alone.contains(&process.parent);
+                if by_them && !left_alone.contains(&raw(process)) {
+                    left_alone.push(raw(process));
+                }
+            }
+            if left_alone.len() == before {
+                break;
+            }
+        }
+        everybody.retain(|process| !left_alone.contains(&raw(process)));
+        everybody
     }
 
     fn everybody(&mut self) -> Vec<Process> {
@@ -216,6 +234,10 @@ impl Tree {
             }
         }
     }
+}
+
+fn raw(process: &Process) -> i32 {
+    process.pid.as_raw_nonzero().get()
 }
 
 /// Signals exactly the process that was seen. Its id may belong to a stranger by now: so first a handle, then a

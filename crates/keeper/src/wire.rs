@@ -32,6 +32,8 @@ pub const INPUT: &str = "input";
 pub const LIVE: &str = "live";
 /// What a session is, in its directory.
 pub const ABOUT: &str = "about.json";
+/// The process id of a session's shell, in its directory.
+pub const SHELL: &str = "shell";
 /// Why a session is not there any more, in its directory.
 pub const LOST: &str = "lost";
 
@@ -80,6 +82,10 @@ pub struct Command {
     pub directory: Vec<u8>,
     /// How long it may take; none if it has no end.
     pub lifetime: Option<Duration>,
+    /// Where the shell has to be, if it does not go anywhere; anywhere, if this is empty.
+    pub expected: Vec<u8>,
+    /// Whether it runs in a copy of the shell.
+    pub apart: bool,
     /// Whether it waits for its turn.
     pub waits: bool,
     /// Whether the two go to different places.
@@ -234,6 +240,8 @@ pub enum Report {
     Heard,
     /// The session has something else to do, and the command does not wait.
     Busy,
+    /// The shell of the session is not where it was expected, and nothing of the command was done.
+    Moved,
     /// How a session is.
     Session(SessionState),
 }
@@ -322,6 +330,8 @@ impl Order {
             Self::Command(command) => {
                 out.push(9);
                 put_bytes(out, &command.directory);
+                put_bytes(out, &command.expected);
+                out.push(u8::from(command.apart));
                 put_optional(out, command.lifetime.map(nanoseconds));
                 out.push(u8::from(command.waits));
                 out.push(u8::from(command.split));
@@ -375,6 +385,8 @@ impl Order {
             }),
             9 => Self::Command(Command {
                 directory: from.bytes()?.to_vec(),
+                expected: from.bytes()?.to_vec(),
+                apart: from.byte()? == 1,
                 lifetime: from.optional()?.map(Duration::from_nanos),
                 waits: from.byte()? == 1,
                 split: from.byte()? == 1,
@@ -452,6 +464,7 @@ impl Report {
             }
             Self::Heard => out.push(5),
             Self::Busy => out.push(6),
+            Self::Moved => out.push(8),
             Self::Session(state) => {
                 out.push(7);
                 put_i32(out, state.pid);
@@ -513,6 +526,7 @@ impl Report {
             4 => Self::Recorded { errno: from.i32()? },
             5 => Self::Heard,
             6 => Self::Busy,
+            8 => Self::Moved,
             7 => Self::Session(SessionState {
                 pid: from.i32()?,
                 busy: from.byte()? == 1,
@@ -553,6 +567,7 @@ mod tests {
             (end, proptest::collection::vec(leftover, 0..5), any::<bool>())
                 .prop_map(|(end, left, shell_stays)| Report::Ended { end, left, shell_stays }),
             Just(Report::Busy),
+            Just(Report::Moved),
             (any::<i32>(), any::<bool>(), any::<[u32; 3]>()).prop_map(|(pid, busy, [since, commands, left])| {
                 let since = Duration::from_millis(since.into());
                 Report::Session(SessionState { pid, busy, since, commands: commands.into(), left: left.into() })

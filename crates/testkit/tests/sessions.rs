@@ -367,6 +367,92 @@ async fn the_guard_looks_at_every_command() {
     };
     assert!(refusal.reason.contains("git push"), "{refusal:?}");
     let Reply::Refused(_) = engine.run(in_session("rm -rf ./*")).await.expect("a reply") else { panic!("it ran") };
+    // What stays is judged when it comes.
+    for script in
+        ["f() { rm -rf ~; }", "function g { git push --force; }", "alias q='rm -rf ~'", "x=1; h ( ) ( rm -rf ~ )"]
+    {
+        let Reply::Refused(_) = engine.run(in_session(script)).await.expect("a reply") else {
+            panic!("it ran: {script}")
+        };
+    }
+    check(&engine, "clean() { rm -rf \"$1\"/build; }; p() { git push \"$@\"; }", "", 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_is_judged_for_where_it_runs() {
+    let place = Place::new(PUPPET);
+    std::fs::create_dir_all(place.path().join("w/objects")).expect("a directory");
+    std::fs::create_dir_all(place.path().join("precious/.git/objects")).expect("a directory");
+    let engine = place.engine();
+    check(&engine, "cd w", "", 0).await;
+    let first =
+        engine.start(in_session("touch began; until [ -e go ]; do sleep 0.01; done; cd ../precious/.git")).await;
+    let first = first.expect("it starts");
+    assert!(eventually(|| place.path().join("w/began").exists()));
+    // Harmless where the shell is now, and not where it will be.
+    let queued = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.run(in_session("rm -rf objects; echo done")).await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    std::fs::write(place.path().join("w/go"), "").expect("a file");
+    let reply = tokio::time::timeout(WIDE, queued).await.expect("it comes back").expect("it does not panic");
+    assert!(matches!(reply, Err(RunError::Refused(_))), "{reply:?}");
+    assert!(place.path().join("precious/.git/objects").exists());
+    drop(first);
+    // One that is harmless there too runs, and says where.
+    let outcome = run(&engine, in_session("pwd")).await;
+    assert_eq!(session(&outcome).directory, place.path().join("precious/.git"));
+}
+
+#[tokio::test]
+async fn what_an_earlier_child_starts_is_not_the_later_commands() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(Duration::from_millis(300));
+    let engine = place.engine();
+    let script = "(touch began; until [ -e go ]; do sleep 0.01; done; sleep 1000; touch ended) & echo started";
+    run(&engine, in_session(script)).await;
+    let mut request = in_session("touch go; sleep 1000");
+    request.lifetime = Some(Lifetime(Duration::from_millis(400)));
+    let outcome = run(&engine, request).await;
+    assert!(matches!(outcome.end, End::Stopped { .. }), "{outcome:?}");
+    check(&engine, "ls ended 2>/dev/null; pgrep -xc sleep -P $(pgrep -P $$)", "1\n", 0).await;
+}
+
+#[tokio::test]
+async fn a_shell_that_was_stopped_goes_on() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(Duration::from_secs(5));
+    let engine = place.engine();
+    let mut request = in_session("kept=1; kill -STOP $$; :");
+    request.lifetime = Some(Lifetime(Duration::from_millis(200)));
+    let outcome = run(&engine, request).await;
+    assert!(session(&outcome).shell_stays, "{outcome:?}");
+    check(&engine, "echo $kept", "1\n", 0).await;
+}
+
+#[tokio::test]
+async fn a_shell_that_frees_millions_of_words_comes_back() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(Duration::from_secs(20));
+    let engine = place.engine();
+    let mut request = in_session("kept=1; for i in {1..2000000}; do :; done");
+    request.lifetime = Some(Lifetime(Duration::from_millis(700)));
+    let outcome = run(&engine, request).await;
+    assert!(session(&outcome).shell_stays, "{outcome:?}");
+    check(&engine, "echo $kept", "1\n", 0).await;
+}
+
+#[tokio::test]
+async fn nobody_is_prompted() {
+    let mut place = Place::new(PUPPET);
+    for (name, value) in [("TMOUT", "1"), ("PROMPT_COMMAND", "touch prompted"), ("PS0", "$(touch prompted)")] {
+        place.options.host_environment.push((name.into(), value.into()));
+    }
+    let engine = place.engine();
+    check(&engine, "x=1", "", 0).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    check(&engine, "echo $x; ls prompted 2>/dev/null; true", "1\n", 0).await;
 }
 
 #[tokio::test]
@@ -376,7 +462,9 @@ async fn other_variables_are_another_shell() {
     check(&engine, "x=1", "", 0).await;
     let mut with = in_session("echo \"${x-none} $EXTRA\"");
     with.env = vec![("EXTRA".to_owned(), "e".into())];
-    assert_eq!(output(&run(&engine, with).await), "none e\n");
+    let outcome = run(&engine, with).await;
+    assert_eq!(output(&outcome), "none e\n");
+    assert!(session(&outcome).is_new && session(&outcome).has_others);
     check(&engine, "echo \"$x ${EXTRA-none}\"", "1 none\n", 0).await;
 }
 

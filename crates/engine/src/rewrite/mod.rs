@@ -120,10 +120,18 @@ impl Engine {
         rewritten.replace_urls(rewriting)?;
         // In a session the shell itself is to go there, and a pipeline is not to leave it what its parts did in their own shells.
         let alone = rewritten.request.session.is_none();
-        if rewriting.directory && alone && rewritten.request.workdir.is_none() {
+        let snapshot = self.snapshot();
+        let is_users = |name: &str| {
+            let names = |snapshot: &crate::Snapshot| {
+                snapshot.functions().iter().chain(snapshot.aliases()).any(|own| own == name)
+            };
+            snapshot.as_deref().is_some_and(names)
+        };
+        if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
             rewritten.take_directory(options)?;
         }
-        if rewriting.lines && alone && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
+        let pipes_on = is_users("head") || is_users("tail");
+        if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
             rewritten.take_lines(options)?;
         }
         if !rewriting.prefix.is_empty() {

@@ -25,11 +25,13 @@ pub(crate) struct Entered {
     pub(crate) place: PathBuf,
     pub(crate) is_new: bool,
     pub(crate) lost_before: Option<String>,
+    pub(crate) has_others: bool,
 }
 
 /// A session that was started.
 struct Opened {
     lost_before: Option<String>,
+    has_others: bool,
 }
 
 /// What became of a command that was handed over.
@@ -48,20 +50,30 @@ impl Starter {
         store: &SessionStore,
     ) -> Result<Attached, StartError> {
         let failed = |error| local::explain(plan, error);
-        let place = &at.place;
-        let mut entered = Entered { name: at.name.clone(), place: place.clone(), is_new: false, lost_before: None };
+        let directory = &at.place;
+        let mut entered = Entered {
+            name: at.name.clone(),
+            place: directory.clone(),
+            is_new: false,
+            lost_before: None,
+            has_others: false,
+        };
         for _ in 0..TRIES {
-            let link = if let Ok(link) = store.connect(place) {
+            let link = if let Ok(link) = store.connect(directory) {
                 link
             } else {
-                let opened = self.open(plan, at, store, place).await?;
+                let opened = self.open(plan, at, store, directory).await?;
                 entered.is_new = opened.is_some();
+                entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
                 entered.lost_before = opened.and_then(|opened| opened.lost_before).or(entered.lost_before);
-                Link::connect(place).map_err(failed)?
+                Link::connect(directory).map_err(failed)?
             };
             // Who has just started one has put it where the command begins.
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
-            match hand_over(link, plan, moves_to, store).await? {
+            // It was judged for where the shell was then; whoever was first may have left it elsewhere.
+            let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
+            let place = Place { moves_to, expected, apart: at.apart };
+            match hand_over(link, plan, place, store).await? {
                 Handed::Started(attached) => return Ok(Attached { session: Some(entered), ..attached }),
                 Handed::SessionGone => {}
             }
@@ -78,13 +90,16 @@ impl Starter {
         place: &Path,
     ) -> Result<Option<Opened>, StartError> {
         let failed = |error| local::explain(plan, error);
-        self.make_room(store).await?;
-        let _taken =
-            store.take(place).await.map_err(|source| StartError::Session { place: place.to_path_buf(), source })?;
+        let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
+        // One after the other, so that there are never more than there may be.
+        let _turn = store.take(store.directory()).await.map_err(unusable)?;
         if Link::connect(place).is_ok() {
             return Ok(None);
         }
+        let names = self.make_room(store).await?;
+        let _taken = store.take(place).await.map_err(unusable)?;
         let lost_before = take_last_word(place);
+        store.describe(place, &at.name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Link::new(socket).map_err(failed)?;
         let nothing = std::fs::File::options().write(true).open("/dev/null").map_err(failed)?;
@@ -102,48 +117,60 @@ impl Starter {
         link.send(&orders, &[nothing.as_fd(), nothing.as_fd()]).await.map_err(|_| StartError::KeeperGone)?;
         let pid = match link.next().await {
             Ok(Report::Started { pid }) => pid,
-            Ok(Report::NotStarted { step, errno }) => return Err(local::explain_step(plan, step, errno)),
-            Ok(_) | Err(_) => return Err(StartError::KeeperGone),
+            word => {
+                // There is nothing of it that could be lost.
+                let _ = take_last_word(place);
+                return Err(match word {
+                    Ok(Report::NotStarted { step, errno }) => local::explain_step(plan, step, errno),
+                    _ => StartError::KeeperGone,
+                });
+            }
         };
-        let described = store.describe(place, &at.name, pid);
-        described.map_err(|source| StartError::Session { place: place.to_path_buf(), source })?;
         tracing::debug!(pid, session = %at.name, "started a session");
         let host = (store.owner == SessionOwner::Engine).then_some(link);
         store.known().insert(place.to_path_buf(), Known { pid, _host: host, spare: None });
         // Its end is taken away when it comes.
         drop(keeper);
-        Ok(Some(Opened { lost_before }))
+        let has_others = names.iter().any(|name| name == at.name.as_str());
+        Ok(Some(Opened { lost_before, has_others }))
     }
 
-    /// Ends the session that has been idle for longest, if there are as many as there may be.
-    async fn make_room(&self, store: &SessionStore) -> Result<(), StartError> {
-        let Ok(mut entries) = store.list().await else { return Ok(()) };
+    /// Ends the session that has been idle for longest, if there are as many as there may be. The names of those that were
+    /// there.
+    async fn make_room(&self, store: &SessionStore) -> Result<Vec<String>, StartError> {
+        let Ok(mut entries) = store.list().await else { return Ok(Vec::new()) };
         entries.retain(|entry| entry.owner == store.owner);
-        if entries.len() < store.limits.at_most {
-            return Ok(());
+        let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+        while entries.len() >= store.limits.at_most {
+            let idle = entries.iter().enumerate().filter(|(_, entry)| !entry.busy && entry.left == 0);
+            let Some((index, _)) = idle.max_by_key(|(_, entry)| entry.since) else {
+                return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
+            };
+            // One that does not answer is no reason to refuse another.
+            let _ = store.end_one(&entries.remove(index)).await;
         }
-        let idle = entries.iter().filter(|entry| !entry.busy && entry.left == 0).max_by_key(|entry| entry.since);
-        let Some(idle) = idle else {
-            let names = entries.iter().map(|entry| entry.name.clone()).collect();
-            return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
-        };
-        store.end_one(idle).await.map_err(|error| StartError::System(std::io::Error::other(error)))
+        Ok(names)
     }
 }
 
+/// Where a command runs.
+struct Place<'a> {
+    moves_to: Option<&'a Path>,
+    expected: Option<&'a Path>,
+    apart: bool,
+}
+
 /// Hands over a command, and waits for its turn.
-async fn hand_over(
-    mut link: Link,
-    plan: &Plan,
-    moves_to: Option<&Path>,
-    store: &SessionStore,
-) -> Result<Handed, StartError> {
+async fn hand_over(mut link: Link, plan: &Plan, place: Place<'_>, store: &SessionStore) -> Result<Handed, StartError> {
+    let Place { moves_to, expected, apart } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
     let wire::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
     let command = Command {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+        expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+        apart,
         lifetime,
         waits: store.limits.when_busy == WhenBusy::Wait,
         split: plan.streams == Streams::Split,
@@ -162,6 +189,7 @@ async fn hand_over(
     match answer(&mut link).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
+        Ok(Report::Moved) => Err(StartError::SessionMoved),
         Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
         // It may have begun, and must not run twice.
         Ok(_) | Err(Silence::Gone) => Ok(attached(link, read, None)),

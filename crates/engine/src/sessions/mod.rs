@@ -76,6 +76,8 @@ pub struct InSession {
     pub name: SessionName,
     /// Where the shell goes first; none if it stays where it is.
     pub moves_to: Option<PathBuf>,
+    /// Whether it runs in a copy of the shell, so that nothing of it stays.
+    pub apart: bool,
     /// Its directory.
     pub(crate) place: PathBuf,
 }
@@ -126,4 +128,8 @@ pub struct SessionOutcome {
     pub lost_before: Option<String>,
     /// Whether its shell is still there.
     pub shell_stays: bool,
+    /// Whether there are other shells of this name, for other variables or rc files.
+    pub has_others: bool,
+    /// Where the command began.
+    pub directory: PathBuf,
 }

@@ -219,7 +219,8 @@ impl SessionStore {
     /// Where the shell of a session is now; none if it is not known.
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
         let known = self.known().get(place).map(|known| known.pid);
-        let pid = known.or_else(|| about(place)?.get("pid")?.as_i64()?.try_into().ok())?;
+        let written = || fs::read_to_string(place.join(wire::SHELL)).ok()?.parse().ok();
+        let pid = known.or_else(written)?;
         // Only one that somebody listens for: another program may have the number by now.
         place.join(wire::CONTROL).exists().then(|| cwd_of(pid)).flatten()
     }
@@ -257,12 +258,12 @@ impl SessionStore {
     }
 
     /// Writes down what a session is.
-    pub(super) fn describe(&self, place: &Path, name: &SessionName, pid: i32) -> io::Result<()> {
+    pub(super) fn describe(&self, place: &Path, name: &SessionName) -> io::Result<()> {
         let owner = match self.owner {
             SessionOwner::Engine => "engine",
             SessionOwner::User => "user",
         };
-        let about = json!({ "name": name.as_str(), "owner": owner, "pid": pid });
+        let about = json!({ "name": name.as_str(), "owner": owner });
         let draft = place.join("about.new");
         fs::write(&draft, about.to_string())?;
         fs::rename(draft, place.join(wire::ABOUT))
@@ -273,7 +274,7 @@ impl SessionStore {
 pub(super) fn take_last_word(place: &Path) -> Option<String> {
     let was_there = about(place).is_some();
     let word = fs::read_to_string(place.join(wire::LOST)).ok();
-    for name in [wire::LOST, wire::ABOUT, wire::CONTROL] {
+    for name in [wire::LOST, wire::ABOUT, wire::CONTROL, wire::SHELL] {
         let _ = fs::remove_file(place.join(name));
     }
     word.or_else(|| was_there.then(|| "its keeper was killed".to_owned()))

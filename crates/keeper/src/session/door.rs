@@ -11,7 +11,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
 use crate::link::Link;
-use crate::wire::{self, Command};
+use crate::wire::{self, Command, Report};
 
 /// So many may speak to a session at once. More would use up its descriptors.
 const MOST_GUESTS: usize = 256;
@@ -59,18 +59,20 @@ impl Door {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
-            if self.guests.len() == MOST_GUESTS {
-                // The one that has waited longest.
-                self.guests.remove(0);
+            let mut link = Link::new(OwnedFd::from(stream));
+            if self.guests.len() >= MOST_GUESTS {
+                link.tell(&Report::Busy);
+                continue;
             }
             // Who comes has something to say.
-            self.guests.push(Guest {
-                link: Link::new(OwnedFd::from(stream)),
-                wants: None,
-                has_news: true,
-                waits_for_end: false,
-            });
+            self.guests.push(Guest { link, wants: None, has_news: true, waits_for_end: false });
         }
+    }
+
+    /// Writes down which process the shell is.
+    pub(crate) fn name_shell(&self, pid: i32) {
+        // Where that cannot be done, those who want to know where the shell is do not learn it.
+        let _ = fs::write(self.directory.join(wire::SHELL), pid.to_string());
     }
 
     /// The next one whose turn it is, with what they want.
@@ -92,7 +94,9 @@ impl Door {
             let draft = self.directory.join("lost.new");
             let _ = fs::write(&draft, why).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
         }
-        let _ = fs::remove_file(self.directory.join(wire::CONTROL));
+        for name in [wire::CONTROL, wire::SHELL] {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
         self.listener = None;
         self.guests.retain(|guest| guest.waits_for_end);
         if why.is_none() {

@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
 use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Tether};
@@ -32,6 +33,9 @@ const OPENING: &str = r"\builtin trap '[[ ${BASH_SOURCE[0]-} ]] && { \builtin tr
 \builtin unset PS1 PS2 MAILCHECK HISTFILE HISTSIZE HISTFILESIZE
 \builtin shopt -u expand_aliases
 ";
+
+/// Variables by which an interactive shell does things at a prompt that nobody sees, or ends for want of somebody who types.
+const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 
 /// What a pipe holds on every machine; a user with many of them gets smaller ones.
 const PIPE_HOLDS: usize = 4096;
@@ -72,6 +76,8 @@ impl Driver {
         let (own, writes) = pipe::plain().map_err(unprepared)?;
         pipe::set_nonblocking(&own).map_err(unprepared)?;
         setup.input = Input::From(Some(reads));
+        // It would heed them before it reads our first line.
+        setup.env.retain(|entry| !FOR_PERSONS.iter().any(|name| entry.starts_with(name.as_bytes())));
         let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
         let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent)?;
         // Only the shell itself is to hold what it writes to.
@@ -95,6 +101,12 @@ impl Driver {
         self.child.pid.as_raw_nonzero().get()
     }
 
+    /// Whether it is in this directory.
+    pub(crate) fn is_in(&self, directory: &[u8]) -> bool {
+        let cwd = std::fs::read_link(format!("/proc/{}/cwd", self.pid()));
+        cwd.is_ok_and(|cwd| cwd.as_os_str().as_bytes() == directory)
+    }
+
     /// Tells it to do this. Bash opens what it needs for it through `/proc`, so that has to stay open here, and is handed
     /// back. If that fails, nothing of it is done.
     ///
@@ -113,7 +125,8 @@ impl Driver {
             write!(lines, " >/dev/null 2>{} && ", place(&stderr))?;
         }
         let (from, to) = (place(&script), place(&output));
-        writeln!(lines, "\\builtin . {from} >{to} 2>{stderr_place} </dev/null")?;
+        let (open, close) = if command.apart { ("(", ")") } else { ("", "") };
+        writeln!(lines, "{open}\\builtin . {from} >{to} 2>{stderr_place} </dev/null{close}")?;
         writeln!(lines, "\\builtin echo \"$?\" >{}", place(&self.says))?;
         self.write(&lines)?;
         // The output first: it is the one that is written to at the shell's end.
@@ -123,6 +136,8 @@ impl Driver {
     /// Makes it drop what it is doing, as soon as the program ends that it waits for.
     pub(crate) fn interrupt(&self) {
         let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::POWER);
+        // Somebody may have stopped it.
+        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::CONT);
     }
 
     /// Makes it drop what it is doing without a program: a loop over a million words before its first round.

@@ -87,6 +87,7 @@ pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals:
         Ok(started) => started,
         Err(error) => return start::refuse(&mut host, &error).unwrap_or_default(),
     };
+    door.name_shell(driver.pid());
     host.tell(&Report::Started { pid: driver.pid() });
     let session = Session {
         tree: Tree::new(Scope::EverythingBelow, driver.child.pid),

@@ -14,6 +14,9 @@ use crate::{Effect, Event, Exit, Phase, start};
 /// How often a shell is interrupted that does not come back.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
 
+/// The status of a script that was interrupted.
+const INTERRUPTED: u8 = 130;
+
 /// How long a shell may take to come back when nothing is left that it could wait for.
 const COME_BACK_AT_MOST: Duration = Duration::from_millis(500);
 
@@ -37,6 +40,8 @@ pub(super) struct Running {
     settle_until: Option<Instant>,
     /// When to interrupt the shell again.
     interrupt_at: Option<Instant>,
+    /// How often it was interrupted again.
+    rounds: u32,
     /// The number by which a shell that was interrupted shows that it has come back.
     number: Option<Number>,
     /// Bash opens these through `/proc`, so they have to stay open here.
@@ -65,6 +70,10 @@ impl Running {
             Word::Number(said) => {
                 if let Some(number) = &mut self.number {
                     number.is_said |= number.asked == said;
+                    if number.is_said {
+                        // It has come back without a word about the script: an interrupt has hit that line.
+                        self.exit.get_or_insert(Exit::Code(INTERRUPTED));
+                    }
                 }
             }
         }
@@ -89,6 +98,11 @@ impl Session {
             self.tree.spare_nobody();
             self.tree.spare_present();
         }
+        if !command.expected.is_empty() && !self.driver.is_in(&command.expected) {
+            link.tell(&Report::Moved);
+            // They may look where it is now, and come again.
+            return self.door.keep(link);
+        }
         self.driver.forget_own();
         let held = match self.driver.begin(command) {
             Ok(held) => held,
@@ -110,6 +124,7 @@ impl Session {
             exit: None,
             settle_until: None,
             interrupt_at: None,
+            rounds: 0,
             number: None,
             held,
         });
@@ -220,10 +235,18 @@ impl Session {
     /// A signal may have come between two commands of a loop, or to a shell that does not look at it for long.
     fn interrupt_again(&mut self, now: Instant) {
         let Some(running) = &mut self.running else { return };
-        if running.interrupt_at.is_some_and(|due| due <= now) {
-            running.interrupt_at = Some(now + INTERRUPT_AGAIN);
-            self.driver.interrupt();
+        if running.interrupt_at.is_none_or(|due| due > now) {
+            return;
+        }
+        running.interrupt_at = Some(now + INTERRUPT_AGAIN);
+        running.rounds += 1;
+        self.driver.interrupt();
+        if running.rounds % 2 == 1 {
             self.driver.interrupt_expansion();
+        } else if let Ok(asked) = self.driver.ask_number() {
+            // It may be back, and have lost the line that was to tell so.
+            let give_up = now + COME_BACK_AT_MOST;
+            running.number = Some(Number { asked, is_said: false, again_at: now + INTERRUPT_AGAIN, give_up });
         }
     }
 
