@@ -130,7 +130,8 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     let lost = lost_before.as_ref().map(|why| {
         format!("session {name:?} began anew with this command: {why}; nothing of its earlier state is left")
     });
-    let over = (!shell_stays).then(|| {
+    // Of a command that was lost nobody knows what became of its shell.
+    let over = (!shell_stays && outcome.end != End::Lost).then(|| {
         format!("the shell of session {name:?} has ended, with everything in it; the next command in it starts anew")
     });
     let others = (*is_new && *has_others && lost.is_none()).then(|| {

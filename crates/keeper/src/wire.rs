@@ -60,8 +60,11 @@ pub enum Order {
     Command(Command),
     /// How is the session?
     Look,
-    /// The session is to end.
-    EndSession,
+    /// The session is to end, because somebody wants it so or to make room for another.
+    EndSession {
+        /// The latter.
+        makes_room: bool,
+    },
 }
 
 /// A shell that stays.
@@ -338,7 +341,7 @@ impl Order {
                 command.script.encode(out);
             }
             Self::Look => out.push(10),
-            Self::EndSession => out.push(11),
+            Self::EndSession { makes_room } => out.extend([11, u8::from(*makes_room)]),
         });
     }
 
@@ -394,7 +397,7 @@ impl Order {
                 script: Script::decode(&mut from, descriptors)?,
             }),
             10 => Self::Look,
-            11 => Self::EndSession,
+            11 => Self::EndSession { makes_room: from.byte()? == 1 },
             _ => return Err(Garbled),
         };
         from.end()?;

@@ -563,6 +563,12 @@ async fn the_one_that_is_idle_for_longest_makes_room() {
     }
     let names: Vec<_> = listed(&store).await.into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a", "c"]);
+    let outcome = run(&engine, at("b", "true")).await;
+    assert_eq!(session(&outcome).lost_before.as_deref(), Some("it made room for another session"));
+    store.end(&name("b")).await.expect("it ends");
+    for session in ["a", "c"] {
+        run(&engine, at(session, "true")).await;
+    }
     let _one = engine.start(at("a", "sleep 1000")).await.expect("it starts");
     let _two = engine.start(at("c", "sleep 1000")).await.expect("it starts");
     let refused = engine.run(at("d", "true")).await.expect_err("there is no room");

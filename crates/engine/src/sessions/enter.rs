@@ -147,7 +147,7 @@ impl Starter {
                 return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
             };
             // One that does not answer is no reason to refuse another.
-            let _ = store.end_one(&entries.remove(index)).await;
+            let _ = store.tell_to_end(&entries.remove(index), true).await;
         }
         Ok(names)
     }

@@ -189,9 +189,13 @@ impl SessionStore {
 
     /// Ends this very session, and waits until nothing of it is left.
     pub async fn end_one(&self, entry: &SessionEntry) -> Result<(), EndSessionError> {
+        self.tell_to_end(entry, false).await
+    }
+
+    pub(super) async fn tell_to_end(&self, entry: &SessionEntry, makes_room: bool) -> Result<(), EndSessionError> {
         let no_answer = || EndSessionError::NoAnswer { name: entry.name.clone() };
         let Ok(mut link) = Link::connect(&entry.place) else { return Ok(()) };
-        link.send(&[&Order::EndSession], &[]).await.map_err(|_| no_answer())?;
+        link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
         match timeout(ANSWER_PATIENCE, link.next()).await {
             Ok(Ok(Report::Heard) | Err(_)) => {}
             Ok(Ok(_)) | Err(_) => return Err(no_answer()),

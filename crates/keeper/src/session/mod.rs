@@ -59,6 +59,8 @@ struct Session {
     news: News,
     /// Why it is to end.
     ends: Option<StopReason>,
+    /// It ends to make room for another.
+    makes_room: bool,
     /// Its shell had to be killed for this.
     killed_for: Option<StopReason>,
 }
@@ -106,6 +108,7 @@ pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals:
         wanted_job: None,
         news: News::default(),
         ends: None,
+        makes_room: false,
         killed_for: None,
     };
     session.serve();
@@ -218,7 +221,7 @@ impl Session {
         if self.news.host {
             self.host.fill();
             while let Some(order) = self.host.take() {
-                if matches!(order, Order::EndSession) {
+                if matches!(order, Order::EndSession { .. }) {
                     self.end_for(StopReason::Cancelled);
                 }
             }
@@ -251,7 +254,8 @@ impl Session {
                         let state = self.state();
                         self.door.guests[index].link.tell(&Report::Session(state));
                     }
-                    Order::EndSession => {
+                    Order::EndSession { makes_room } => {
+                        self.makes_room |= makes_room && self.ends.is_none();
                         self.door.guests[index].link.tell(&Report::Heard);
                         self.door.guests[index].waits_for_end = true;
                         ended = true;
@@ -380,6 +384,7 @@ impl Session {
             (None, Some(StopReason::TimeUp), _) => {
                 format!("it was ended because it had nothing to do for {}", span(self.idle_at_most.unwrap_or_default()))
             }
+            (None, Some(StopReason::Cancelled), _) if self.makes_room => "it made room for another session".to_owned(),
             (None, Some(StopReason::Cancelled), _) => "it was ended by request".to_owned(),
             (None, Some(why), _) => format!("it was ended: {why}"),
             (None, None, Some(Exit::Code(code))) => format!("its shell ended with exit code {code}"),
