@@ -1,0 +1,365 @@
+//! The messages as bytes.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use bashful_sys::limits::Limit;
+use bashful_sys::spawn::Step;
+
+use super::fields::{
+    Fields, Garbled, frame, nanoseconds, put_bytes, put_exit, put_i32, put_list, put_number, put_optional, take_one,
+    take_two,
+};
+use super::{
+    Begin, Command, FailedStep, Input, Kind, Leftover, Order, Record, Release, Report, Script, Session, SessionState,
+    Setup, When,
+};
+use crate::{End, StopReason};
+
+impl Order {
+    /// Appends the message to `out`. Its descriptors are the caller's to send.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame(out, |out| match self {
+            Self::Setup(setup) => {
+                out.push(1);
+                put_bytes(out, &setup.shell);
+                put_bytes(out, &setup.directory);
+                put_list(out, &setup.env, |out, entry| put_bytes(out, entry));
+                put_list(out, &setup.limits, |out, limit| {
+                    out.push(limit.resource());
+                    put_optional(out, limit.soft);
+                    put_optional(out, limit.hard);
+                });
+                put_number(out, nanoseconds(setup.grace));
+                out.push(u8::from(setup.when == When::Ahead));
+                out.push(u8::from(matches!(setup.input, Input::From(_))));
+                put_bytes(out, &setup.source);
+            }
+            Self::Begin(begin) => {
+                out.push(2);
+                put_optional(out, begin.lifetime.map(nanoseconds));
+                begin.script.encode(out);
+            }
+            Self::Stop(why) => out.extend([3, *why as u8]),
+            Self::Release(pipes) => {
+                out.push(4);
+                put_list(out, pipes, Release::encode);
+            }
+            Self::Record(record) => {
+                out.push(5);
+                put_number(out, record.id);
+                put_bytes(out, &record.directory);
+                out.push(record.kind as u8);
+                put_number(out, record.at_most);
+                out.push(u8::from(record.stop_leftovers));
+                put_list(out, &record.pipes, Release::encode);
+            }
+            Self::Signal(number) => out.extend([6, *number]),
+            Self::CloseInput => out.push(7),
+            Self::Session(session) => {
+                out.push(8);
+                put_bytes(out, &session.directory);
+                put_optional(out, session.idle.map(nanoseconds));
+                out.push(u8::from(session.outlives));
+            }
+            Self::Command(command) => {
+                out.push(9);
+                put_bytes(out, &command.directory);
+                put_bytes(out, &command.expected);
+                out.push(u8::from(command.apart));
+                put_optional(out, command.lifetime.map(nanoseconds));
+                out.push(u8::from(command.waits));
+                out.push(u8::from(command.split));
+                command.script.encode(out);
+            }
+            Self::Look => out.push(10),
+            Self::EndSession { makes_room } => out.extend([11, u8::from(*makes_room)]),
+        });
+    }
+
+    /// Reads the fields of a message, and takes the descriptors that belong to it.
+    pub fn decode(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        let mut from = Fields(body);
+        let order = match from.byte()? {
+            1 => Self::Setup(Setup {
+                shell: from.bytes()?.to_vec(),
+                directory: from.bytes()?.to_vec(),
+                env: from.list(|from| Ok(from.bytes()?.to_vec()))?,
+                limits: from
+                    .list(|from| Limit::from_parts(from.byte()?, from.optional()?, from.optional()?).ok_or(Garbled))?,
+                grace: Duration::from_nanos(from.number()?),
+                when: if from.byte()? == 1 { When::Ahead } else { When::Asked },
+                output: Some(take_two(descriptors)?),
+                input: match from.byte()? {
+                    0 => Input::Nothing,
+                    _ => Input::From(Some(take_one(descriptors)?)),
+                },
+                source: from.bytes()?.to_vec(),
+            }),
+            2 => Self::Begin(Begin {
+                lifetime: from.optional()?.map(Duration::from_nanos),
+                script: Script::decode(&mut from, descriptors)?,
+            }),
+            3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
+            4 => Self::Release(from.list(|from| Release::decode(from, descriptors))?),
+            5 => Self::Record(Record {
+                id: from.number()?,
+                directory: from.bytes()?.to_vec(),
+                kind: Kind::from_number(from.byte()?).ok_or(Garbled)?,
+                at_most: from.number()?,
+                stop_leftovers: from.byte()? == 1,
+                alive: Some(take_one(descriptors)?),
+                pipes: from.list(|from| Release::decode(from, descriptors))?,
+            }),
+            6 => Self::Signal(from.byte()?),
+            7 => Self::CloseInput,
+            8 => Self::Session(Session {
+                directory: from.bytes()?.to_vec(),
+                idle: from.optional()?.map(Duration::from_nanos),
+                outlives: from.byte()? == 1,
+            }),
+            9 => Self::Command(Command {
+                directory: from.bytes()?.to_vec(),
+                expected: from.bytes()?.to_vec(),
+                apart: from.byte()? == 1,
+                lifetime: from.optional()?.map(Duration::from_nanos),
+                waits: from.byte()? == 1,
+                split: from.byte()? == 1,
+                output: Some(take_two(descriptors)?),
+                script: Script::decode(&mut from, descriptors)?,
+            }),
+            10 => Self::Look,
+            11 => Self::EndSession { makes_room: from.byte()? == 1 },
+            _ => return Err(Garbled),
+        };
+        from.end()?;
+        Ok(order)
+    }
+}
+
+impl Script {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => {
+                out.push(0);
+                put_bytes(out, text);
+            }
+            Self::File(_) => out.push(1),
+        }
+    }
+
+    fn decode(from: &mut Fields<'_>, descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        match from.byte()? {
+            0 => Ok(Self::Text(from.bytes()?.to_vec())),
+            1 => Ok(Self::File(Some(take_one(descriptors)?))),
+            _ => Err(Garbled),
+        }
+    }
+}
+
+impl Release {
+    fn encode(out: &mut Vec<u8>, release: &Self) {
+        put_bytes(out, &release.path);
+        put_number(out, release.at_most);
+        put_number(out, release.gap.start);
+        put_number(out, release.gap.end);
+    }
+
+    fn decode(from: &mut Fields<'_>, descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
+        Ok(Self {
+            path: from.bytes()?.to_vec(),
+            at_most: from.number()?,
+            gap: from.number()?..from.number()?,
+            from_to: Some(take_two(descriptors)?),
+        })
+    }
+}
+
+impl Report {
+    /// The end of a command whose shell does not stay.
+    pub(crate) fn ended(end: End, left: Vec<Leftover>) -> Self {
+        Self::Ended { end, left, shell_stays: false }
+    }
+
+    /// Appends the message to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame(out, |out| match self {
+            Self::Started { pid } => {
+                out.push(1);
+                put_i32(out, *pid);
+            }
+            Self::NotStarted { step, errno } => {
+                out.push(2);
+                out.push(match step {
+                    FailedStep::Handover => 0,
+                    FailedStep::Record => u8::MAX,
+                    FailedStep::Spawn(step) => *step as u8,
+                });
+                put_i32(out, *errno);
+            }
+            Self::Heard => out.push(5),
+            Self::Busy => out.push(6),
+            Self::Moved => out.push(8),
+            Self::Session(state) => {
+                out.push(7);
+                put_i32(out, state.pid);
+                out.push(u8::from(state.busy));
+                put_number(out, nanoseconds(state.since));
+                put_number(out, state.commands);
+                put_number(out, state.left);
+            }
+            Self::Recorded { errno } => {
+                out.push(4);
+                put_i32(out, *errno);
+            }
+            Self::Ended { end, left, shell_stays } => {
+                out.push(3);
+                out.push(u8::from(*shell_stays));
+                match end {
+                    End::Own(exit) => {
+                        out.push(0);
+                        put_exit(out, *exit);
+                    }
+                    End::Stopped { why, exit } => {
+                        out.push(*why as u8);
+                        put_exit(out, *exit);
+                    }
+                    End::Lost => out.push(u8::MAX),
+                }
+                put_list(out, left, |out, leftover| {
+                    put_i32(out, leftover.pid);
+                    put_bytes(out, leftover.command.as_bytes());
+                });
+            }
+        });
+    }
+
+    /// Reads the fields of a message.
+    pub fn decode(body: &[u8]) -> Result<Self, Garbled> {
+        let mut from = Fields(body);
+        let report = match from.byte()? {
+            1 => Self::Started { pid: from.i32()? },
+            2 => Self::NotStarted {
+                step: match from.byte()? {
+                    0 => FailedStep::Handover,
+                    u8::MAX => FailedStep::Record,
+                    step => FailedStep::Spawn(Step::from_number(step).ok_or(Garbled)?),
+                },
+                errno: from.i32()?,
+            },
+            3 => Self::Ended {
+                shell_stays: from.byte()? == 1,
+                end: match from.byte()? {
+                    0 => End::Own(from.exit()?),
+                    u8::MAX => End::Lost,
+                    why => End::Stopped { why: StopReason::from_number(why).ok_or(Garbled)?, exit: from.exit()? },
+                },
+                left: from.list(|from| {
+                    Ok(Leftover { pid: from.i32()?, command: String::from_utf8_lossy(from.bytes()?).into_owned() })
+                })?,
+            },
+            4 => Self::Recorded { errno: from.i32()? },
+            5 => Self::Heard,
+            6 => Self::Busy,
+            8 => Self::Moved,
+            7 => Self::Session(SessionState {
+                pid: from.i32()?,
+                busy: from.byte()? == 1,
+                since: Duration::from_nanos(from.number()?),
+                commands: from.number()?,
+                left: from.number()?,
+            }),
+            _ => return Err(Garbled),
+        };
+        from.end()?;
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Inbox;
+    use super::*;
+    use crate::Exit;
+    use proptest::prelude::*;
+
+    fn report() -> impl Strategy<Value = Report> {
+        let exit = || prop_oneof![any::<u8>().prop_map(Exit::Code), any::<u8>().prop_map(Exit::Signal)];
+        let end = prop_oneof![
+            exit().prop_map(End::Own),
+            (exit(), 1_u8..=5).prop_map(|(exit, why)| End::Stopped {
+                why: StopReason::from_number(why).expect("1 to 5 are reasons"),
+                exit
+            }),
+            Just(End::Lost),
+        ];
+        let leftover = (any::<i32>(), any::<String>()).prop_map(|(pid, command)| Leftover { pid, command });
+        prop_oneof![
+            any::<i32>().prop_map(|pid| Report::Started { pid }),
+            (any::<i32>(), 1_u8..=5).prop_map(|(errno, step)| Report::NotStarted {
+                step: FailedStep::Spawn(Step::from_number(step).expect("1 to 5 are steps")),
+                errno
+            }),
+            (end, proptest::collection::vec(leftover, 0..5), any::<bool>())
+                .prop_map(|(end, left, shell_stays)| Report::Ended { end, left, shell_stays }),
+            Just(Report::Busy),
+            Just(Report::Moved),
+            (any::<i32>(), any::<bool>(), any::<[u32; 3]>()).prop_map(|(pid, busy, [since, commands, left])| {
+                let since = Duration::from_millis(since.into());
+                Report::Session(SessionState { pid, busy, since, commands: commands.into(), left: left.into() })
+            }),
+            any::<i32>().prop_map(|errno| Report::Recorded { errno }),
+            Just(Report::Heard),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn reports_arrive_as_they_were_sent_however_they_are_cut(reports in proptest::collection::vec(report(), 0..8), cut in 1_usize..40) {
+            let mut bytes = Vec::new();
+            for report in &reports {
+                report.encode(&mut bytes);
+            }
+            let mut inbox = Inbox::default();
+            let mut arrived = Vec::new();
+            for chunk in bytes.chunks(cut) {
+                inbox.add(chunk);
+                while let Some(report) = inbox.next(Report::decode).expect("they were encoded well") {
+                    arrived.push(report);
+                }
+            }
+            prop_assert_eq!(arrived, reports);
+        }
+
+        #[test]
+        fn any_bytes_are_an_order_or_an_error(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Order::decode(&body, &mut Vec::new());
+            let _ = Report::decode(&body);
+        }
+    }
+
+    #[test]
+    fn a_setup_arrives_as_it_was_sent() {
+        let (read, write) = bashful_sys::pipe::plain().expect("a pipe");
+        let setup = Setup {
+            shell: b"/bin/bash".to_vec(),
+            directory: b"/tmp/\xff".to_vec(),
+            env: vec![b"A=1".to_vec(), b"B=".to_vec()],
+            limits: bashful_sys::limits::all(),
+            grace: Duration::from_millis(1500),
+            when: When::Ahead,
+            output: None,
+            input: Input::Nothing,
+            source: b"/tmp/it's".to_vec(),
+        };
+        let mut bytes = Vec::new();
+        Order::Setup(setup).encode(&mut bytes);
+        let mut descriptors = vec![read, write];
+        let Ok(Order::Setup(setup)) = Order::decode(&bytes[4..], &mut descriptors) else { panic!("not a setup") };
+        assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
+        assert_eq!(setup.source, b"/tmp/it's");
+        assert_eq!(setup.limits, bashful_sys::limits::all());
+        assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
+        assert!(setup.output.is_some() && descriptors.is_empty());
+    }
+}
