@@ -208,6 +208,13 @@ impl Capture {
         self.open();
     }
 
+    /// Gives back what was reserved on disk: from now on others write to the file.
+    pub(crate) fn reserve_no_more(&mut self) {
+        if let Whole::Saved(writer) = &mut self.whole {
+            writer.reserve_no_more();
+        }
+    }
+
     /// Whether anything of it was written to a file.
     pub(crate) fn is_saved(&self) -> bool {
         matches!(self.whole, Whole::Saved(_))

@@ -10,6 +10,7 @@
 //! Invariants: as many newlines come out as go in; the result depends on the bytes alone and not on how they were cut
 //! into chunks; memory held is at most a small multiple of [`LONGEST_LINE`], whatever the command writes.
 
+use bashful_sys::wide;
 use memchr::memrchr;
 use vte::{Params, Parser, Perform};
 
@@ -112,6 +113,11 @@ impl Cleaner {
                     rest = &rest[run..];
                     continue;
                 }
+                if *byte == 0 {
+                    // They do nothing, and where there is one there are often thousands.
+                    rest = &rest[rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len())..];
+                    continue;
+                }
             }
             self.step(*byte, text);
             rest = after;
@@ -182,20 +188,11 @@ fn new_parser() -> Parser<0> {
 
 /// Whether all bytes can be copied as they are. Most output is ASCII, and the question is answered twice as fast for that.
 fn is_plain(block: &[u8]) -> bool {
-    is_plain_ascii(block) || is_plain_text(block)
+    wide::is_plain_ascii(block) || is_plain_text(block)
 }
 
 /// There is no way out of the loop, and numbers stand for truths in it, on purpose: this way the compiler looks at
-/// sixteen or more bytes at a time. As signed numbers, bytes beyond ASCII are below the first printable one too.
-fn is_plain_ascii(block: &[u8]) -> bool {
-    let odd = |byte: u8| {
-        let unprintable = u8::from(byte.cast_signed() < 0x20) | u8::from(byte == 0x7F);
-        unprintable & (1 ^ (u8::from(byte == b'\n') | u8::from(byte == b'\t')))
-    };
-    block.iter().fold(0, |found, byte| found | odd(*byte)) == 0
-}
-
-/// The same for any text, and written in the same way.
+/// sixteen or more bytes at a time.
 fn is_plain_text(block: &[u8]) -> bool {
     let [first @ .., last] = block else { return true };
     let mut found = control(*last) | u8::from(*last == LATIN_LEAD);

@@ -5,26 +5,23 @@
 
 mod enough;
 mod handover;
+mod stream;
 
-use std::cell::RefCell;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
-use rustix::io::Errno;
 use thiserror::Error;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
 
 use enough::Enough;
+use stream::Stream;
 
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
@@ -42,24 +39,12 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 /// What listeners are shown: a screenful or two.
 const LIVE_SHOWN: usize = 8 * 1024;
 
-/// Reads of one turn. A command that writes without pause must not keep us from hearing of its end.
-const READS_A_TURN: usize = 16;
-
-/// What is read after the end, at most: all that the pipe could hold when the shell ended.
-const DRAINED_AT_MOST: usize = 1024 * 1024;
-
 /// A keeper that has not spoken so long after its tree should have been killed never will: the command may have stopped
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
 /// Pieces of text that a listener may be behind before it misses some.
 const CHUNKS_BEHIND: usize = 64;
-
-thread_local! {
-    /// Bytes on their way from a pipe to a capture. One for each thread, because a thousand commands at once would need
-    /// a thousand of them otherwise.
-    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 256 * 1024]);
-}
 
 /// What a command looks like while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -178,13 +163,6 @@ pub(crate) struct Run {
     _permit: OwnedSemaphorePermit,
 }
 
-/// One stream of a command.
-struct Stream {
-    name: StreamName,
-    pipe: Option<AsyncFd<OwnedFd>>,
-    capture: Capture,
-}
-
 /// What happened next.
 enum Happened {
     Reported(Result<Report, Silence>),
@@ -226,7 +204,7 @@ impl Run {
                 Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
                 _ => None,
             });
-            Ok(Stream { name, pipe: Some(bashful_sys::event::readable(pipe)?), capture })
+            Stream::new(name, pipe, capture)
         };
         let names = [StreamName::Output, StreamName::Stderr];
         let streams = attached.output.into_iter().zip(names).map(stream).collect::<io::Result<_>>()?;
@@ -334,23 +312,10 @@ impl Run {
 
     /// Takes what has been written, or a good part of it.
     fn read(&mut self, index: usize) {
-        let Stream { name, pipe, capture } = &mut self.streams[index];
-        let Some(open) = pipe else { return };
-        for _ in 0..READS_A_TURN {
-            let mut taken = Taken::default();
-            let more = open.try_io(Interest::READABLE, |pipe| {
-                taken = take(pipe, capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
-                if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
-            });
-            if taken.has_ended {
-                *pipe = None;
-                break;
-            }
-            if more.is_err() {
-                break;
-            }
-        }
-        self.enough.look(*name, capture);
+        let stream = &mut self.streams[index];
+        let name = stream.name;
+        stream.read(&mut |text| tell(&self.chunks, name, text, &self.mask));
+        self.enough.look(name, &stream.capture);
         if self.enough.is_over() {
             // Nobody looks at the clock while there is always something to read.
             self.close();
@@ -433,26 +398,15 @@ impl Run {
     fn close(&mut self) {
         self.enough.close();
         if let Some(stream) = self.streams.first_mut() {
-            stream.pipe = None;
+            stream.close();
         }
     }
 
-    /// Takes what is in the pipes now. Not until their end: somebody may hold them open for hours.
+    /// Takes what is in the pipes now.
     fn drain(&mut self) {
-        for Stream { name, pipe, capture } in &mut self.streams {
-            let mut drained = 0;
-            while let Some(open) = pipe
-                && drained < DRAINED_AT_MOST
-            {
-                // Straight from the pipe: the event loop may not have heard yet of what was written last.
-                let taken = take(open.get_ref(), capture, &mut |text| tell(&self.chunks, *name, text, &self.mask));
-                drained += taken.bytes;
-                if taken.has_ended {
-                    *pipe = None;
-                } else if taken.is_all {
-                    break;
-                }
-            }
+        for stream in &mut self.streams {
+            let name = stream.name;
+            stream.drain(&mut |text| tell(&self.chunks, name, text, &self.mask));
         }
     }
 }
@@ -467,38 +421,10 @@ fn tell(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask
     let _ = chunks.send(Chunk { stream, text });
 }
 
-/// What one look into a pipe brought.
-#[derive(Debug, Default)]
-struct Taken {
-    bytes: usize,
-    /// There is nothing more for now.
-    is_all: bool,
-    /// There will never be more.
-    has_ended: bool,
-}
-
-/// Takes what is in a pipe, up to a buffer full, at once: many small writes are one piece to those behind.
-fn take(pipe: &OwnedFd, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
-    SCRATCH.with_borrow_mut(|buffer| {
-        let mut taken = Taken::default();
-        while taken.bytes < buffer.len() && !taken.is_all && !taken.has_ended {
-            match rustix::io::read(pipe, &mut buffer[taken.bytes..]) {
-                Ok(count) if count > 0 => taken.bytes += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => taken.is_all = true,
-                Ok(_) | Err(_) => taken.has_ended = true,
-            }
-        }
-        capture.push(&buffer[..taken.bytes], listener);
-        taken
-    })
-}
-
-/// Waits until there is something to read; for ever if there will never be.
+/// Waits until it is time to read a stream; for ever if there is none.
 async fn readable(stream: Option<&Stream>) {
-    match stream.and_then(|stream| stream.pipe.as_ref()) {
-        // An error will show when reading.
-        Some(pipe) => drop(pipe.readable().await),
+    match stream {
+        Some(stream) => stream.readable().await,
         None => std::future::pending().await,
     }
 }

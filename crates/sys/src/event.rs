@@ -4,12 +4,51 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 
 /// Lets an event loop tell when there is something to read.
 pub fn readable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    readable_or_back(fd).map_err(io::Error::from)
+}
+
+/// The same, and the error gives the descriptor back.
+pub fn readable_or_back(fd: OwnedFd) -> Result<AsyncFd<OwnedFd>, AsyncFdRegisterError<OwnedFd>> {
     // SAFETY: an `OwnedFd` stands for one open descriptor as long as it lives, and `AsyncFd` owns it.
-    unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.map_err(io::Error::from)
+    unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }
+}
+
+/// A clock for times that are too short for the one of the event loop, which counts milliseconds.
+pub struct Alarm(AsyncFd<OwnedFd>);
+
+impl Alarm {
+    /// One that is not set.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        Ok(Self(readable(timerfd_create(TimerfdClockId::Monotonic, flags)?)?))
+    }
+
+    /// Sets it, once, to so long from now.
+    pub fn set(&self, after: Duration) {
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Timespec {
+            tv_sec: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(after.subsec_nanos()),
+        };
+        // It fails for times that cannot be, and this can.
+        let _ =
+            timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: none, it_value: value });
+    }
+
+    /// Waits until it has gone off. May be dropped: then it has not.
+    pub async fn passed(&self) {
+        if let Ok(mut ready) = self.0.readable().await {
+            ready.clear_ready();
+        }
+    }
 }

@@ -17,6 +17,7 @@ pub mod socket;
 pub mod spawn;
 pub mod terminal;
 pub mod wait;
+pub mod wide;
 
 pub use rustix::io::Errno;
 

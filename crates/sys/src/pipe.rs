@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::OFlags;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 /// A larger pipe means fewer wake-ups: 256 KiB reads three times as fast as the usual 64 KiB, 1 MiB no faster still.
 const SIZE: usize = 256 * 1024;
@@ -28,4 +29,66 @@ pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
     Ok(())
+}
+
+/// A pipe of our own, through which another one is read.
+///
+/// A pipe is locked while anybody copies into or out of it. What is in it can be moved here without being copied; then
+/// whoever writes goes on, while we copy from here. A flood is read a fifth faster that way.
+#[derive(Debug)]
+pub struct Sluice {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+impl Sluice {
+    /// An empty one.
+    pub fn new() -> io::Result<Self> {
+        let (read, write) = plain()?;
+        let _ = fcntl_setpipe_size(&write, SIZE);
+        Ok(Self { read, write })
+    }
+
+    /// Reads from another pipe without waiting, as `read` does. After an error other than `AGAIN` and `INTR` it must not
+    /// be used again: bytes may be left in it.
+    pub fn read(&mut self, from: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let moved = splice(from, None, &self.write, None, buffer.len(), SpliceFlags::NONBLOCK | SpliceFlags::MOVE)?;
+        let mut read = 0;
+        while read < moved {
+            match rustix::io::read(&self.read, &mut buffer[read..moved]) {
+                Ok(0) => return Err(Errno::PIPE),
+                Ok(count) => read += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Err(Errno::IO),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_through_a_sluice_is_what_was_written() {
+        let (read, write) = for_output().expect("a pipe");
+        let mut sluice = Sluice::new().expect("a sluice");
+        let mut buffer = vec![0; SIZE];
+        assert_eq!(sluice.read(&read, &mut buffer), Err(Errno::AGAIN));
+        for length in [1, 100, 4096, 5000, 65536] {
+            let bytes: Vec<u8> = (0..length).map(|at: u32| at.to_le_bytes()[0]).collect();
+            rustix::io::write(&write, &bytes).expect("it fits");
+            rustix::io::write(&write, b"and more").expect("it fits");
+            let mut got = Vec::new();
+            while got.len() < bytes.len() + 8 {
+                let count = sluice.read(&read, &mut buffer).expect("there is something");
+                got.extend_from_slice(&buffer[..count]);
+            }
+            assert_eq!(got, [bytes.as_slice(), b"and more"].concat());
+        }
+        drop(write);
+        assert_eq!(sluice.read(&read, &mut buffer), Ok(0));
+    }
 }

@@ -1,6 +1,6 @@
 //! Whatever a command writes, and however: it is counted exactly, kept whole, and memory stays flat.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -177,6 +177,39 @@ async fn the_artifact_holds_every_byte_as_it_was_written() {
         (1..=3000).flat_map(|number| [format!("\x1b[1m{number}\x1b[m").as_bytes(), b"\xff\r\n"].concat()).collect();
     assert_eq!(artifact(&outcome), expected);
     assert_eq!((outcome.output.bytes, outcome.output.lines), (expected.len() as u64, 3000));
+}
+
+#[tokio::test]
+async fn no_byte_is_lost_however_the_pace_of_the_writer_changes() {
+    let place = Place::new(PUPPET);
+    let lines = (0..400_000).map(|number| format!("{number:08}\n")).collect::<Vec<_>>().concat();
+    std::fs::write(place.path().join("lines"), &lines).expect("it is written");
+    // Small pieces without pause, a flood right behind them, silence, and all of it again.
+    let script = "for i in 1 2 3; do dd if=lines bs=90 status=none; dd if=lines bs=1M status=none; sleep 0.02; \
+                  dd if=lines bs=4k status=none; for j in 1 2 3 4; do cat lines; done; dd if=lines bs=900 status=none; done";
+    let mut request = split(script);
+    request.workdir = Some(place.path().to_owned());
+    let reply = tokio::time::timeout(WIDE, place.engine().run(request)).await.expect("it comes back");
+    let outcome = finished(reply.expect("it starts"));
+    assert_eq!((outcome.end, outcome.output.lines), (WELL, 400_000 * 8 * 3));
+    assert!(artifact(&outcome) == lines.repeat(8 * 3).as_bytes(), "the artifact differs from what was written");
+}
+
+#[tokio::test]
+async fn a_long_artifact_takes_no_more_disk_than_it_needs_and_others_can_go_on_with_it() {
+    let place = Place::new(PUPPET);
+    let script = "(until [ -e go ]; do sleep 0.01; done; echo late) & head -c 9000000 /dev/zero";
+    let mut request = request(script);
+    request.workdir = Some(place.path().to_owned());
+    let reply = tokio::time::timeout(WIDE, place.engine().run(request)).await.expect("it comes back");
+    let outcome = finished(reply.expect("it starts"));
+    let path = &outcome.output.artifact.as_ref().expect("there is an artifact").path;
+    let size = || std::fs::metadata(path).expect("it is there");
+    assert_eq!(size().len(), 9_000_000);
+    assert!(size().blocks() * 512 < 9_000_000 + 64 * 1024, "{} blocks", size().blocks());
+    std::fs::write(place.path().join("go"), "").expect("it is written");
+    assert!(eventually(|| size().len() > 9_000_000), "the one left behind writes no more");
+    assert!(artifact(&outcome)[9_000_000..].starts_with(b"late\n"));
 }
 
 /// Runs something long where the artifacts cannot be had: the command must not notice.

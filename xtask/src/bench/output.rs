@@ -1,6 +1,9 @@
 //! How fast output flows through the engine, beside a pipe to `cat`.
 
 use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -14,15 +17,16 @@ use tokio::runtime::Builder;
 use super::figures::Times;
 use super::host::{self, Host};
 
-/// What writes, and what it is called. `LINES` becomes a file of lines of 80 bytes.
+/// What writes, and what it is called. `WRITE` becomes a program that does nothing but write lines: one that had to read
+/// them first would be what is measured. Its words are how many bytes, and how many of them at a time.
 const WRITERS: [(&str, &str); 3] = [
-    ("lines in 64 KiB writes", "for i in 1 2 3 4; do dd if=LINES bs=64k status=none; done"),
+    ("lines in 64 KiB writes", "WRITE 1073741824 65536"),
     ("seq", "seq 1 20000000"),
-    ("100-byte writes", "dd if=LINES bs=100 count=1000000 status=none"),
+    ("100-byte writes", "WRITE 200000000 100"),
 ];
 
-/// Size of the file of lines.
-const LINES: usize = 128 << 20;
+/// The part that plays the writer.
+pub(super) const WRITE: &str = "write-lines";
 
 /// How the writers are measured, and against what.
 pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
@@ -30,15 +34,29 @@ pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
     // First of all: the peak of this process must not be that of something else.
     let memory = runtime.block_on(flood(host))?;
     let place = TempDir::with_prefix("bashful-bench-")?;
-    let lines = place.path().join("lines");
-    let line = format!("{:079}\n", 7);
-    std::fs::write(&lines, line.repeat(LINES / line.len()))?;
+    let write = format!("{} {} {WRITE}", std::env::current_exe()?.display(), super::PART);
     let mut rows = Vec::new();
     for (name, script) in WRITERS {
-        let script = script.replace("LINES", &lines.display().to_string());
+        let script = script.replace("WRITE", &write);
         rows.extend(runtime.block_on(one(host, place.path(), name, &script, rounds))?);
     }
     Ok(json!({ "rows": rows, "flood_bytes": FLOOD, "flood_grew_kb": memory }))
+}
+
+/// Writes so many bytes of lines of 80, so many at a time.
+pub(super) fn write_lines(bytes: &str, at_a_time: &str) -> Result<(), Box<dyn Error>> {
+    let (mut left, at_a_time) = (bytes.parse::<usize>()?, at_a_time.parse::<usize>()?);
+    let line = format!("{:079}\n", 7);
+    let block = line.repeat(at_a_time.div_ceil(line.len()) + 1).into_bytes();
+    let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut at = 0;
+    while left > 0 {
+        let count = at_a_time.min(left);
+        out.write_all(&block[at..at + count])?;
+        left -= count;
+        at = (at + count) % line.len();
+    }
+    Ok(())
 }
 
 async fn one(host: &Host, place: &Path, name: &str, script: &str, rounds: usize) -> Result<Vec<Value>, Box<dyn Error>> {

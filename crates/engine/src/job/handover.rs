@@ -122,7 +122,7 @@ impl Run {
             return Err(why);
         }
         for stream in &mut self.streams {
-            stream.pipe = None;
+            stream.close();
         }
         let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
         let mut record = store.get(job.id).map_err(unreadable)?;
@@ -136,6 +136,9 @@ impl Run {
     /// Sends the order, and waits for word that the keeper has written the job down.
     async fn hand_over(&mut self, job: &NewJob, mut order: wire::Record) -> Result<(), NotSent> {
         let nowhere = nowhere().map_err(NotSent::Keeper)?;
+        for stream in &mut self.streams {
+            stream.capture.reserve_no_more();
+        }
         let names = [OUTPUT, STDERR];
         let own: Vec<_> =
             self.streams.iter().zip(names).map(|(stream, name)| own_file(job, name, &stream.capture)).collect();
@@ -182,6 +185,7 @@ impl Run {
         let (mut pipes, mut descriptors) = (Vec::new(), Vec::new());
         for stream in &mut self.streams {
             stream.capture.save_now();
+            stream.capture.reserve_no_more();
         }
         for stream in &self.streams {
             let (release, from, to) = pipe(stream, stream.capture.file().as_ref(), &nowhere);
@@ -191,7 +195,7 @@ impl Run {
         // A keeper that cannot be reached is gone, and its tree with it.
         let _ = self.link.send(&[&Order::Release(pipes)], &descriptors).await;
         for stream in &mut self.streams {
-            stream.pipe = None;
+            stream.close();
         }
     }
 }
@@ -209,7 +213,7 @@ fn pipe<'a>(
         gap: place.map(|place| place.gap.clone()).unwrap_or_default(),
         from_to: None,
     };
-    let from = stream.pipe.as_ref().map_or(nowhere.as_fd(), |pipe| pipe.get_ref().as_fd());
+    let from = stream.pipe().unwrap_or(nowhere.as_fd());
     (release, from, place.map_or(nowhere.as_fd(), |place| place.file.as_fd()))
 }
 

@@ -1,0 +1,266 @@
+//! One stream of a command: its pipe, and when that is read.
+//!
+//! A pipe is watched, or read by the clock. Whoever writes small pieces without pause would otherwise pay for every one of
+//! them being told to us, and wait for a reader that is always in the pipe at the same moment. Left alone for a moment it
+//! gets more done, and we read all of it at once.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use bashful_sys::event::{self, Alarm};
+use bashful_sys::pipe::Sluice;
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::StreamName;
+use crate::capture::Capture;
+
+/// Looks into a pipe in one turn. A command that writes without pause must not keep us from hearing of its end.
+const LOOKS_A_TURN: usize = 16;
+
+/// What is read after the end, at most: all that the pipe could hold when the shell ended.
+const DRAINED_AT_MOST: usize = 1024 * 1024;
+
+/// A piece that is smaller did not fill even the smallest pipe: its writer is slower than we are.
+const SMALL: usize = 64 * 1024;
+
+/// Small pieces that are read in one look, so that those behind get one piece out of many.
+const SMALL_AT_ONCE: usize = 8;
+
+/// So many small looks in a row, each soon after the last, and a pipe is read by the clock.
+const RESTLESS_AFTER: u32 = 8;
+
+/// Soon after the last.
+const SOON: Duration = Duration::from_millis(1);
+
+/// A pipe that is read by the clock is left alone for so long. At 600 MB a second, an eighth of it fills in that time.
+const ALONE: Duration = Duration::from_micros(50);
+
+/// The same for one that cannot be watched.
+const ALONE_AND_UNWATCHED: Duration = Duration::from_millis(10);
+
+thread_local! {
+    /// One for each thread, because a thousand commands at once would need a thousand of them otherwise.
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { buffer: Vec::new(), sluice: None }) };
+}
+
+/// What is needed for the moment in which a pipe is read, and empty in between.
+struct Scratch {
+    buffer: Vec<u8>,
+    sluice: Option<Sluice>,
+}
+
+/// Bytes that are read at once.
+const AT_ONCE: usize = 256 * 1024;
+
+/// One stream of a command.
+pub(super) struct Stream {
+    pub(super) name: StreamName,
+    pub(super) capture: Capture,
+    pipe: Pipe,
+    /// For a pipe that is read by the clock.
+    alarm: Option<Alarm>,
+    /// Small looks in a row, and when the last one was.
+    restless: (u32, Option<Instant>),
+}
+
+enum Pipe {
+    Watched(AsyncFd<OwnedFd>),
+    ByTheClock(OwnedFd),
+    /// There is nothing more to read.
+    Closed,
+}
+
+impl Stream {
+    pub(super) fn new(name: StreamName, pipe: OwnedFd, capture: Capture) -> io::Result<Self> {
+        Ok(Self { name, capture, pipe: Pipe::Watched(event::readable(pipe)?), alarm: None, restless: (0, None) })
+    }
+
+    /// The pipe, while it is open.
+    pub(super) fn pipe(&self) -> Option<BorrowedFd<'_>> {
+        match &self.pipe {
+            Pipe::Watched(pipe) => Some(pipe.get_ref().as_fd()),
+            Pipe::ByTheClock(pipe) => Some(pipe.as_fd()),
+            Pipe::Closed => None,
+        }
+    }
+
+    /// Reads no more. Whoever writes learns of it, unless somebody else reads on.
+    pub(super) fn close(&mut self) {
+        self.pipe = Pipe::Closed;
+    }
+
+    /// Waits until it is time to read; for ever if there will never be anything. May be dropped: nothing is lost.
+    pub(super) async fn readable(&self) {
+        match (&self.pipe, &self.alarm) {
+            // An error will show when reading.
+            (Pipe::Watched(pipe), _) => drop(pipe.readable().await),
+            (Pipe::ByTheClock(_), Some(alarm)) => alarm.passed().await,
+            (Pipe::ByTheClock(_), None) | (Pipe::Closed, _) => std::future::pending().await,
+        }
+    }
+
+    /// Takes what has been written, or a good part of it.
+    pub(super) fn read(&mut self, listener: &mut dyn FnMut(&[u8])) {
+        let mut flood = false;
+        for _ in 0..LOOKS_A_TURN {
+            let taken = match &self.pipe {
+                Pipe::Watched(pipe) => {
+                    let mut taken = Taken::default();
+                    let how = if flood { How::Flood } else { How::Pieces(SMALL_AT_ONCE) };
+                    // What the event loop believes is changed by that; the result is in what was taken.
+                    let _ = pipe.try_io(Interest::READABLE, |pipe| {
+                        taken = take(pipe, how, &mut self.capture, listener);
+                        if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                    });
+                    taken
+                }
+                Pipe::ByTheClock(pipe) => take(pipe, How::Pieces(1), &mut self.capture, listener),
+                Pipe::Closed => return,
+            };
+            if taken.has_ended {
+                return self.close();
+            }
+            if taken.bytes < SMALL {
+                return self.pause(&taken);
+            }
+            self.restless.0 = 0;
+            flood = true;
+        }
+        // There is more, and in pieces that are no longer small.
+        self.watch();
+    }
+
+    /// Takes what is in the pipe now. Not until its end: somebody may hold it open for hours.
+    pub(super) fn drain(&mut self, listener: &mut dyn FnMut(&[u8])) {
+        let mut drained = 0;
+        while drained < DRAINED_AT_MOST {
+            // Straight from the pipe: the event loop may not have heard yet of what was written last.
+            let taken = match &self.pipe {
+                Pipe::Watched(pipe) => take(pipe.get_ref(), How::All, &mut self.capture, listener),
+                Pipe::ByTheClock(pipe) => take(pipe, How::All, &mut self.capture, listener),
+                Pipe::Closed => return,
+            };
+            drained += taken.bytes;
+            if taken.has_ended {
+                return self.close();
+            }
+            if taken.is_all {
+                return;
+            }
+        }
+    }
+
+    /// After a small look, decides what is to wake us.
+    fn pause(&mut self, taken: &Taken) {
+        match &self.pipe {
+            Pipe::Watched(_) => {
+                let now = Instant::now();
+                let (looks, last) = self.restless;
+                let is_soon = last.is_some_and(|last| now - last < SOON);
+                self.restless = (if is_soon { looks + 1 } else { 0 }, Some(now));
+                if self.restless.0 >= RESTLESS_AFTER {
+                    self.read_by_the_clock();
+                }
+            }
+            Pipe::ByTheClock(_) if taken.bytes == 0 => self.watch(),
+            Pipe::ByTheClock(_) => self.sleep(ALONE),
+            Pipe::Closed => {}
+        }
+    }
+
+    /// Leaves the pipe alone for a moment, and has nobody told of what is written.
+    fn read_by_the_clock(&mut self) {
+        self.restless.0 = 0;
+        if self.alarm.is_none() {
+            // If there is none to be had it goes on as it is.
+            self.alarm = Alarm::new().ok();
+        }
+        if self.alarm.is_some() {
+            self.pipe = match std::mem::replace(&mut self.pipe, Pipe::Closed) {
+                Pipe::Watched(pipe) => Pipe::ByTheClock(pipe.into_inner()),
+                other => other,
+            };
+            self.sleep(ALONE);
+        }
+    }
+
+    /// Has the event loop tell when there is something, and at once if there is now.
+    fn watch(&mut self) {
+        self.pipe = match std::mem::replace(&mut self.pipe, Pipe::Closed) {
+            Pipe::ByTheClock(pipe) => match event::readable_or_back(pipe) {
+                Ok(pipe) => Pipe::Watched(pipe),
+                Err(refused) => Pipe::ByTheClock(refused.into_parts().0),
+            },
+            other => other,
+        };
+        if matches!(self.pipe, Pipe::ByTheClock(_)) {
+            self.sleep(ALONE_AND_UNWATCHED);
+        }
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        if let Some(alarm) = &self.alarm {
+            alarm.set(time);
+        }
+    }
+}
+
+/// What one look into a pipe brought.
+#[derive(Debug, Default)]
+struct Taken {
+    bytes: usize,
+    /// There is nothing more for now.
+    is_all: bool,
+    /// There will never be more.
+    has_ended: bool,
+}
+
+/// How a pipe is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// At most so many pieces that are small.
+    Pieces(usize),
+    /// Without holding up whoever fills it faster than we can read.
+    Flood,
+    /// Whatever is there.
+    All,
+}
+
+/// Takes what is in a pipe, up to a buffer full, at once.
+fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.buffer.resize(AT_ONCE, 0);
+        if how == How::Flood && scratch.sluice.is_none() {
+            // Without one it is only slower.
+            scratch.sluice = Sluice::new().ok();
+        }
+        let mut small = if let How::Pieces(pieces) = how { pieces } else { usize::MAX };
+        let mut taken = Taken::default();
+        while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
+            let room = &mut scratch.buffer[taken.bytes..];
+            let count = match &mut scratch.sluice {
+                Some(sluice) if how == How::Flood => sluice.read(pipe, room),
+                _ => rustix::io::read(pipe, room),
+            };
+            match count {
+                Ok(count) if count > 0 => {
+                    taken.bytes += count;
+                    small -= usize::from(count < SMALL);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => taken.is_all = true,
+                Ok(_) => taken.has_ended = true,
+                Err(_) => {
+                    scratch.sluice = None;
+                    taken.has_ended = true;
+                }
+            }
+        }
+        capture.push(&scratch.buffer[..taken.bytes], listener);
+        taken
+    })
+}
