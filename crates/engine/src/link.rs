@@ -7,22 +7,25 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 
 use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
-use bashful_sys::socket;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
+use bashful_sys::{event, pipe, socket};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use tokio::io::unix::AsyncFd;
 
 /// A connection to a keeper. Closing it tells the keeper to stop what was started over it.
+///
+/// It is watched for what comes, and not for room to write: there is always room, and whoever waits for it is woken each
+/// time the keeper reads.
 #[derive(Debug)]
 pub(crate) struct Link {
-    stream: UnixStream,
+    socket: AsyncFd<OwnedFd>,
     inbox: Inbox,
 }
 
 impl Link {
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
-        let stream = StdStream::from(socket);
-        stream.set_nonblocking(true)?;
-        Ok(Self { stream: UnixStream::from_std(stream)?, inbox: Inbox::default() })
+        pipe::set_nonblocking(&socket)?;
+        Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default() })
     }
 
     /// Connects to the keeper that listens in this directory.
@@ -43,15 +46,17 @@ impl Link {
         let mut rest = bytes.as_slice();
         let mut descriptors = descriptors;
         while !rest.is_empty() {
-            let sent = match socket::send(&self.stream, rest, descriptors) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.stream.async_io(Interest::WRITABLE, || socket::send(&self.stream, rest, descriptors)).await?
+            match socket::send(&self.socket, rest, descriptors) {
+                Ok(sent) => {
+                    rest = &rest[sent..];
+                    descriptors = &[];
                 }
-                // Nearly always: a burst of commands would otherwise wait here together, each with its descriptors open.
-                at_once => at_once?,
-            };
-            rest = &rest[sent..];
-            descriptors = &[];
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let room = event::writable(self.socket.get_ref().try_clone()?)?;
+                    drop(room.writable().await?);
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
@@ -59,7 +64,7 @@ impl Link {
     /// Lets the process at the other end go on, if somebody has stopped it.
     pub(crate) fn wake_peer(&self) -> io::Result<()> {
         // Who listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
-        let peer = rustix::net::sockopt::socket_peercred(&self.stream)?;
+        let peer = rustix::net::sockopt::socket_peercred(&self.socket)?;
         let handle = bashful_sys::pidfd::open(peer.pid)?;
         Ok(bashful_sys::pidfd::send(handle.as_fd(), bashful_sys::signal::Signal::CONT)?)
     }
@@ -67,12 +72,7 @@ impl Link {
     /// Whether something has arrived, or the keeper is gone.
     pub(crate) fn has_news(&self) -> bool {
         let mut probe = [0];
-        let peeked = rustix::net::recv(
-            &self.stream,
-            &mut probe,
-            rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT,
-        );
-        peeked != Err(rustix::io::Errno::AGAIN)
+        recv(&self.socket, &mut probe, RecvFlags::PEEK | RecvFlags::DONTWAIT) != Err(Errno::AGAIN)
     }
 
     /// The next report. May be dropped and called again without losing anything.
@@ -85,13 +85,20 @@ impl Link {
                 Ok(None) => {}
             }
             let mut buffer = [0; 1024];
-            self.stream.readable().await.map_err(|_| Silence::Gone)?;
-            match self.stream.try_read(&mut buffer) {
+            let mut ready = self.socket.readable().await.map_err(|_| Silence::Gone)?;
+            match recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map(|(count, _)| count) {
                 Ok(0) => return Err(Silence::Gone),
-                Ok(count) => self.inbox.add(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(count) => {
+                    self.inbox.add(&buffer[..count]);
+                    if count < buffer.len() {
+                        // That was all of it.
+                        ready.clear_ready();
+                    }
+                }
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
                 // The system says so when an end is closed on which something was still to be read.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(Silence::Unheard),
+                Err(Errno::CONNRESET) => return Err(Silence::Unheard),
                 Err(_) => return Err(Silence::Gone),
             }
         }

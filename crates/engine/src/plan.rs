@@ -93,7 +93,10 @@ impl Plan {
         environment: &Environment,
         rc: Option<&Current>,
     ) -> Result<Self, PlanError> {
-        let directory = directory(&options.directory, request.workdir.as_deref())?;
+        let asked = || directory(&options.directory, request.workdir.as_deref());
+        // In a session it is where the shell is, unless another one is asked for.
+        let stays = request.session.is_some() && request.workdir.is_none();
+        let directory = if stays { PathBuf::new() } else { asked()? };
         let resolve = |rc: &Current| options.environment.resolve(&rc.host, &request.env);
         let with_rc = rc.map(|rc| Ok::<_, EnvError>((resolve(rc)?, Arc::clone(&rc.snapshot)))).transpose()?;
         let (mut environment, snapshot) = match with_rc.filter(|(environment, _)| snapshot::suits(environment)) {
@@ -125,10 +128,8 @@ impl Plan {
         if let Some(name) = request.session {
             let store = options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
             let place = store.place(&plan, &name);
-            if moves_to.is_none()
-                && let Some(cwd) = store.cwd_in(&place)
-            {
-                plan.directory = cwd;
+            if stays {
+                plan.directory = store.cwd_in(&place).map_or_else(asked, Ok)?;
             }
             plan.session = Some(InSession { name, moves_to, apart: request.apart, place });
         }

@@ -17,7 +17,13 @@ pub fn readable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     readable_or_back(fd).map_err(io::Error::from)
 }
 
-/// The same, and the error gives the descriptor back.
+/// Lets an event loop tell when there is room to write.
+pub fn writable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: as for `readable_or_back`.
+    Ok(unsafe { AsyncFd::register_with_interest(fd, Interest::WRITABLE) }?)
+}
+
+/// `readable`, and the error gives the descriptor back.
 pub fn readable_or_back(fd: OwnedFd) -> Result<AsyncFd<OwnedFd>, AsyncFdRegisterError<OwnedFd>> {
     // SAFETY: an `OwnedFd` stands for one open descriptor as long as it lives, and `AsyncFd` owns it.
     unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }

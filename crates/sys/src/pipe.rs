@@ -14,9 +14,13 @@ const SIZE: usize = 256 * 1024;
 pub fn for_output() -> io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     set_nonblocking(&read)?;
-    // Users share a budget of pipe memory; past it the small size has to do.
-    let _ = fcntl_setpipe_size(&write, SIZE);
     Ok((read, write))
+}
+
+/// Makes a pipe larger, for somebody who writes much.
+pub fn enlarge(pipe: impl AsFd) {
+    // Users share a budget of pipe memory; past it the small size has to do.
+    let _ = fcntl_setpipe_size(pipe, SIZE);
 }
 
 /// Makes a plain pipe.
@@ -45,7 +49,7 @@ impl Sluice {
     /// An empty one.
     pub fn new() -> io::Result<Self> {
         let (read, write) = plain()?;
-        let _ = fcntl_setpipe_size(&write, SIZE);
+        enlarge(&write);
         Ok(Self { read, write })
     }
 
@@ -74,6 +78,7 @@ mod tests {
     #[test]
     fn what_goes_through_a_sluice_is_what_was_written() {
         let (read, write) = for_output().expect("a pipe");
+        enlarge(&read);
         let mut sluice = Sluice::new().expect("a sluice");
         let mut buffer = vec![0; SIZE];
         assert_eq!(sluice.read(&read, &mut buffer), Err(Errno::AGAIN));

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::event::{self, Alarm};
-use bashful_sys::pipe::Sluice;
+use bashful_sys::pipe::{self, Sluice};
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -26,6 +26,9 @@ const DRAINED_AT_MOST: usize = 1024 * 1024;
 
 /// A piece that is smaller did not fill even the smallest pipe: its writer is slower than we are.
 const SMALL: usize = 64 * 1024;
+
+/// Whoever has written so much at once gets a larger pipe.
+const MUCH: usize = 16 * 1024;
 
 /// Small pieces that are read in one look, so that those behind get one piece out of many.
 const SMALL_AT_ONCE: usize = 8;
@@ -63,6 +66,8 @@ pub(super) struct Stream {
     pipe: Pipe,
     /// For a pipe that is read by the clock.
     alarm: Option<Alarm>,
+    /// Whether its pipe was made as large as can be.
+    is_large: bool,
     /// Small looks in a row, and when the last one was.
     restless: (u32, Option<Instant>),
 }
@@ -76,7 +81,14 @@ enum Pipe {
 
 impl Stream {
     pub(super) fn new(name: StreamName, pipe: OwnedFd, capture: Capture) -> io::Result<Self> {
-        Ok(Self { name, capture, pipe: Pipe::Watched(event::readable(pipe)?), alarm: None, restless: (0, None) })
+        Ok(Self {
+            name,
+            capture,
+            pipe: Pipe::Watched(event::readable(pipe)?),
+            alarm: None,
+            is_large: false,
+            restless: (0, None),
+        })
     }
 
     /// The pipe, while it is open.
@@ -123,6 +135,12 @@ impl Stream {
             };
             if taken.has_ended {
                 return self.close();
+            }
+            if taken.bytes >= MUCH && !self.is_large {
+                self.is_large = true;
+                if let Some(open) = self.pipe() {
+                    pipe::enlarge(open);
+                }
             }
             if taken.bytes < SMALL {
                 return self.pause(&taken);

@@ -222,11 +222,13 @@ impl SessionStore {
 
     /// Where the shell of a session is now; none if it is not known.
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
-        let known = self.known().get(place).map(|known| known.pid);
+        let known = self.known();
+        let known = known.get(place);
         let written = || fs::read_to_string(place.join(wire::SHELL)).ok()?.parse().ok();
-        let pid = known.or_else(written)?;
-        // Only one that somebody listens for: another program may have the number by now.
-        place.join(wire::CONTROL).exists().then(|| cwd_of(pid)).flatten()
+        let pid = known.map(|known| known.pid).or_else(written)?;
+        // Only one that has a keeper: another program may have the number by now.
+        let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
+        (is_connected || place.join(wire::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
     }
 
     /// Keeps the connection of a command that is over for the next.
