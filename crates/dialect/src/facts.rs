@@ -86,8 +86,8 @@ pub fn status(end: End) -> Status {
         End::Own(Exit::Code(_)) => Status::Exited,
         End::Own(Exit::Signal(_)) => Status::Signaled,
         End::Stopped { why: StopReason::TimeUp, .. } => Status::TimedOut,
+        End::Stopped { why: StopReason::Mute, .. } | End::Lost => Status::Failed,
         End::Stopped { .. } => Status::Cancelled,
-        End::Lost => Status::Failed,
     }
 }
 

@@ -63,6 +63,8 @@ pub enum StopReason {
     KeeperSignaled = 4,
     /// The shell had ended and left this behind, which the settings do not allow.
     LeftBehind = 5,
+    /// The shell of a session had come to the end of the script, and did not say how that ended.
+    Mute = 6,
 }
 
 impl StopReason {
@@ -75,7 +77,7 @@ impl StopReason {
 
     /// The reason with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::TimeUp, Self::Cancelled, Self::EngineGone, Self::KeeperSignaled, Self::LeftBehind]
+        [Self::TimeUp, Self::Cancelled, Self::EngineGone, Self::KeeperSignaled, Self::LeftBehind, Self::Mute]
             .into_iter()
             .find(|reason| *reason as u8 == number)
     }
@@ -89,6 +91,7 @@ impl fmt::Display for StopReason {
             Self::EngineGone => "the engine was gone",
             Self::KeeperSignaled => "its keeper was asked to stop it",
             Self::LeftBehind => "it was left behind",
+            Self::Mute => "its shell could no longer say how commands end, nor run others",
         })
     }
 }

@@ -14,8 +14,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use bashful_sys::signal;
-use rustix::time::{ClockId, clock_gettime};
+use bashful_sys::{boot_time, signal};
 
 use crate::output::OutputFile;
 use crate::wire::{self, Kind, Leftover};
@@ -290,11 +289,6 @@ fn quoted(text: &str) -> String {
 
 fn unix_time() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
-}
-
-/// Since the machine was started. Nobody sets this clock.
-fn boot_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
 }
 
 #[cfg(test)]

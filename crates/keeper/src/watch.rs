@@ -134,7 +134,9 @@ pub(crate) struct FromSession {
 }
 
 /// Watches over it to its end.
-pub(crate) fn go_on(from: FromSession) -> io::Result<()> {
+pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
+    // There is nothing more for it to do: it ends after this command, even if it cannot say how that ended.
+    from.driver.close();
     let mut watch = Watch {
         tree: from.tree,
         shell: from.driver.child.pidfd.try_clone()?,
@@ -187,11 +189,11 @@ impl Watch {
         }
     }
 
-    /// A shell that came from a session has nothing to do after this command, and ends as the command did.
+    /// A shell that came from a session ends as its last command did.
     fn end_of_session(&mut self) {
         let Some(driver) = &mut self.driver else { return };
+        driver.hear_own();
         if let Some(Word::Done(code)) = driver.word() {
-            driver.close();
             self.tree.says(Exit::Code(code));
         }
     }
@@ -370,10 +372,15 @@ impl Watch {
         let control = self.job.as_ref().and_then(Record::control);
         let growing = self.growing.as_ref().and_then(Growing::word);
         let driver = self.driver.as_ref().map(AsFd::as_fd);
+        let own = self.driver.as_ref().map(Driver::own);
         let others = self.others.iter().map(AsFd::as_fd);
         let pumps = self.pumps.iter().map(AsFd::as_fd);
-        let watched: Vec<BorrowedFd<'_>> =
-            [link, signals, shell, control, growing, driver].into_iter().flatten().chain(others).chain(pumps).collect();
+        let watched: Vec<BorrowedFd<'_>> = [link, signals, shell, control, growing, driver, own]
+            .into_iter()
+            .flatten()
+            .chain(others)
+            .chain(pumps)
+            .collect();
         let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         let timeout = wake_up.map(|wake_up| timespec(wake_up.saturating_duration_since(now)));
         // An interrupted wait is one in which nothing happened.

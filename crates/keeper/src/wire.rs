@@ -254,7 +254,7 @@ pub struct SessionState {
     pub pid: i32,
     /// Whether a command runs.
     pub busy: bool,
-    /// For how long it has been like that.
+    /// Since when it has been like that, by the clock that counts from the start of the machine.
     pub since: Duration,
     /// How many commands it has done.
     pub commands: u64,

@@ -22,6 +22,7 @@ pub mod wide;
 pub use rustix::io::Errno;
 
 use std::io;
+use std::time::Duration;
 
 /// Makes this process the parent of every orphan below it.
 pub fn become_subreaper() -> io::Result<()> {
@@ -34,6 +35,11 @@ pub fn become_subreaper() -> io::Result<()> {
 pub fn set_process_name(name: &std::ffi::CStr) -> io::Result<()> {
     rustix::thread::set_name(name)?;
     Ok(())
+}
+
+/// How long ago the machine was started. Nobody sets this clock, and it is the same for all processes.
+pub fn boot_time() -> Duration {
+    Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::Boottime)).unwrap_or_default()
 }
 
 /// A file without a name that lives as long as somebody holds it.

@@ -111,6 +111,15 @@ pub fn session(id: Pid) -> Vec<Process> {
     found
 }
 
+/// The descriptor from which a process is waiting to read; none if it does anything else, or we may not know.
+pub fn reads_from(pid: Pid) -> Option<i32> {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
+    let mut words = call.split_ascii_whitespace();
+    let is_read = words.next()?.parse() == Ok(libc::SYS_read);
+    let descriptor = i32::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    is_read.then_some(descriptor)
+}
+
 /// The file-creation mask of this process. (The system call can only read it by changing it.)
 pub fn umask() -> io::Result<u32> {
     let status = String::from_utf8_lossy(&fs::read("/proc/self/status")?).into_owned();

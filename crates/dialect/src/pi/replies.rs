@@ -20,8 +20,8 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
         }
+        End::Own(_) | End::Lost | End::Stopped { why: StopReason::Mute, .. } => output,
         End::Stopped { .. } => format!("[Command cancelled]\n{output}"),
-        End::Own(_) | End::Lost => output,
     };
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
@@ -34,7 +34,9 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
         (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
-        (End::Lost, _) => text = format!("{text}\n\nCommand failed: missing exit status"),
+        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => {
+            text = format!("{text}\n\nCommand failed: missing exit status");
+        }
         _ => {}
     }
     let facts = details(outcome, call);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bashful_keeper::wire::{Kind, Leftover, OUTPUT};
 use bashful_keeper::{End, Exit, StopReason};
-use rustix::time::{ClockId, clock_gettime};
+use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -255,9 +255,4 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
 
 fn at(unix_ms: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(unix_ms)).unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-/// Since the machine was started. Nobody sets this clock.
-fn boot_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::wire::{self, Order, Report, SessionState};
+use bashful_sys::boot_time;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -158,19 +159,19 @@ impl SessionStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             places => places.map_err(failed)?,
         };
-        let mut entries = Vec::new();
+        let mut entries: Vec<SessionEntry> = Vec::new();
         for place in places {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
-                Ok(state) => entries.extend(entry(place, &state).map(|entry| (Instant::now(), entry))),
+                Ok(state) => entries.extend(entry(place, &state)),
                 Err(_) => forget_old(&place),
             }
         }
-        // As if all had been looked at at once, so that they can be compared.
-        let mut entries: Vec<SessionEntry> = entries
-            .into_iter()
-            .map(|(looked, entry)| SessionEntry { since: entry.since + looked.elapsed(), ..entry })
-            .collect();
+        // All by one look at the clock, so that they can be compared.
+        let now = boot_time();
+        for entry in &mut entries {
+            entry.since = now.saturating_sub(entry.since);
+        }
         entries.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
         Ok(entries)
     }
@@ -297,6 +298,7 @@ async fn look(place: &Path) -> io::Result<SessionState> {
     }
 }
 
+/// What is to be known of a session. For how long it has been so is still to be reckoned from its `since`.
 fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
     let about = about(&place)?;
     Some(SessionEntry {

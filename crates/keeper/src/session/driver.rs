@@ -12,11 +12,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 
 use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Tether};
-use bashful_sys::{pidfd, pipe};
+use bashful_sys::{pidfd, pipe, proc};
 
+use super::own::Own;
 use crate::shell::{self, NotStarted, not_prepared, place, quote};
 use crate::wire::{Command, Input, Script, Setup};
 
@@ -38,7 +40,7 @@ const OPENING: &str = r"\builtin trap '[[ ${BASH_SOURCE[0]-} ]] && { \builtin tr
 const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 
 /// What a pipe holds on every machine; a user with many of them gets smaller ones.
-const PIPE_HOLDS: usize = 4096;
+pub(super) const PIPE_HOLDS: usize = 4096;
 
 /// A shell and the ways to it.
 pub(crate) struct Driver {
@@ -49,9 +51,7 @@ pub(crate) struct Driver {
     says: OwnedFd,
     hears: OwnedFd,
     heard: Vec<u8>,
-    /// What the shell itself writes, beside its commands: traces of our own lines, and what its traps say at its end.
-    /// The reading end and the writing end.
-    own: [OwnedFd; 2],
+    pub(super) own: Own,
     /// The last number that it was asked to say.
     number: u64,
 }
@@ -73,8 +73,7 @@ impl Driver {
         let (hears, says) = pipe::plain().map_err(unprepared)?;
         pipe::set_nonblocking(&hears).map_err(unprepared)?;
         pipe::set_nonblocking(&lines).map_err(unprepared)?;
-        let (own, writes) = pipe::plain().map_err(unprepared)?;
-        pipe::set_nonblocking(&own).map_err(unprepared)?;
+        let own = Own::new().map_err(unprepared)?;
         setup.input = Input::From(Some(reads));
         // It would heed them before it reads our first line.
         setup.env.retain(|entry| !FOR_PERSONS.iter().any(|name| entry.starts_with(name.as_bytes())));
@@ -83,7 +82,7 @@ impl Driver {
         // Only the shell itself is to hold what it writes to.
         let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));
-        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own: [own, writes], number: 0 };
+        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own, number: 0 };
         let mut opening = OPENING.as_bytes().to_vec();
         if !source.is_empty() {
             opening.extend(br"\builtin . ");
@@ -92,7 +91,7 @@ impl Driver {
         }
         // From here on, what it writes is worth hearing: before, it greets a person who is not there.
         // Not by `builtin`: redirections of that are its own, and end with it.
-        opening.extend(format!("\\exec >{} 2>&1\n", place(&driver.own[1])).into_bytes());
+        opening.extend(format!("\\exec >{} 2>&1\n", place(driver.own.writes())).into_bytes());
         driver.write(&opening).map_err(unprepared)?;
         Ok(driver)
     }
@@ -108,7 +107,7 @@ impl Driver {
     }
 
     /// Tells it to do this. Bash opens what it needs for it through `/proc`, so that has to stay open here, and is handed
-    /// back. If that fails, nothing of it is done.
+    /// back, the script last. If that fails, nothing of it is done.
     ///
     /// Two lines: after an interrupt the shell goes on with the next line, and the second one tells of the end of the first.
     pub(crate) fn begin(&mut self, command: Command) -> io::Result<Vec<OwnedFd>> {
@@ -131,6 +130,18 @@ impl Driver {
         self.write(&lines)?;
         // The output first: it is the one that is written to at the shell's end.
         Ok(vec![output, stderr, script])
+    }
+
+    /// Whether it has done all that it was told, and waits for our next line.
+    pub(crate) fn waits(&self) -> bool {
+        let Some(lines) = &self.lines else { return false };
+        let is_ours = || {
+            let reads = std::fs::metadata(format!("/proc/{}/fd/0", self.pid()))?;
+            io::Result::Ok(reads.ino() == lines.metadata()?.ino())
+        };
+        proc::reads_from(self.child.pid) == Some(0)
+            && is_ours().unwrap_or_default()
+            && rustix::io::ioctl_fionread(lines) == Ok(0)
     }
 
     /// Makes it drop what it is doing, as soon as the program ends that it waits for.
@@ -176,29 +187,26 @@ impl Driver {
         None
     }
 
-    /// Forgets what the shell itself has written.
-    pub(crate) fn forget_own(&self) {
-        while self.take_own().is_some() {}
+    /// Takes what the shell itself has written, if anything, so that it never waits for that.
+    pub(crate) fn hear_own(&mut self) {
+        self.own.take();
+    }
+
+    /// What has news when the shell itself has written something.
+    pub(crate) fn own(&self) -> BorrowedFd<'_> {
+        self.own.as_fd()
     }
 
     /// Passes on what the shell itself has written, at its end: that of a command that ended it belongs to the command.
-    pub(crate) fn pass_on_own(&self, output: &OwnedFd) {
+    pub(crate) fn pass_on_own(&mut self, output: &OwnedFd) {
         // Whoever reads may have been stopped.
         let _ = pipe::set_nonblocking(output);
-        while let Some(bytes) = self.take_own() {
-            let mut rest = bytes.as_slice();
-            // Nobody may be left who reads.
-            while let Ok(count @ 1..) = rustix::io::write(output, rest) {
-                rest = &rest[count..];
-            }
-        }
-    }
-
-    fn take_own(&self) -> Option<Vec<u8>> {
-        let mut buffer = [0; 4096];
-        match rustix::io::read(&self.own[0], &mut buffer) {
-            Ok(count) if count > 0 => Some(buffer[..count].to_vec()),
-            _ => None,
+        // Traces of our own lines are nobody's business.
+        let own = self.own.without(&format!("/proc/{}/fd/", std::process::id()));
+        let mut rest = own.as_slice();
+        // Nobody may be left who reads.
+        while let Ok(count @ 1..) = rustix::io::write(output, rest) {
+            rest = &rest[count..];
         }
     }
 

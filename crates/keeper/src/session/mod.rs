@@ -13,13 +13,14 @@
 
 mod door;
 mod driver;
+mod own;
 mod running;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use bashful_sys::pipe;
 use bashful_sys::signal::{self, Signal, SignalReader};
+use bashful_sys::{boot_time, pipe};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::killing::Killing;
@@ -71,6 +72,7 @@ struct Session {
 struct News {
     signals: bool,
     driver: bool,
+    own: bool,
     door: bool,
     host: bool,
     runner: bool,
@@ -134,6 +136,9 @@ impl Session {
                 // Somebody has ended.
                 self.tree.look(self.driver.child.pidfd.as_fd());
             }
+            if self.news.own {
+                self.driver.hear_own();
+            }
             while self.news.driver
                 && let Some(word) = self.driver.word()
             {
@@ -190,7 +195,7 @@ impl Session {
         let host = (!self.host.is_gone()).then_some(self.host.as_fd());
         // The end of its children comes as a signal.
         let door = self.door.listener();
-        let always = [self.signals.as_fd(), self.driver.as_fd()];
+        let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.own()];
         let watched: Vec<BorrowedFd<'_>> =
             always.into_iter().chain(door).chain(host).chain(running).chain(guests).chain(pumps).collect();
         let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -203,6 +208,7 @@ impl Session {
         self.news = News {
             signals: next(true),
             driver: next(true),
+            own: next(true),
             door: next(self.door.listener().is_some()),
             host: next(!self.host.is_gone()),
             runner: next(self.running.is_some()),
@@ -304,10 +310,7 @@ impl Session {
     }
 
     fn state(&mut self) -> SessionState {
-        let since = match &self.running {
-            Some(running) => running.began.elapsed(),
-            None => self.idle_since.elapsed(),
-        };
+        let since = self.running.as_ref().map_or(self.idle_since, |running| running.began);
         // Those that were there when the command began, and without the shell itself.
         let left = if self.running.is_some() {
             self.tree.spared().saturating_sub(1)
@@ -320,7 +323,7 @@ impl Session {
         SessionState {
             pid: self.driver.pid(),
             busy: self.running.is_some(),
-            since,
+            since: boot_time().saturating_sub(since.elapsed()),
             commands: self.commands,
             left: left as u64,
         }
@@ -379,6 +382,7 @@ impl Session {
     /// Why the next one finds nothing of what was here.
     fn last_word(&self, exit: Option<Exit>) -> Option<String> {
         let word = match (self.killed_for, self.ends, exit) {
+            (Some(StopReason::Mute), ..) => "its shell could no longer run commands".to_owned(),
             (Some(why), ..) => format!("its shell had to be killed: {why}"),
             (None, Some(StopReason::EngineGone), _) => return None,
             (None, Some(StopReason::TimeUp), _) => {

@@ -3,13 +3,14 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use super::driver::PIPE_HOLDS;
 use super::{Session, Word};
 use crate::killing::Killing;
 use crate::link::Link;
 use crate::record::{Began, Record};
 use crate::watch::{self, FromSession, SETTLE};
-use crate::wire::{self, Command, FailedStep, Report};
-use crate::{Effect, Event, Exit, Phase, start};
+use crate::wire::{self, Command, FailedStep, Report, Script};
+use crate::{Effect, Event, Exit, Phase, StopReason, start};
 
 /// How often a shell is interrupted that does not come back.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
@@ -23,6 +24,11 @@ const COME_BACK_AT_MOST: Duration = Duration::from_millis(500);
 /// So long a command may take before it is told that it has begun: most are over by then, and every word wakes somebody.
 const TELL_AFTER: Duration = Duration::from_millis(1);
 
+/// How soon a shell is looked at that has not said how its script ended, and how much later each time. Most are busy with
+/// it; but what a script may do to its shell includes taking away all means of saying so.
+const LISTEN_AFTER: Duration = Duration::from_millis(20);
+const LISTEN_AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+
 /// A command under way.
 pub(super) struct Running {
     /// Who wanted it.
@@ -34,6 +40,10 @@ pub(super) struct Running {
     killing: Option<Killing>,
     /// When to say that it has begun, if that has not been said.
     tell_at: Option<Instant>,
+    /// When to look whether the shell has come to the end without a word, and how long after the last look that is.
+    listen: (Instant, Duration),
+    /// Whether the shell reads the script in any case, unless it cannot read scripts any more.
+    must_read: bool,
     /// How it ended, as soon as that is known. Others of it may be left.
     exit: Option<Exit>,
     /// So long the others may end by themselves.
@@ -79,11 +89,18 @@ impl Running {
         }
     }
 
+    /// Whether the shell says that the script is done, and has not read it.
+    fn is_unread(&self) -> bool {
+        let script = self.held.last().filter(|_| self.must_read && !self.is_stopping());
+        script.is_some_and(|script| rustix::io::ioctl_fionread(script).is_ok_and(|bytes| bytes > 0))
+    }
+
     /// When there is something to do even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
         let killing = self.killing.as_ref().map(Killing::again_at);
         let number = self.number.as_ref().map(|number| number.again_at);
-        [self.phase.alarm(), killing, self.tell_at, self.settle_until, self.interrupt_at, number]
+        let listen = (self.exit.is_none() && !self.is_stopping()).then_some(self.listen.0);
+        [self.phase.alarm(), killing, self.tell_at, self.settle_until, self.interrupt_at, number, listen]
             .into_iter()
             .flatten()
             .min()
@@ -103,7 +120,9 @@ impl Session {
             // They may look where it is now, and come again.
             return self.door.keep(link);
         }
-        self.driver.forget_own();
+        self.driver.own.forget();
+        let is_piped = matches!(&command.script, Script::Text(text) if text.len() <= PIPE_HOLDS);
+        let must_read = is_piped && command.directory.is_empty();
         let held = match self.driver.begin(command) {
             Ok(held) => held,
             Err(error) => {
@@ -121,6 +140,8 @@ impl Session {
             written_down: Began::now(lifetime),
             phase: Phase::Running { until: start::after(lifetime) },
             killing: None,
+            listen: (began + LISTEN_AFTER, LISTEN_AFTER),
+            must_read,
             exit: None,
             settle_until: None,
             interrupt_at: None,
@@ -212,8 +233,12 @@ impl Session {
                 running.tell_at = None;
                 running.link.tell(&Report::Started { pid });
             }
+            self.listen(now);
             return self.interrupt_again(now);
         };
+        if shell_exit.is_none() && running.is_unread() {
+            return self.give_up_unread();
+        }
         running.interrupt_at = None;
         let is_stopping = running.is_stopping();
         let gives_up = running.killing.as_mut().is_some_and(|killing| killing.gives_up(now));
@@ -230,6 +255,41 @@ impl Session {
                 self.finish(Event::ShellEnded(exit));
             }
         }
+    }
+
+    /// Looks whether the shell has come to the end of the script without a word. Nobody can say how it ended then, and there is
+    /// no use for such a shell.
+    fn listen(&mut self, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        let (due, pause) = running.listen;
+        if due > now || running.is_stopping() {
+            return;
+        }
+        let pause = (pause * 2).min(LISTEN_AT_LEAST_EVERY);
+        running.listen = (now + pause, pause);
+        if !self.driver.waits() {
+            return;
+        }
+        // It may have spoken just before, and then it is in the pipe by now.
+        if let Some(word) = self.driver.word() {
+            running.hear(word);
+        } else {
+            self.handle(Event::StopAsked(StopReason::Mute));
+            self.kill_shell();
+        }
+    }
+
+    /// The shell cannot read scripts any more: nothing of this one was done, and another shell may do it.
+    fn give_up_unread(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        running.exit = None;
+        if running.tell_at.is_none() {
+            self.handle(Event::StopAsked(StopReason::Mute));
+            return self.kill_shell();
+        }
+        running.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        self.running = None;
+        self.killed_for = Some(StopReason::Mute);
     }
 
     /// A signal may have come between two commands of a loop, or to a shell that does not look at it for long.
