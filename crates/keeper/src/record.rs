@@ -46,7 +46,7 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Began {
     unix: Duration,
-    boot: Duration,
+    pub(crate) boot: Duration,
     lifetime: Option<Duration>,
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Tree {
     seen: Vec<Process>,
     /// Who is below, but not meant.
     spared: Vec<Process>,
+    /// Who was asked to end.
+    asked: Vec<Process>,
     /// A quick look at the children of the keeper and of the shell.
     children: Option<[Children; 2]>,
 }
@@ -56,7 +58,16 @@ pub(crate) enum Rest {
 
 impl Tree {
     pub(crate) fn new(scope: Scope, shell: Pid) -> Self {
-        Self { scope, shell, exit: None, said: None, seen: Vec::new(), spared: Vec::new(), children: None }
+        Self {
+            scope,
+            shell,
+            exit: None,
+            said: None,
+            seen: Vec::new(),
+            spared: Vec::new(),
+            asked: Vec::new(),
+            children: None,
+        }
     }
 
     /// Takes away what has ended, and tells what is left.
@@ -142,9 +153,36 @@ impl Tree {
 
     /// Asks everything to end, and wakes what was stopped so that it can.
     pub(crate) fn ask(&mut self) {
-        for process in self.members() {
-            signal(&process, &[Signal::TERM, Signal::CONT]);
+        let members = self.members();
+        for process in &members {
+            signal(process, &[Signal::TERM, Signal::CONT]);
         }
+        self.asked = members;
+    }
+
+    /// Asks those as well who were being started just then, and whose parents are gone now. What a living parent has
+    /// started since may be its way of cleaning up.
+    pub(crate) fn ask_orphans(&mut self) {
+        self.ask_children_of(rustix::process::getpid());
+    }
+
+    /// The same for what a shell was starting that is not to end, and cleans up nothing.
+    pub(crate) fn ask_children_of_shell(&mut self) {
+        self.ask_children_of(self.shell);
+    }
+
+    fn ask_children_of(&mut self, parent: Pid) {
+        if self.scope != Scope::EverythingBelow {
+            return;
+        }
+        let mut late = self.members();
+        let parent = parent.as_raw_nonzero().get();
+        let was_asked = |process: &Process| self.asked.iter().any(|asked| is_same(asked, process));
+        late.retain(|process| process.parent == parent && process.pid != self.shell && !was_asked(process));
+        for process in &late {
+            signal(process, &[Signal::TERM, Signal::CONT]);
+        }
+        self.asked.extend(late);
     }
 
     /// Kills everything. Those that make new processes are stopped first, so that the next round finds fewer.
@@ -195,8 +233,7 @@ impl Tree {
             return everybody;
         }
         let shell = self.shell.as_raw_nonzero().get();
-        let is_spared =
-            |process: &Process| self.spared.iter().any(|own| own.pid == process.pid && own.began == process.began);
+        let is_spared = |process: &Process| self.spared.iter().any(|own| is_same(own, process));
         // What those have started that are left alone, but not what the shell has.
         let mut left_alone: Vec<i32> = everybody.iter().filter(|process| is_spared(process)).map(raw).collect();
         loop {
@@ -234,6 +271,11 @@ impl Tree {
             }
         }
     }
+}
+
+/// Whether they are one and the same: an id may be given to another one later.
+fn is_same(one: &Process, other: &Process) -> bool {
+    one.pid == other.pid && one.began == other.began
 }
 
 fn raw(process: &Process) -> i32 {

@@ -171,7 +171,11 @@ impl Watch {
                 self.handle(event);
             }
             self.end_of_session();
-            match self.tree.look(self.shell.as_fd()) {
+            let rest = self.tree.look(self.shell.as_fd());
+            if matches!((rest, self.phase), (Rest::Shell | Rest::Others(_), Phase::Stopping { .. })) {
+                self.tree.ask_orphans();
+            }
+            match rest {
                 Rest::Others(exit) if self.shell_end.is_none() && matches!(self.phase, Phase::Running { .. }) => {
                     if self.settle() {
                         return self.end(Event::TreeGone(exit));

@@ -224,6 +224,16 @@ async fn a_dropped_call_stops_its_command() {
     place.check_nothing_survives();
 }
 
+#[test]
+fn what_is_being_started_when_the_request_comes_is_asked_too() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(WIDE * 2);
+    for _ in 0..12 {
+        let _ = std::fs::remove_file(place.path().join("ready"));
+        check_cancelled_in(&place, "echo >ready; for i in {1..400}; do sleep 1000 & done; wait", TERMINATED);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_job_stops_its_command() {
     let place = Place::new(PUPPET);

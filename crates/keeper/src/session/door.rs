@@ -11,7 +11,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
 use crate::link::Link;
-use crate::wire::{self, Command, Report};
+use crate::wire::{self, Command, FailedStep, Report};
 
 /// So many may speak to a session at once. More would use up its descriptors.
 const MOST_GUESTS: usize = 256;
@@ -35,6 +35,14 @@ pub(crate) struct Guest {
     pub(crate) has_news: bool,
     /// They have asked for the end of the session, and wait for it.
     pub(crate) waits_for_end: bool,
+    /// What they wanted cannot be done here any more.
+    is_refused: bool,
+}
+
+impl Guest {
+    fn new(link: Link) -> Self {
+        Self { link, wants: None, has_news: false, waits_for_end: false, is_refused: false }
+    }
 }
 
 impl Door {
@@ -65,7 +73,7 @@ impl Door {
                 continue;
             }
             // Who comes has something to say.
-            self.guests.push(Guest { link, wants: None, has_news: true, waits_for_end: false });
+            self.guests.push(Guest { has_news: true, ..Guest::new(link) });
         }
     }
 
@@ -84,10 +92,17 @@ impl Door {
 
     /// One whose command is over. They may still hand something over.
     pub(crate) fn keep(&mut self, link: Link) {
-        self.guests.push(Guest { link, wants: None, has_news: false, waits_for_end: false });
+        self.guests.push(Guest::new(link));
     }
 
-    /// Closes it for good, and leaves word why if there is somebody to leave it for. Those who are there may stay.
+    /// One of whose command nothing was done, because the session is over. They are told so when the door is closed: who
+    /// comes again is not to find it open.
+    pub(crate) fn refuse(&mut self, link: Link) {
+        self.guests.push(Guest { is_refused: true, ..Guest::new(link) });
+    }
+
+    /// Closes it for good, and leaves word why if there is somebody to leave it for. Those who wait for their turn are told
+    /// that it will not come.
     pub(crate) fn close(&mut self, why: Option<&str>) {
         // The word first: who finds the door closed looks for it.
         if let Some(why) = why {
@@ -98,6 +113,10 @@ impl Door {
             let _ = fs::remove_file(self.directory.join(name));
         }
         self.listener = None;
+        for guest in self.guests.iter_mut().filter(|guest| guest.is_refused || guest.wants.is_some()) {
+            // Nothing of it was done: they may ask somebody else.
+            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        }
         self.guests.retain(|guest| guest.waits_for_end);
         if why.is_none() {
             let _ = fs::remove_file(self.directory.join(wire::ABOUT));

@@ -49,6 +49,8 @@ struct Session {
     idle_at_most: Option<Duration>,
     /// Since when it has nothing to do.
     idle_since: Instant,
+    /// The same, by a clock that others have too.
+    idle_from: Duration,
     running: Option<Running>,
     /// One for each pipe of a command that left somebody behind who writes.
     pumps: Vec<Pump>,
@@ -103,6 +105,7 @@ pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals:
         grace,
         idle_at_most: order.idle,
         idle_since: Instant::now(),
+        idle_from: boot_time(),
         running: None,
         pumps: Vec::new(),
         commands: 0,
@@ -135,6 +138,9 @@ impl Session {
             if self.news.signals {
                 // Somebody has ended.
                 self.tree.look(self.driver.child.pidfd.as_fd());
+                if self.running.as_ref().is_some_and(Running::is_asked) {
+                    self.tree.ask_orphans();
+                }
             }
             if self.news.own {
                 self.driver.hear_own();
@@ -149,20 +155,19 @@ impl Session {
             if self.running.is_some() {
                 self.advance();
             }
-            if self.running.is_none() {
+            while self.running.is_none() {
                 if self.is_over() {
                     return self.end();
                 }
-                if let Some((link, command)) = self.door.next() {
-                    self.begin(link, command);
-                }
+                let Some((link, command)) = self.door.next() else { break };
+                self.begin(link, command);
             }
         }
     }
 
     /// Whether there is nothing more to do but to end.
     fn is_over(&mut self) -> bool {
-        if self.tree.exit().is_some() || self.ends.is_some() || self.killed_for.is_some() {
+        if self.tree.exit().is_some() || self.driver.is_deaf() || self.ends.is_some() || self.killed_for.is_some() {
             return true;
         }
         let Some(idle_until) = self.idle_until() else { return false };
@@ -171,11 +176,16 @@ impl Session {
         }
         if !self.tree.is_shell_alone() {
             // Somebody works in there, though nobody talks to it.
-            self.idle_since = Instant::now();
+            self.be_idle();
             return false;
         }
         self.ends = Some(StopReason::TimeUp);
         true
+    }
+
+    fn be_idle(&mut self) {
+        self.idle_since = Instant::now();
+        self.idle_from = boot_time();
     }
 
     fn idle_until(&self) -> Option<Instant> {
@@ -310,7 +320,7 @@ impl Session {
     }
 
     fn state(&mut self) -> SessionState {
-        let since = self.running.as_ref().map_or(self.idle_since, |running| running.began);
+        let since = self.running.as_ref().map_or(self.idle_from, |running| running.written_down.boot);
         // Those that were there when the command began, and without the shell itself.
         let left = if self.running.is_some() {
             self.tree.spared().saturating_sub(1)
@@ -323,7 +333,7 @@ impl Session {
         SessionState {
             pid: self.driver.pid(),
             busy: self.running.is_some(),
-            since: boot_time().saturating_sub(since.elapsed()),
+            since,
             commands: self.commands,
             left: left as u64,
         }
@@ -331,9 +341,9 @@ impl Session {
 
     /// Ends everything that is left, and says why for the next one who asks for this session.
     fn end(mut self) {
+        self.tree.look(self.driver.child.pidfd.as_fd());
         let exit = self.tree.exit();
         let why = self.ends.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
-        self.turn_away();
         // Who comes from now on starts another one, and does not have to wait for the end of this.
         let word = self.last_word(exit);
         self.door.close(word.as_deref());
@@ -359,6 +369,9 @@ impl Session {
             {
                 break;
             }
+            if matches!(phase, Phase::Stopping { .. }) {
+                self.tree.ask_orphans();
+            }
             let due = [phase.alarm(), killing.as_ref().map(Killing::again_at)].into_iter().flatten().min();
             let timeout = due.map(|due| timespec(due.saturating_duration_since(Instant::now())));
             let pumps = self.pumps.iter().map(AsFd::as_fd);
@@ -368,14 +381,6 @@ impl Session {
             let _ = self.signals.arrived();
             self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
             event = Event::Tick;
-        }
-    }
-
-    /// Tells those who wait for their turn that it will not come.
-    fn turn_away(&mut self) {
-        for guest in self.door.guests.iter_mut().filter(|guest| guest.wants.is_some()) {
-            // Nothing of it was done: they may ask somebody else.
-            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
         }
     }
 
@@ -396,7 +401,7 @@ impl Session {
                 Some(name) => format!("its shell was killed by signal {number} ({name})"),
                 None => format!("its shell was killed by signal {number}"),
             },
-            (None, None, None) => "its shell is gone".to_owned(),
+            (None, None, None) => "its shell could no longer be told anything".to_owned(),
         };
         Some(word)
     }

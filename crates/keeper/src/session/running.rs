@@ -35,7 +35,7 @@ pub(super) struct Running {
     pub(super) link: Link,
     pub(super) began: Instant,
     /// When it began, by all clocks.
-    written_down: Began,
+    pub(super) written_down: Began,
     phase: Phase,
     killing: Option<Killing>,
     /// When to say that it has begun, if that has not been said.
@@ -67,6 +67,11 @@ struct Number {
 }
 
 impl Running {
+    /// Whether it has been asked to end, and is not killed yet.
+    pub(super) fn is_asked(&self) -> bool {
+        matches!(self.phase, Phase::Stopping { .. })
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. })
     }
@@ -127,6 +132,9 @@ impl Session {
             Ok(held) => held,
             Err(error) => {
                 // Nothing of it was done.
+                if self.driver.is_deaf() {
+                    return self.door.refuse(link);
+                }
                 let errno = error.raw_os_error().unwrap_or(0);
                 return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno });
             }
@@ -166,7 +174,6 @@ impl Session {
                 return Some(self);
             }
         };
-        self.turn_away();
         let Self { driver, mut tree, mut door, signals, pumps, grace, .. } = self;
         tree.spare_nobody();
         door.close(Some(&format!("its shell went on with job {id}")));
@@ -230,8 +237,13 @@ impl Session {
         let Some(running) = &mut self.running else { return };
         let Some(exit) = running.exit else {
             if running.tell_at.is_some_and(|due| due <= now) {
-                running.tell_at = None;
-                running.link.tell(&Report::Started { pid });
+                if running.is_unread() {
+                    // Then it has not.
+                    running.tell_at = Some(now + (now - running.began));
+                } else {
+                    running.tell_at = None;
+                    running.link.tell(&Report::Started { pid });
+                }
             }
             self.listen(now);
             return self.interrupt_again(now);
@@ -281,15 +293,14 @@ impl Session {
 
     /// The shell cannot read scripts any more: nothing of this one was done, and another shell may do it.
     fn give_up_unread(&mut self) {
-        let Some(running) = &mut self.running else { return };
-        running.exit = None;
-        if running.tell_at.is_none() {
+        if let Some(running) = self.running.take_if(|running| running.tell_at.is_some()) {
+            self.door.refuse(running.link);
+            self.killed_for = Some(StopReason::Mute);
+        } else {
+            // They have been told that it has begun.
             self.handle(Event::StopAsked(StopReason::Mute));
-            return self.kill_shell();
+            self.kill_shell();
         }
-        running.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
-        self.running = None;
-        self.killed_for = Some(StopReason::Mute);
     }
 
     /// A signal may have come between two commands of a loop, or to a shell that does not look at it for long.
@@ -300,6 +311,7 @@ impl Session {
         }
         running.interrupt_at = Some(now + INTERRUPT_AGAIN);
         running.rounds += 1;
+        self.tree.ask_children_of_shell();
         self.driver.interrupt();
         if running.rounds % 2 == 1 {
             self.driver.interrupt_expansion();
@@ -346,10 +358,11 @@ impl Session {
         }
         let shell_stays = self.tree.exit().is_none() && self.ends.is_none() && self.killed_for.is_none();
         let started = tell_at.map(|_| Report::Started { pid: self.driver.pid() });
+        // First: whoever is told may look at once.
+        self.be_idle();
         link.tell_all(started.iter().chain([&Report::Ended { end, left, shell_stays }]));
         // Only the command's own processes are to hold the writing end of its output.
         drop(held);
-        self.idle_since = Instant::now();
         self.door.keep(link);
     }
 }
