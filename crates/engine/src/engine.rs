@@ -20,7 +20,7 @@ use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
 use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
 use crate::local::Local;
-use crate::mask::LastMask;
+use crate::mask::{LastMask, Mask};
 use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
@@ -438,8 +438,12 @@ impl Engine {
 
     /// What makes raw output fit to be shown, as this engine does it.
     pub fn eyes(&self) -> Eyes {
-        let mask = self.mask.for_these(&self.environment.withheld);
-        Eyes::new(self.options.cleaning, mask)
+        Eyes::new(self.options.cleaning, self.mask())
+    }
+
+    /// What hides all that is withheld from a command that is given nothing of it.
+    pub(crate) fn mask(&self) -> Arc<Mask> {
+        self.mask.for_these(&self.environment.withheld)
     }
 
     /// The same for the text of a command that was planned.
