@@ -443,7 +443,9 @@ impl Engine {
 
     /// What hides all that is withheld from a command that is given nothing of it.
     pub(crate) fn mask(&self) -> Arc<Mask> {
-        self.mask.for_these(&self.environment.withheld)
+        let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
+        let withheld = current.as_ref().map_or(&self.environment.withheld, |current| &current.withheld);
+        self.mask.for_these(withheld)
     }
 
     /// The same for the text of a command that was planned.
