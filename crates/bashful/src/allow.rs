@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bashful_dialect::text::visible;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -93,26 +94,30 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
     let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
-    // What is allowed is what will run.
+    engine.recall_snapshot();
+    // What is judged is what would run; what is allowed is what was given, because a job or a session may run something else.
     let rewritten = engine.rewrite(request, bashful_engine::RewriteFor::Reply)?;
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
-    let script = String::from_utf8_lossy(plan.script.as_bytes());
+    let (given, directory) = (String::from_utf8_lossy(plan.given_script().as_bytes()), plan.given_directory());
     if !verdict.refuses() {
         print::talk("the guard lets it pass anyway");
         return Ok(Exit::Code(0));
     }
     let allowances = guard::allowances(&around).ok_or(AllowError::NoPlace)?;
-    let question = format!("allow it once, in {}, within {} minutes?", plan.directory.display(), args.minutes);
+    let eyes = engine.eyes_for(&plan);
+    let place = visible(&eyes.mask(directory.to_string_lossy()));
+    let question = format!("allow it once, in {place}, within {} minutes?", args.minutes);
     if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         return Err(AllowError::NoTerminal.into());
     }
-    if !guard::asks(&guard::findings(&script, &verdict), &question) {
+    let script = String::from_utf8_lossy(plan.script.as_bytes());
+    if !guard::asks(&guard::findings(&script, &verdict, &eyes), &question) {
         print::talk("not allowed");
         return Ok(Exit::Code(1));
     }
     let until = SystemTime::now() + Duration::from_secs(60 * u64::from(args.minutes));
-    allowances.give(&script, &plan.directory, until).map_err(AllowError::Write)?;
+    allowances.give(&given, directory, until).map_err(AllowError::Write)?;
     Ok(Exit::Code(0))
 }
 

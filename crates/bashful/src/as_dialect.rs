@@ -51,6 +51,10 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         };
         let shown = if args.json { answer.facts.to_string() } else { answer.text };
         print::data(format!("{}\n", shown.trim_end_matches('\n')).as_bytes())?;
+        // The model may have been told, too; here it is for whoever has typed this.
+        if let Some(how) = seen.how_to_allow().filter(|how| !shown.contains(how.as_str())) {
+            print::talk(&format!("[{how}]"));
+        }
         Ok(seen.exit())
     })
 }
@@ -114,6 +118,11 @@ impl Witness for Seen {
 }
 
 impl Seen {
+    /// How to allow it, if the guard has refused it.
+    fn how_to_allow(&self) -> Option<String> {
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.how_to_allow.clone()
+    }
+
     /// As the command ended; what never began has failed.
     fn exit(&self) -> Exit {
         let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);

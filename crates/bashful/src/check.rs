@@ -4,7 +4,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
-use bashful_engine::{Level, Verdict};
+use bashful_dialect::{Allowable, allow_line, facts, how_to_allow};
+use bashful_engine::{Eyes, Level, Verdict, working_directory};
 use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
@@ -17,17 +18,27 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let guard = guard::guard(&settings, &around)?;
-    let script = setup::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
-    let script = String::from_utf8_lossy(&script);
-    let directory = match &args.cwd {
-        Some(cwd) => std::path::absolute(cwd).ok(),
-        None => std::env::current_dir().ok(),
-    };
-    let verdict = guard.judge(&script, &guard::place(directory.as_deref(), &around));
+    let cwd = args.cwd.as_deref();
+    let directory = working_directory(&setup::base_directory(&around, cwd)?, cwd)?;
+    let bytes = setup::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
+    let script = String::from_utf8_lossy(&bytes);
+    let verdict = guard.judge(&script, &guard::place(Some(&directory), &around));
+    let eyes = setup::eyes(&settings, &around)?;
+    let given = Allowable { script: &bytes, directory: &directory };
+    // Without a guard, everything runs, and there is nothing to allow.
+    let can_be_allowed = settings.guard.enabled && verdict.refuses();
     if args.json {
-        print::data(format!("{}\n", as_json(&verdict)).as_bytes())?;
+        let mut facts = facts::masked(as_json(&verdict), &eyes);
+        if can_be_allowed {
+            facts["allow"] = allow_line(&given, &eyes).into();
+        }
+        print::data(format!("{facts}\n").as_bytes())?;
     } else {
-        print::data(as_text(&script, &verdict).as_bytes())?;
+        let mut text = as_text(&script, &verdict, &eyes);
+        if can_be_allowed {
+            text = format!("{text}{}\n", how_to_allow(&given, &eyes));
+        }
+        print::data(text.as_bytes())?;
     }
     Ok(Exit::Code(match (verdict.refuses(), verdict.incomplete) {
         (true, _) => 1,
@@ -36,8 +47,8 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     }))
 }
 
-fn as_text(script: &str, verdict: &Verdict) -> String {
-    let mut text = guard::findings(script, verdict);
+fn as_text(script: &str, verdict: &Verdict, eyes: &Eyes) -> String {
+    let mut text = guard::findings(script, verdict, eyes);
     if verdict.incomplete {
         text.push_str("\nnot understood to its end; what stands before was judged");
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bashful_dialect::{Dialect, Format};
-use bashful_engine::{RunError, SessionName, artifact_id};
+use bashful_engine::{SessionName, artifact_id};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
@@ -147,9 +147,11 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 0 if it passes; 1 if it is refused; 2 if it is not understood to its end.
+#[command(
+    after_help = "Exit code: 0 if it passes; 1 if it is refused; 2 if it is not understood to its end; 125 if the directory is not there.
 
-Example: bashful check 'git push --force'")]
+Example: bashful check 'git push --force'"
+)]
 pub(crate) struct CheckArgs {
     /// The script; without it, or with `-`, it is read from standard input.
     #[arg(value_name = "SCRIPT")]
@@ -165,10 +167,10 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: bashful allow --minutes 2 'git push --force'")]
 pub(crate) struct AllowArgs {
-    /// The script, word for word as it will be run.
+    /// The script, word for word as it will be given.
     #[arg(value_name = "SCRIPT")]
     pub(crate) script: OsString,
-    /// The directory in which it will run.
+    /// The directory that it will be given for.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     /// For how long it is allowed.
@@ -369,6 +371,9 @@ fn failed(error: &(dyn Error + 'static)) -> Exit {
 /// The facts about an error.
 fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
     let mut facts = bashful_dialect::facts::of_error(error);
+    if let Some(refused) = error.downcast_ref::<guard::Refused>() {
+        facts.clone_from(&refused.facts);
+    }
     if let Some(guard::Intercepted(found)) = error.downcast_ref() {
         facts["status"] = "refused".into();
         facts["suggested_tool"] = found.suggested_tool.as_str().into();
@@ -378,5 +383,5 @@ fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
 
 /// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.
 fn is_refusal(error: &(dyn Error + 'static)) -> bool {
-    matches!(error.downcast_ref(), Some(RunError::Refused(_))) || error.is::<guard::Intercepted>()
+    error.is::<guard::Refused>() || error.is::<guard::Intercepted>()
 }

@@ -1,9 +1,13 @@
 //! `bashful explain`
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
+use bashful_dialect::facts;
 use bashful_engine::{Lines, Plan};
 use serde_json::json;
 
@@ -23,17 +27,19 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     notices.extend(rewritten.notices);
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
+    let eyes = engine.eyes_for(&plan);
     let text = if args.json {
         let mut facts = as_json(&plan, &notices);
         facts["guard"] = check::as_json(&verdict);
-        format!("{facts}\n")
+        format!("{}\n", facts::masked(facts, &eyes))
     } else {
         let found = if verdict.findings.is_empty() {
             "passes".to_owned()
         } else {
-            guard::findings(&String::from_utf8_lossy(plan.script.as_bytes()), &verdict)
+            guard::findings(&String::from_utf8_lossy(plan.script.as_bytes()), &verdict, &eyes)
         };
-        format!("guard:       {}\n{}", found.replace('\n', "\n             "), as_text(&plan, &notices))
+        let plan = eyes.mask(as_text(&plan, &notices));
+        format!("guard:       {}\n{plan}", found.replace('\n', "\n             "))
     };
     print::data(text.as_bytes())?;
     Ok(Exit::Code(0))
@@ -55,17 +61,38 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     if let Some(snapshot) = &plan.snapshot {
         let _ = writeln!(text, "sourced:     {}", snapshot.path().display());
     }
-    let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
+    let withheld = withheld(plan);
     let _ =
         writeln!(text, "withheld:    {}", if withheld.is_empty() { "nothing".to_owned() } else { withheld.join(" ") });
     for notice in notices {
         let _ = writeln!(text, "notice:      {notice}");
     }
     let _ = writeln!(text, "environment:");
-    for (name, value) in &plan.environment.variables {
+    for (name, value) in variables(plan) {
         let _ = writeln!(text, "  {}={}", name.display(), value.to_string_lossy().escape_debug());
     }
     text
+}
+
+/// The variables as the command finds them: the shell of a session is not where it was started.
+fn variables(plan: &Plan) -> BTreeMap<&OsStr, &OsStr> {
+    let variables = plan.environment.variables.iter();
+    let mut variables: BTreeMap<_, _> = variables.map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
+    if plan.session.is_some() {
+        variables.insert(OsStr::new("PWD"), plan.directory.as_os_str());
+    }
+    variables
+}
+
+/// The names of what is withheld, each once: the rc files may have set what the host has, too.
+fn withheld(plan: &Plan) -> Vec<Cow<'_, str>> {
+    let mut names = Vec::new();
+    for name in plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// How much of the output is shown.
@@ -85,13 +112,11 @@ fn shown(plan: &Plan) -> String {
 }
 
 fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
-    let environment: serde_json::Map<_, _> = plan
-        .environment
-        .variables
-        .iter()
+    let environment: serde_json::Map<_, _> = variables(plan)
+        .into_iter()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into()))
         .collect();
-    let withheld: Vec<_> = plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()).collect();
+    let withheld = withheld(plan);
     json!({
         "shell": plan.shell.to_string_lossy(),
         "script": String::from_utf8_lossy(plan.script.as_bytes()),

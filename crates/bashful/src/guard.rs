@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bashful_dialect::Gate;
 use bashful_dialect::text::visible;
-use bashful_engine::{Answering, Consent, Finding, Guard, Judge, Level, Plan, Policy, RuleError, Setting, Verdict};
+use bashful_dialect::{Gate, facts, how_to_allow};
+use bashful_engine::{
+    Answering, Consent, Eyes, Finding, Guard, Judge, Level, Plan, Policy, Refusal, RuleError, Setting, Verdict,
+};
 use bashful_guard::{Interception, Interceptor, TextRule};
 use thiserror::Error;
 
@@ -32,6 +34,23 @@ pub(crate) enum GuardError {
 #[derive(Debug, Error)]
 #[error("{}", .0.text())]
 pub(crate) struct Intercepted(pub(crate) Interception);
+
+/// The guard has said no.
+#[derive(Debug, Error)]
+#[error("{text}")]
+pub(crate) struct Refused {
+    text: String,
+    /// The same as facts.
+    pub(crate) facts: serde_json::Value,
+}
+
+impl Refused {
+    /// What is said of it to whoever has typed the command: why, and how to allow it.
+    pub(crate) fn new(refusal: &Refusal, eyes: &Eyes) -> Self {
+        let text = format!("{}\n{}", eyes.mask(&*refusal.reason), how_to_allow(&refusal.into(), eyes));
+        Self { text, facts: facts::of_refusal(refusal, eyes) }
+    }
+}
 
 /// The judge of this program; none if the settings want none.
 pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
@@ -115,12 +134,14 @@ impl Consent for Person {
 
 impl Person {
     fn allows(&self, plan: &Plan, verdict: &Verdict) -> bool {
-        let script = String::from_utf8_lossy(plan.script.as_bytes());
+        // What is allowed is what was given, whatever has become of it since.
+        let given = String::from_utf8_lossy(plan.given_script().as_bytes());
         let allowed = self
             .allowances
             .as_ref()
-            .is_some_and(|allowances| allowances.take(&script, &plan.directory, SystemTime::now()));
-        allowed || (verdict.level() == Some(Level::Ask) && asks(&findings(&script, verdict), "run it?"))
+            .is_some_and(|allowances| allowances.take(&given, plan.given_directory(), SystemTime::now()));
+        let about = || findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, &plan.eyes());
+        allowed || (verdict.level() == Some(Level::Ask) && asks(&about(), "run it?"))
     }
 }
 
@@ -141,13 +162,14 @@ pub(crate) fn asks(about: &str, question: &str) -> bool {
 }
 
 /// All findings, each with the place in the script that it is about.
-pub(crate) fn findings(script: &str, verdict: &Verdict) -> String {
-    let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding)).collect();
+pub(crate) fn findings(script: &str, verdict: &Verdict, eyes: &Eyes) -> String {
+    let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding, eyes)).collect();
     parts.join("\n\n")
 }
 
 /// A finding with its line of the script, and a caret under what it is about.
-fn pointed(script: &str, finding: &Finding) -> String {
+fn pointed(script: &str, finding: &Finding, eyes: &Eyes) -> String {
+    let visible = |text: &str| visible(&eyes.mask(text));
     let level = match finding.level {
         Level::Warn => "warning",
         Level::Ask => "has to be asked",
@@ -166,7 +188,7 @@ fn pointed(script: &str, finding: &Finding) -> String {
         finding.rule,
         " ".repeat(margin.len() + lead),
         "^".repeat(wide(&about).max(1)),
-        finding.text().lines().map(visible).collect::<Vec<_>>().join("\n")
+        eyes.mask(finding.text()).lines().map(visible).collect::<Vec<_>>().join("\n")
     )
 }
 
@@ -182,12 +204,18 @@ pub(crate) fn place(directory: Option<&Path>, around: &Surroundings) -> bashful_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bashful_engine::{Engine, Options};
+
+    /// Those of an engine that withholds nothing.
+    fn eyes() -> Eyes {
+        Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine").eyes()
+    }
 
     #[test]
     fn a_finding_points_at_its_place() {
         let script = "echo ü\nls && git push -f";
         let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
-        let text = findings(script, &verdict);
+        let text = findings(script, &verdict, &eyes());
         let start =
             "git/force-push: refused\n2 | ls && git push -f\n          ^^^^^^^^^^^\npermission denied: git push";
         assert!(text.starts_with(start), "{text}");
@@ -197,7 +225,7 @@ mod tests {
     fn nothing_in_a_script_reaches_the_terminal_as_more_than_text() {
         let script = "git push -f #\recho harmless\u{1b}[2K";
         let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
-        let text = findings(script, &verdict);
+        let text = findings(script, &verdict, &eyes());
         assert!(text.contains("1 | git push -f #\\recho harmless\\u{1b}[2K\n"), "{text}");
     }
 }

@@ -10,13 +10,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use bashful_dialect::{Allowable, how_to_allow};
 use bashful_engine::{Level, Verdict};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::cli::Agent;
 use crate::exit::Exit;
-use crate::setup::Surroundings;
+use crate::setup::{self, Surroundings};
 use crate::{guard, print};
 
 /// No call of a tool is longer, in bytes.
@@ -39,6 +40,8 @@ struct Call {
 struct Answer {
     level: Level,
     text: String,
+    /// What the user can do where they are not asked.
+    how_to_allow: Option<String>,
 }
 
 /// Answers one call.
@@ -98,13 +101,14 @@ fn quoted(word: &str) -> String {
 fn judge(call: &Call, file: Option<&Path>) -> Option<Answer> {
     let around = Surroundings::read();
     let guard = around.settings(file).and_then(|(settings, _)| {
-        if settings.guard.enabled { Ok(Some(guard::guard(&settings, &around)?)) } else { Ok(None) }
+        let guard = if settings.guard.enabled { Some(guard::guard(&settings, &around)?) } else { None };
+        Ok(guard.map(|guard| (guard, settings)))
     });
-    let guard = match guard {
+    let (guard, settings) = match guard {
         Ok(guard) => guard?,
         Err(error) => {
             let text = format!("bashful cannot judge this: {}", print::chain(error.as_ref()));
-            return Some(Answer { level: Level::Deny, text });
+            return Some(Answer { level: Level::Deny, text, how_to_allow: None });
         }
     };
     let verdict = guard.judge(&call.script, &guard::place(call.directory.as_deref(), &around));
@@ -112,14 +116,22 @@ fn judge(call: &Call, file: Option<&Path>) -> Option<Answer> {
         && guard::allowances(&around)
             .zip(call.directory.as_ref())
             .is_some_and(|(allowances, directory)| allowances.take(&call.script, directory, SystemTime::now()));
-    if allowed { None } else { answer(&verdict) }
+    if allowed {
+        return None;
+    }
+    let how_to_allow = || {
+        let refused = Allowable { script: call.script.as_bytes(), directory: call.directory.as_deref()? };
+        Some(how_to_allow(&refused, &setup::eyes(&settings, &around).ok()?))
+    };
+    let answer = answer(&verdict)?;
+    Some(Answer { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })
 }
 
 fn answer(verdict: &Verdict) -> Option<Answer> {
     let level = verdict.level()?;
     let texts: Vec<String> =
         verdict.findings.iter().filter(|finding| finding.level == level).map(bashful_engine::Finding::text).collect();
-    Some(Answer { level, text: texts.join("\n\n") })
+    Some(Answer { level, text: texts.join("\n\n"), how_to_allow: None })
 }
 
 /// The answer in the agent's form.
@@ -128,15 +140,19 @@ fn formed(agent: Agent, answer: &Answer) -> Value {
         // It goes on, and the user sees why one might look twice.
         return json!({ "systemMessage": answer.text });
     }
+    let refused = match &answer.how_to_allow {
+        Some(how) => format!("{}\n\nit has to be allowed; {how}", answer.text),
+        None => answer.text.clone(),
+    };
     match agent {
-        Agent::Gemini => json!({ "decision": "deny", "reason": answer.text }),
+        Agent::Gemini => json!({ "decision": "deny", "reason": refused }),
         Agent::Claude | Agent::Codex => {
             // Codex takes `ask` for an error of the hook, and then runs the command.
             let asks = agent == Agent::Claude && answer.level == Level::Ask;
             json!({ "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": if asks { "ask" } else { "deny" },
-                "permissionDecisionReason": answer.text,
+                "permissionDecisionReason": if asks { &answer.text } else { &refused },
             } })
         }
     }
@@ -182,7 +198,7 @@ mod tests {
 
     #[test]
     fn answers_have_the_form_of_their_agent() {
-        let at = |level| Answer { level, text: "why".into() };
+        let at = |level| Answer { level, text: "why".into(), how_to_allow: None };
         let decision = |agent, level| formed(agent, &at(level));
         let claude = json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why" } });

@@ -57,7 +57,8 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let manners = manners(&settings.mcp);
         match http {
             Some(Listening { listener, door }) => serve_http(listener, toolbox, manners, door, asked_to_end).await?,
-            None => serve_stdio(toolbox, manners, asked_to_end).await?,
+            // Large, and there is one of it.
+            None => Box::pin(serve_stdio(toolbox, manners, asked_to_end)).await?,
         }
         Ok(Exit::Code(0))
     });

@@ -7,7 +7,8 @@ use std::time::Duration;
 use bashful_dialect::facts;
 use bashful_dialect::text::{self, Reader};
 use bashful_engine::{
-    Checked, Engine, InBackground, Input, Job, Lifetime, Outcome, Output, RewriteFor, RunError, StopReason, Streams,
+    Checked, Engine, Eyes, InBackground, Input, Job, Lifetime, Outcome, Output, RewriteFor, RunError, StopReason,
+    Streams,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -52,27 +53,30 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             guard::intercept(&settings, script.as_bytes())?;
         }
         let plan = engine.plan(request).map_err(RunError::from)?;
+        let eyes = engine.eyes_for(&plan);
         // Before signals are ours: who is asked at the terminal and would rather leave, leaves.
         let checked = engine.check(plan).await.map_err(RunError::from);
-        let checked = checked.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
-        notices.extend(guard::warnings(checked.verdict()));
+        let checked = checked.inspect_err(|error| entry.note(|entry| entry.failed(error)));
+        let checked = checked.map_err(|error| told(error.into(), &eyes))?;
+        notices.extend(guard::warnings(checked.verdict()).map(|warning| eyes.mask(warning)));
         rewritten.make_room().inspect_err(|_| entry.note(bashful_dialect::Ran::not_started))?;
         if args.command.mode == Mode::Background {
-            return background(args, &engine, checked, &notices, &mut entry).await;
+            return background(args, &engine, checked, &notices, &mut entry, &eyes).await;
         }
         let lifetime = checked.plan().lifetime;
         let patience = patience(args, &settings, lifetime);
         let ran = run(&engine, checked, patience, &mut notices).await;
-        match ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())))? {
+        let ran = ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())));
+        match ran.map_err(|error| told(error, &eyes))? {
             Ran::Ended { outcome, cwd, interrupted } => {
                 entry.note(|entry| entry.ended(&outcome));
-                report(args, &settings, &outcome, &cwd, notices, lifetime)?;
+                report(args, &settings, &eyes, &Ended { outcome: &outcome, cwd: &cwd, lifetime }, notices)?;
                 Ok(exit(&outcome, interrupted))
             }
             Ran::InBackground(sent) => {
                 entry.note(|entry| entry.outlasted(&sent));
                 notices.extend(rewritten.request.lines.map(|_| text::NO_LIMIT.to_owned()));
-                report_background(args, &settings, &sent, &notices)?;
+                report_background(args, &settings, &eyes, &sent, notices)?;
                 Ok(Exit::Code(0))
             }
         }
@@ -91,12 +95,13 @@ async fn background(
     checked: Checked,
     notices: &[String],
     entry: &mut LogEntry,
+    eyes: &Eyes,
 ) -> Result<Exit, Box<dyn Error>> {
     let started = engine.start_job_checked(checked).await;
     let job = started.inspect_err(|error| entry.note(|entry| entry.failed(error)))?;
     entry.note(|entry| entry.became(&job));
     if args.json {
-        print::data(format!("{}\n", facts::of_background(&job, notices)).as_bytes())?;
+        print::data(format!("{}\n", facts::masked(facts::of_background(&job, notices), eyes)).as_bytes())?;
     } else {
         print::data(text::background(&job).as_bytes())?;
         for notice in notices {
@@ -107,6 +112,14 @@ async fn background(
         print::talk(&format!("[{}]", print::chain(&error)));
     }
     Ok(Exit::Code(0))
+}
+
+/// An error as it is told. A refusal is told with what can be done about it.
+fn told(error: Box<dyn Error>, eyes: &Eyes) -> Box<dyn Error> {
+    match error.downcast_ref() {
+        Some(RunError::Refused(refusal)) => guard::Refused::new(refusal, eyes).into(),
+        _ => error,
+    }
 }
 
 /// What did not begin, or was interrupted before it had.
@@ -225,14 +238,21 @@ impl Shown {
     }
 }
 
+/// A command that is over.
+struct Ended<'a> {
+    outcome: &'a Outcome,
+    cwd: &'a Path,
+    lifetime: Lifetime,
+}
+
 fn report(
     args: &RunArgs,
     settings: &Settings,
-    outcome: &Outcome,
-    cwd: &Path,
+    eyes: &Eyes,
+    ended: &Ended<'_>,
     mut notices: Vec<String>,
-    lifetime: Lifetime,
 ) -> Result<(), print::PrintError> {
+    let Ended { outcome, cwd, lifetime } = *ended;
     let shown = Shown::new(args, &outcome.output, outcome.stderr.as_ref(), settings);
     notices.extend(text::session_notices(outcome));
     notices.extend(
@@ -241,7 +261,8 @@ fn report(
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     if args.json {
         notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
-        return print::data(shown.with(facts::of_outcome(outcome, cwd, &notices)).as_bytes());
+        let facts = facts::masked(facts::of_outcome(outcome, cwd, &notices), eyes);
+        return print::data(shown.with(facts).as_bytes());
     }
     print::data(&shown.output)?;
     print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;
@@ -261,15 +282,16 @@ fn report(
 fn report_background(
     args: &RunArgs,
     settings: &Settings,
+    eyes: &Eyes,
     sent: &InBackground,
-    notices: &[String],
+    mut notices: Vec<String>,
 ) -> Result<(), print::PrintError> {
     let shown = Shown::new(args, &sent.output, sent.stderr.as_ref(), settings);
     let still_running = text::still_running(&sent.job, Reader::Program);
-    let notices: Vec<String> = notices.iter().cloned().chain(text::session_left(sent)).collect();
+    notices.extend(text::session_left(sent));
     if args.json {
-        let facts = facts::of_outlasted(sent, &[notices, vec![still_running]].concat());
-        return print::data(shown.with(facts).as_bytes());
+        notices.push(still_running);
+        return print::data(shown.with(facts::masked(facts::of_outlasted(sent, &notices), eyes)).as_bytes());
     }
     print::data(&shown.output)?;
     print::data_to_stderr(shown.stderr.as_deref().unwrap_or_default())?;

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvironmentPolicy, Grace, JobLimits,
-    JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans, Patience,
-    Pattern, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls,
+    ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy, Eyes, Grace,
+    JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans,
+    Patience, Pattern, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls,
     SnapshotOptions, WhenBusy, Window, bash_version, find_bash,
 };
 use thiserror::Error;
@@ -122,27 +122,16 @@ pub(crate) fn options(
     around: &Surroundings,
     cwd: Option<&Path>,
 ) -> Result<Options, Box<dyn Error>> {
-    let directory = match (current_directory(around), cwd) {
-        (Ok(directory), _) => directory,
-        // Ours may have been removed, but another one was asked for by its whole name.
-        (Err(_), Some(cwd)) if cwd.is_absolute() => cwd.to_path_buf(),
-        (Err(error), _) => return Err(SetupError::NoDirectory(error).into()),
-    };
+    let directory = base_directory(around, cwd)?;
     // Many commands at once need many descriptors; the commands themselves get the limit that we were given.
     let descriptors = bashful_sys::limits::raise_descriptors();
     let mut options = Options::new(shell(settings, around)?, directory);
-    let names = |names: &settings::Names| names.0.iter().map(|name| Pattern::new(name)).collect();
-    options.environment = EnvironmentPolicy {
-        withhold: names(&settings.environment.withhold),
-        allow: names(&settings.environment.allow),
-        never: Vec::new(),
-        set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
-    };
-    options.host_environment = around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect();
+    options.environment = environment(settings);
+    options.host_environment = host_environment(around);
     options.lifetime = Lifetime(settings.lifetime.default_seconds.duration());
     options.grace = Grace(settings.stop.grace_seconds.duration());
     options.window = window(&settings.output);
-    options.cleaning = if settings.output.clean { Cleaning::ForEyes } else { Cleaning::None };
+    options.cleaning = cleaning(settings);
     options.leftovers = match settings.stop.leftovers {
         Leftovers::Keep => LeftoverPolicy::Keep,
         Leftovers::Stop => LeftoverPolicy::Stop,
@@ -157,6 +146,41 @@ pub(crate) fn options(
     options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
     Ok(options)
+}
+
+/// Where commands run that do not say where.
+pub(crate) fn base_directory(around: &Surroundings, cwd: Option<&Path>) -> Result<PathBuf, SetupError> {
+    match (current_directory(around), cwd) {
+        (Ok(directory), _) => Ok(directory),
+        // Ours may have been removed, but another one was asked for by its whole name.
+        (Err(_), Some(cwd)) if cwd.is_absolute() => Ok(cwd.to_path_buf()),
+        (Err(error), _) => Err(SetupError::NoDirectory(error)),
+    }
+}
+
+/// What keeps withheld values out of what is said where nothing runs.
+pub(crate) fn eyes(settings: &Settings, around: &Surroundings) -> Result<Eyes, EnvError> {
+    Ok(environment(settings).resolve(&host_environment(around), &[])?.eyes(cleaning(settings)))
+}
+
+/// Which variables commands get.
+fn environment(settings: &Settings) -> EnvironmentPolicy {
+    let names = |names: &settings::Names| names.0.iter().map(|name| Pattern::new(name)).collect();
+    EnvironmentPolicy {
+        withhold: names(&settings.environment.withhold),
+        allow: names(&settings.environment.allow),
+        never: Vec::new(),
+        set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
+    }
+}
+
+/// Of these.
+fn host_environment(around: &Surroundings) -> Vec<(OsString, OsString)> {
+    around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect()
+}
+
+fn cleaning(settings: &Settings) -> Cleaning {
+    if settings.output.clean { Cleaning::ForEyes } else { Cleaning::None }
 }
 
 /// What becomes of commands before they run.

@@ -30,20 +30,60 @@ fn json(output: &Output) -> Value {
 const PUSH: &str = "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
                     without force\nfound: git push -f\ninstead: git push --force-with-lease\n";
 
+/// What the user is told that they can do.
+fn how_to_allow(home: &Home, script: &str) -> String {
+    let directory = home.path().display();
+    format!("the user can allow it once, in a terminal: bashful allow --cwd {directory} '{script}'\n")
+}
+
 #[test]
 fn what_the_guard_refuses_does_not_run() {
     let home = Home::new(BASHFUL);
-    let output = home.run(&["run", "touch was-here; git push -f"]);
+    let script = "touch was-here; git push -f";
+    let output = home.run(&["run", script]);
     assert_eq!(
         (text(&output.stdout), text(&output.stderr), output.status.code()),
-        (String::new(), PUSH.into(), Some(125))
+        (String::new(), format!("{PUSH}{}", how_to_allow(&home, script)), Some(125))
     );
     assert!(!home.path().join("was-here").exists());
     let facts = json(&home.run(&["run", "--json", "x=rm; $x -rf /"]));
     assert_eq!((&facts["status"], &facts["findings"][0]["rule"]), (&"refused".into(), &"rm/critical".into()));
     assert_eq!(facts["findings"][0]["chain"], serde_json::json!(["x=rm", "$x -rf /", "rm -rf /"]));
     let background = home.run(&["run", "--mode", "background", "git push -f"]);
-    assert_eq!((text(&background.stderr), background.status.code()), (PUSH.into(), Some(125)));
+    let said = format!("{PUSH}{}", how_to_allow(&home, "git push -f"));
+    assert_eq!((text(&background.stderr), background.status.code()), (said, Some(125)));
+}
+
+#[test]
+fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir(home.path().join("d")).expect("a directory");
+    let script = "cd d && git push -f | head -3";
+    let line = how_to_allow(&home, script);
+    let ask = [("BASHFUL_GUARD_LEVELS", r#"{"git/force-push"="ask"}"#)];
+    for levels in [&[][..], &ask] {
+        for args in [
+            &["run"][..],
+            &["run", "--mode", "background"],
+            &["run", "--dialect", "native"],
+            &["run", "--dialect", "pi"],
+            &["check"],
+        ] {
+            let Output { stdout, stderr, .. } = with(&home, &[args, &[script]].concat(), "", levels);
+            let said = text(&stdout) + &text(&stderr);
+            assert_eq!(said.matches(line.trim_end()).count(), 1, "{args:?}: {said}");
+        }
+    }
+    // A model is not sent to the user for what is refused for good.
+    let reply = text(&home.run(&["run", "--dialect", "native", script]).stdout);
+    assert!(!reply.contains("bashful allow"), "{reply}");
+    let line = line.rsplit_once(": ").expect("a line").1.trim_end().to_owned();
+    assert_eq!(json(&home.run(&["run", "--json", script]))["allow"], *line);
+    assert_eq!(json(&home.run(&["check", "--json", script]))["allow"], *line);
+    // Where nothing is refused there is nothing to allow.
+    let off = [("BASHFUL_GUARD_ENABLED", "false")];
+    assert!(!text(&with(&home, &["check", script], "", &off).stdout).contains("bashful allow"));
+    assert_eq!(json(&home.run(&["check", "--json", "ls"])).get("allow"), None);
 }
 
 #[test]
@@ -61,11 +101,30 @@ fn check_says_what_was_found_and_where() {
     assert_eq!((text(&passes.stdout), passes.status.code()), ("passes\n".into(), Some(0)));
     let refused = with(&home, &["check"], "ls\ngit push -f", &[]);
     assert_eq!(refused.status.code(), Some(1));
-    assert_eq!(text(&refused.stdout), format!("git/force-push: refused\n2 | git push -f\n    ^^^^^^^^^^^\n{PUSH}"));
+    assert_eq!(
+        text(&refused.stdout),
+        format!(
+            "git/force-push: refused\n2 | git push -f\n    ^^^^^^^^^^^\n{PUSH}{}",
+            how_to_allow(&home, "SCRIPT").replace('\'', "")
+        )
+    );
     let unclear = home.run(&["check", "--json", "echo 'open"]);
     assert_eq!((unclear.status.code(), &json(&unclear)["understood"]), (Some(2), &false.into()));
     let warned = home.run(&["check", "--json", "git push origin :x"]);
     assert_eq!((warned.status.code(), &json(&warned)["verdict"]), (Some(0), &"warn".into()));
+}
+
+#[test]
+fn check_says_that_there_is_no_such_directory_as_run_does() {
+    let home = Home::new(BASHFUL);
+    std::fs::write(home.path().join("file"), "").expect("a file");
+    for (directory, why) in [("nowhere", "does not exist"), ("file", "is not a directory")] {
+        let output = home.run(&["check", "--cwd", directory, "ls"]);
+        let expected = format!("bashful: Working directory {why}: {}\n", home.path().join(directory).display());
+        assert_eq!((text(&output.stderr), output.status.code()), (expected, Some(125)));
+        assert_eq!(output, home.run(&["run", "--cwd", directory, "ls"]), "they say the same");
+    }
+    assert_eq!(home.run(&["check", "--cwd", "/usr/..", "ls"]).status.code(), Some(0));
 }
 
 #[test]
@@ -134,6 +193,17 @@ fn hooks_answer_in_the_form_of_their_agent() {
         let output = with(&home, &["hook", agent], &input, &[]);
         assert_eq!((text(&output.stdout), output.status.code()), (String::new(), Some(code)), "{agent} {input}");
     }
+    // Those who cannot ask say how to allow it instead.
+    let ask = [("BASHFUL_GUARD_LEVELS", r#"{"git/force-push"="ask"}"#)];
+    let how = "it has to be allowed; the user can allow it once, in a terminal: bashful allow --cwd /tmp 'git push -f'";
+    let reason = |agent: &str, event: &str, tool: &str| {
+        let said = json(&with(&home, &["hook", agent], &call(event, tool, "git push -f"), &ask));
+        let reason = said["reason"].as_str().or(said["hookSpecificOutput"]["permissionDecisionReason"].as_str());
+        reason.expect("a reason").to_owned()
+    };
+    assert!(reason("gemini", "BeforeTool", "run_shell_command").ends_with(how));
+    assert!(reason("codex", "PreToolUse", "Bash").ends_with(how));
+    assert!(!reason("claude", "PreToolUse", "Bash").contains("bashful allow"));
     let broken =
         with(&home, &["hook", "claude"], &call("PreToolUse", "Bash", "ls"), &[("BASHFUL_GUARD_LEVELS", "{x=1}")]);
     assert_eq!(
@@ -157,13 +227,48 @@ fn what_the_user_has_allowed_runs_once() {
     let home = Home::new(BASHFUL);
     let script = "echo ran; true || git push -f";
     let directory = home.path().canonicalize().expect("a directory");
-    let allowed = home.path().join(".local/state/bashful/allowed");
-    std::fs::create_dir_all(&allowed).expect("a directory");
-    // As `bashful allow` leaves it; far in the future.
-    let note = serde_json::json!({ "script": script, "directory": directory, "until": 4_000_000_000_u64 });
-    std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
+    allow(&home, script, &directory);
     assert_eq!(text(&home.run(&["run", script]).stdout), "ran\n");
     assert_eq!(home.run(&["run", script]).status.code(), Some(125), "once");
+}
+
+/// Notes that a script may run once, as `bashful allow` leaves it; until far in the future.
+fn allow(home: &Home, script: &str, directory: &std::path::Path) {
+    let allowed = home.state().join("allowed");
+    std::fs::create_dir_all(&allowed).expect("a directory");
+    let note = serde_json::json!({ "script": script, "directory": directory, "until": 4_000_000_000_u64 });
+    std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
+}
+
+#[test]
+fn what_was_allowed_runs_as_it_was_given_whatever_becomes_of_it() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir(home.path().join("d")).expect("a directory");
+    let script = "cd d && { echo ran; true || git push -f; } | tail -5";
+    for args in [
+        &["run"][..],
+        &["run", "--session", "s"],
+        &["run", "--dialect", "native"],
+        &["run", "--dialect", "native", "--session", "t"],
+        &["run", "--dialect", "pi"],
+    ] {
+        allow(&home, script, home.path());
+        let line = [args, &[script]].concat();
+        let first = home.run(&line);
+        assert!(first.status.success() && text(&first.stdout).starts_with("ran\n"), "{args:?}: {first:?}");
+        assert_eq!(home.run(&line).status.code(), Some(125), "{args:?}: once");
+    }
+    for args in [&["run", "--mode", "background"][..], &["run", "--dialect", "native", "--mode", "background"]] {
+        allow(&home, script, home.path());
+        let line = [args, &[script]].concat();
+        assert!(home.run(&line).status.success(), "{args:?}");
+        assert_eq!(home.run(&line).status.code(), Some(125), "{args:?}: once");
+    }
+    // It is the words that were allowed, not what comes of others.
+    allow(&home, script, home.path());
+    let others = "cd d && { echo ran; true || git push -f; } | tail -6";
+    assert_eq!(home.run(&["run", others]).status.code(), Some(125));
+    home.run(&["sessions", "end", "--all"]);
 }
 
 #[test]
@@ -215,4 +320,21 @@ fn a_person_at_a_terminal_allows_a_command_once() {
     assert_eq!(screen.matches("\nran\n").count(), 1, "{screen}");
     let hidden = home.run(&["allow", script]);
     assert_eq!(text(&hidden.stderr), "bashful: only a person at a terminal can allow a command\n");
+}
+
+#[test]
+fn a_person_allows_a_command_that_ends_in_head_for_a_session_and_for_a_job() {
+    let home = Home::new(BASHFUL);
+    // The limit on lines is taken off a reply, and not off a job or a session.
+    let script = "{ echo ran; true || git push -f; } | head -5";
+    let allow = format!("{BASHFUL} allow '{script}'");
+    let line =
+        format!("{allow}; {BASHFUL} run --session s '{script}'; {allow}; {BASHFUL} run --mode background '{script}'");
+    let terminal = Terminal::run(&home, &format!("{line}; {BASHFUL} sessions end s; echo ended; read"));
+    terminal.shows("[y/N]");
+    terminal.types(&["y", "Enter"]);
+    assert!(eventually(|| terminal.screen().matches("[y/N]").count() == 2), "{}", terminal.screen());
+    terminal.types(&["y", "Enter"]);
+    let screen = terminal.shows("ended");
+    assert!(screen.contains("\nran\n") && screen.contains("<job>1</job>"), "{screen}");
 }

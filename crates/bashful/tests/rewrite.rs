@@ -144,7 +144,7 @@ fn a_prefix_is_put_before_every_command() {
 }
 
 #[test]
-fn what_runs_is_what_is_judged_written_down_and_listed() {
+fn what_runs_is_what_is_judged_and_listed_and_the_log_has_both() {
     let home = home();
     let (_, said, code) = with(&home, &[], &["run", "cd / && rm -rf *"]);
     assert!(said.contains("permission denied") && code == Some(125), "{said}");
@@ -152,8 +152,9 @@ fn what_runs_is_what_is_judged_written_down_and_listed() {
     home.run(&["run", "cd d && echo hi | head -1"]);
     let entry: Value =
         serde_json::from_str(text(&home.run(&["log", "--json"]).stdout).lines().last().expect("a line")).expect("JSON");
-    assert_eq!(entry["command"], "echo hi ");
-    assert_eq!(entry["cwd"], home.path().join("d").to_str().expect("text"));
+    assert_eq!(entry["command"], "cd d && echo hi | head -1");
+    assert_eq!(entry["cwd"], home.path().to_str().expect("text"));
+    assert_eq!(entry["rewritten"], serde_json::json!({ "command": "echo hi ", "cwd": home.path().join("d") }));
     home.run(&["run", "--mode", "background", "cd d && echo hi | head -1"]);
     let jobs = text(&home.run(&["jobs", "list", "--json"]).stdout);
     assert!(jobs.contains("echo hi | head -1") && !jobs.contains("cd d"), "{jobs}");

@@ -34,6 +34,8 @@ fn a_session_stays_from_one_run_of_the_program_to_the_next() {
     run("x=5; cd /usr; f() { echo \"f: $x\"; }", "", "", 0);
     // Where the program is called from is no concern of a shell that is somewhere already.
     run("pwd; f; echo ${y-none}", "/usr\nf: 5\nnone\n", "", 0);
+    let plan = json(&home, &["explain", "--session", "build 1", "--json", "pwd"]);
+    assert_eq!((&plan["cwd"], &plan["environment"]["PWD"]), (&"/usr".into(), &"/usr".into()));
     run(
         "exit 3",
         "",

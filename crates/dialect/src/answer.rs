@@ -1,7 +1,9 @@
 //! What a call of a tool is answered with.
 
-use bashful_engine::Output;
+use bashful_engine::{Eyes, Output};
 use serde_json::{Value, json};
+
+use crate::facts;
 
 /// The answer to one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +38,13 @@ impl Answer {
     /// A call that came to nothing, because of this.
     pub(crate) fn failure(status: &str, text: &str) -> Self {
         Self { is_error: true, ..Self::new(text.to_owned(), json!({ "status": status, "error": text })) }
+    }
+
+    /// Without withheld values, wherever they may have come from: a path, a notice, the text of a command.
+    pub(crate) fn masked(mut self, eyes: &Eyes) -> Self {
+        self.text = eyes.mask(self.text);
+        self.facts = facts::masked(self.facts, eyes);
+        self
     }
 
     /// With links to what is too long to show.

@@ -2,10 +2,12 @@
 //!
 //! Only what has to be asked is asked about: what is refused is refused, whoever could be asked.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bashful_engine::{Answering, Consent, Engine, Finding, Level, Plan, Refusal, Verdict};
+use bashful_engine::{Answering, Consent, Eyes, Finding, Level, Plan, Refusal, Verdict};
 
 use crate::text::visible;
 
@@ -48,27 +50,22 @@ pub enum Said {
 }
 
 /// A caller who is asked, and what they said.
-pub(crate) struct Question<'a> {
-    engine: &'a Engine,
+pub(crate) struct Question {
     asks: Option<Arc<dyn Asks>>,
-    heard: Mutex<Option<Heard>>,
+    heard: Mutex<Option<Said>>,
 }
 
-struct Heard {
-    said: Said,
-    how_to_allow: String,
-}
-
-impl<'a> Question<'a> {
-    pub(crate) fn new(engine: &'a Engine, asks: Option<Arc<dyn Asks>>) -> Self {
-        Self { engine, asks, heard: Mutex::default() }
+impl Question {
+    pub(crate) fn new(asks: Option<Arc<dyn Asks>>) -> Self {
+        Self { asks, heard: Mutex::default() }
     }
 
     /// Why it does not run, and what can be done about that; and what was said.
-    pub(crate) fn refusal(self, refusal: &Refusal) -> (String, Option<Said>) {
+    pub(crate) fn refusal(self, refusal: &Refusal, eyes: &Eyes) -> (String, Option<Said>) {
         let heard = self.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Some(Heard { said, how_to_allow }) = heard else { return (refusal.reason.clone(), None) };
+        let Some(said) = heard else { return (refused(refusal, eyes), None) };
         let found = refusal.verdict.refusals().map(Finding::text).collect::<Vec<_>>().join("\n\n");
+        let how_to_allow = how_to_allow(&refusal.into(), eyes);
         let then = match &said {
             Said::No => "the user was asked and said no".to_owned(),
             Said::Dismissed => "the user was asked and gave no answer; it was not run".to_owned(),
@@ -80,7 +77,7 @@ impl<'a> Question<'a> {
     }
 }
 
-impl Consent for Question<'_> {
+impl Consent for Question {
     fn is_given<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> Answering<'a> {
         Box::pin(async move {
             if verdict.level() != Some(Level::Ask) {
@@ -90,20 +87,19 @@ impl Consent for Question<'_> {
                 _ if plan.script.as_bytes().len() > LONGEST_ASKED => {
                     Said::Unable("it is too long to be asked about".to_owned())
                 }
-                Some(asks) => asks.ask(&text(self.engine, plan, verdict)).await,
+                Some(asks) => asks.ask(&text(plan, verdict)).await,
                 None => Said::Unable("this client cannot ask the user".to_owned()),
             };
             let is_given = said == Said::Yes;
-            let heard = Heard { said, how_to_allow: how_to_allow(self.engine, plan) };
-            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
             is_given
         })
     }
 }
 
 /// What is asked: the command, where it would run, what was found in it, and why that matters.
-fn text(engine: &Engine, plan: &Plan, verdict: &Verdict) -> String {
-    let eyes = engine.eyes_for(plan);
+fn text(plan: &Plan, verdict: &Verdict) -> String {
+    let eyes = plan.eyes();
     let script = String::from_utf8_lossy(plan.script.as_bytes()).into_owned();
     let lines = |text: &str| {
         let shown = eyes.mask(text);
@@ -123,12 +119,13 @@ fn text(engine: &Engine, plan: &Plan, verdict: &Verdict) -> String {
             // Nothing has been denied yet.
             let message = finding.message.strip_prefix("permission denied: ").unwrap_or(&finding.message);
             // Words of the script are among it, which may have lines of their own.
-            let found = short(&eyes.mask(&finding.chain.join(" → ")));
+            let found = short(&eyes.mask(finding.chain.join(" → ")));
             let found = if found.is_empty() { found } else { format!("\nfound: {found}") };
             format!("{}: {message}{found}{place}", finding.rule)
         })
         .collect();
-    format!("May this run in {}?\n\n{}\n\n{}", plan.directory.display(), lines(&script), findings.join("\n\n"))
+    let directory = short(&eyes.mask(plan.directory.to_string_lossy()));
+    format!("May this run in {directory}?\n\n{}\n\n{}", lines(&script), findings.join("\n\n"))
 }
 
 /// A line as it really is: nothing in it moves, hides or turns around what else is there.
@@ -142,15 +139,44 @@ fn short(line: &str) -> String {
     shown
 }
 
+/// A command as it was given: that is what the user has to allow.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowable<'a> {
+    /// Its script.
+    pub script: &'a [u8],
+    /// Where it was to run.
+    pub directory: &'a Path,
+}
+
+impl<'a> From<&'a Refusal> for Allowable<'a> {
+    fn from(refusal: &'a Refusal) -> Self {
+        Self { script: refusal.script.as_bytes(), directory: &refusal.directory }
+    }
+}
+
+/// Why it does not run, where nobody was asked. What is refused for good is no reason to go to the user.
+pub(crate) fn refused(refusal: &Refusal, eyes: &Eyes) -> String {
+    match refusal.verdict.level() {
+        Some(Level::Ask) => format!("{}; {}", refusal.reason, how_to_allow(&refusal.into(), eyes)),
+        _ => refusal.reason.clone(),
+    }
+}
+
 /// What the user can do.
-fn how_to_allow(engine: &Engine, plan: &Plan) -> String {
-    let script = String::from_utf8_lossy(plan.script.as_bytes());
-    let is_simple = script.len() <= REPEATED && !script.contains(char::is_control);
-    // A secret is no part of a line to copy.
-    let is_shown = is_simple && engine.eyes_for(plan).mask(&script) == script;
-    let script = if is_shown { quoted(&script) } else { "SCRIPT".to_owned() };
-    let directory = quoted(&plan.directory.to_string_lossy());
-    format!("the user can allow it once, in a terminal: bashful allow --cwd {directory} {script}")
+pub fn how_to_allow(refused: &Allowable<'_>, eyes: &Eyes) -> String {
+    format!("the user can allow it once, in a terminal: {}", allow_line(refused, eyes))
+}
+
+/// The line that allows what was refused. What cannot be shown in it has to be put in.
+pub fn allow_line(refused: &Allowable<'_>, eyes: &Eyes) -> String {
+    let word = |bytes: &[u8], otherwise: &str| {
+        let text = String::from_utf8_lossy(bytes);
+        let is_simple = text.len() <= REPEATED && !text.contains(char::is_control) && text.as_bytes() == bytes;
+        // A secret is no part of a line to copy.
+        if is_simple && eyes.mask(&*text) == text { quoted(&text) } else { otherwise.to_owned() }
+    };
+    let directory = word(refused.directory.as_os_str().as_bytes(), "DIRECTORY");
+    format!("bashful allow --cwd {directory} {}", word(refused.script, "SCRIPT"))
 }
 
 /// One word for a shell.

@@ -4,12 +4,13 @@ use std::error::Error;
 use std::path::Path;
 
 use bashful_engine::{
-    Clip, Direction, End, Exit, InBackground, JobRecord, LimitHit, Outcome, Output, RunError, StopReason,
+    Clip, Direction, End, Exit, Eyes, InBackground, JobRecord, LimitHit, Outcome, Output, Refusal, StopReason,
 };
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::asking::allow_line;
 use crate::text::{self, chain};
 
 /// How a command ended, in one word.
@@ -129,12 +130,37 @@ pub fn of_outlasted(sent: &InBackground, notices: &[String]) -> Value {
 
 /// The facts about what did not even begin.
 pub fn of_error(error: &(dyn Error + 'static)) -> Value {
-    let mut facts = json!({ "status": "failed", "error": chain(error) });
-    if let Some(RunError::Refused(refusal)) = error.downcast_ref() {
-        facts["status"] = "refused".into();
-        facts["findings"] = json!(refusal.verdict.findings);
+    json!({ "status": "failed", "error": chain(error) })
+}
+
+/// The facts about a command that was refused, with the line that would allow it.
+pub fn of_refusal(refusal: &Refusal, eyes: &Eyes) -> Value {
+    let facts = json!({
+        "status": "refused",
+        "error": refusal.reason,
+        "findings": refusal.verdict.findings,
+        "allow": allow_line(&refusal.into(), eyes),
+    });
+    masked(facts, eyes)
+}
+
+/// Fields whose values are words of ours, and tell nothing of anybody else's.
+const OUR_WORDS: [&str; 8] = ["status", "state", "kind", "type", "direction", "truncated_by", "truncatedBy", "uri"];
+
+/// The same facts without withheld values.
+pub fn masked(facts: Value, eyes: &Eyes) -> Value {
+    match facts {
+        Value::String(text) => eyes.mask(text).into(),
+        Value::Array(values) => values.into_iter().map(|value| masked(value, eyes)).collect(),
+        Value::Object(fields) => {
+            let of_field = |(name, value): (String, Value)| {
+                let value = if OUR_WORDS.contains(&name.as_str()) { value } else { masked(value, eyes) };
+                (name, value)
+            };
+            Value::Object(fields.into_iter().map(of_field).collect())
+        }
+        other => other,
     }
-    facts
 }
 
 /// The same facts for the structured part of an answer. Nothing is null, because schemas that allow for it are refused by some

@@ -53,10 +53,11 @@ pub fn facts(job: &JobRecord) -> Value {
 
 /// Takes withheld values out of all that is told of a job beside its output.
 pub fn mask(job: &mut JobRecord, eyes: &Eyes) {
-    job.script = eyes.mask(&job.script);
+    job.script = eyes.mask(std::mem::take(&mut job.script));
+    job.directory = eyes.mask(job.directory.to_string_lossy()).into();
     if let JobState::Left { processes, .. } = &mut job.state {
         for process in processes {
-            process.command = eyes.mask(&process.command);
+            process.command = eyes.mask(std::mem::take(&mut process.command));
         }
     }
 }

@@ -42,10 +42,10 @@ mod witness;
 
 pub use answer::{Answer, Link};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
-pub use asking::{Asks, Said, Saying};
+pub use asking::{Allowable, Asks, Said, Saying, allow_line, how_to_allow};
 pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, TEMPLATES};
 pub use tool::{Format, Tool, UnknownFormat};
 pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
-pub use witness::{Ran, Witness};
+pub use witness::{Ran, Told, Witness};

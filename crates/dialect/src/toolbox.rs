@@ -14,9 +14,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, Link};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
-use crate::asking::{Asks, Question, Said};
+use crate::asking::{Asks, Question, Said, how_to_allow, refused};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
+use crate::job::mask;
 use crate::resource::{self, ResourceError};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
@@ -89,7 +90,8 @@ impl Toolbox {
     /// Tools of this dialect, for commands that run in this directory unless they say where. The engine should have been made
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
-        let tools = dialect.tools(&limits, directory);
+        let directory = engine.eyes().mask(directory.to_string_lossy());
+        let tools = dialect.tools(&limits, Path::new(&directory));
         Self { engine, dialect, limits, tools, shared: Arc::new(Semaphore::new(1)), witness: None, gate: None }
     }
 
@@ -134,8 +136,8 @@ impl Toolbox {
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
         // Other jobs may be named in it, with what is withheld from this one.
-        let masked = |text: &str| self.engine.eyes().mask(text);
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(&failure.text))))
+        let masked = |text| self.engine.eyes().mask(text);
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(failure.text))))
     }
 
     /// After how long a command becomes a job: while it still runs.
@@ -148,7 +150,7 @@ impl Toolbox {
         let failed = |text| Failure { status: "failed", text };
         let store = self.engine.jobs().ok_or_else(|| failed(self.dialect.no_jobs()))?;
         let seen = desk::attend(&self.engine, store, call, watch).await.map_err(failed)?;
-        Ok(self.dialect.jobs(&seen))
+        Ok(self.dialect.jobs(&seen).masked(&self.engine.eyes()))
     }
 
     /// What the command becomes before it is planned.
@@ -183,6 +185,7 @@ impl Toolbox {
         });
         let plan = self.engine.plan(request).map_err(RunError::from)?;
         let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
+        let eyes = self.engine.eyes_for(&plan);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
         let mut note = |note: &dyn Fn(&mut Ran)| {
             if let Some(telling) = &mut telling {
@@ -193,11 +196,18 @@ impl Toolbox {
             note(&Ran::refused);
             return Err(Failure { status: "refused", text });
         }
-        let question = Question::new(&self.engine, watch.caller.asks.clone());
+        let question = Question::new(watch.caller.asks.clone());
         let checked = watch.while_waiting(self.engine.check_asking(plan, &question)).await;
         let checked = checked.map_err(|refusal| {
-            let (text, said) = question.refusal(&refusal);
-            note(&|ran| if said == Some(Said::Later) { ran.asked() } else { ran.refused() });
+            let (text, said) = question.refusal(&refusal, &eyes);
+            note(&|ran| {
+                if said == Some(Said::Later) {
+                    ran.asked();
+                } else {
+                    ran.refused();
+                }
+                ran.how_to_allow = Some(how_to_allow(&(&refusal).into(), &eyes));
+            });
             Failure { status: "refused", text }
         })?;
         call.notices.extend(warnings(checked.verdict()));
@@ -209,13 +219,20 @@ impl Toolbox {
                 RunError::NoJobs => Failure { status: "failed", text: self.dialect.no_jobs() },
                 other => Failure::from(other),
             };
-            let job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
+            let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
             note(&|ran| ran.became(&job));
-            return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)));
+            // Before its label is cut.
+            mask(&mut job, &eyes);
+            return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)).masked(&eyes));
         }
         let mut asked = Asked::new(call, lifetime);
         let started = self.engine.start_checked(checked).await;
-        let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error)))?;
+        let started = started.inspect_err(|error| note(&|ran| ran.failed(error)));
+        let mut job = started.map_err(|error| match error {
+            // Its session's shell had gone elsewhere meanwhile, where nobody has been asked.
+            RunError::Refused(refusal) => Failure { status: "refused", text: refused(&refusal, &eyes) },
+            other => Failure::from(other),
+        })?;
         watch.listen(|| job.live());
         let mut give_up = if manner == Manner::WithPatience { watch.give_up(self.auto_after(lifetime)) } else { None };
         loop {
@@ -224,14 +241,15 @@ impl Toolbox {
                     let outcome = outcome?;
                     note(&|ran| ran.ended(&outcome));
                     let ended = Ended { outcome: &outcome, directory: &directory, whole, call: &asked };
-                    return Ok(self.dialect.ended(&ended));
+                    return Ok(self.dialect.ended(&ended).masked(&eyes));
                 }
                 () = watch.due() => watch.tell(),
                 () = until(give_up) => match self.engine.send_to_background(job).await {
-                    Ok(sent) => {
+                    Ok(mut sent) => {
                         note(&|ran| ran.outlasted(&sent));
                         asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
-                        return Ok(self.dialect.outlasted(&sent, whole, &asked));
+                        mask(&mut sent.job, &eyes);
+                        return Ok(self.dialect.outlasted(&sent, whole, &asked).masked(&eyes));
                     }
                     Err(still) => {
                         job = still.job;
@@ -265,8 +283,7 @@ impl Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let status = if matches!(error, RunError::Refused(_)) { "refused" } else { "failed" };
-        Self { status, text: chain(&error) }
+        Self::failed(&error)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Who is told of every command that was run, for a log.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Engine, InBackground, JobRecord, Outcome, Plan, RunError};
+use bashful_engine::{ByteSize, Engine, Eyes, InBackground, JobRecord, Outcome, Plan, RunError, Script};
 use serde_json::Value;
 
 use crate::facts;
@@ -18,13 +18,35 @@ pub trait Witness: std::fmt::Debug + Send + Sync {
     fn saw(&self, ran: &Ran);
 }
 
+/// A command, without withheld values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its text, or the beginning of it.
+    pub command: String,
+    /// Where.
+    pub directory: String,
+}
+
+impl Told {
+    fn new(eyes: Eyes, script: &Script, directory: &Path) -> Self {
+        let directory = eyes.mask(directory.to_string_lossy());
+        let script = script.as_bytes();
+        let told = script.len().min(TOLD.in_memory());
+        let mut command = String::from_utf8_lossy(&eyes.show(&script[..told])).into_owned();
+        if told < script.len() {
+            command.push('…');
+        }
+        Self { command, directory }
+    }
+}
+
 /// A command that was run, or was not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// Its text without withheld values, or the beginning of it.
-    pub command: String,
-    /// Where.
-    pub directory: PathBuf,
+    /// What was given, and where.
+    pub given: Told,
+    /// What it was made into before it ran, if it was.
+    pub rewritten: Option<Told>,
     /// Whether it was allowed.
     pub allowed: bool,
     /// How it ended: the word that its facts have.
@@ -39,20 +61,17 @@ pub struct Ran {
     pub output_bytes: u64,
     /// The job that it became.
     pub job: Option<u64>,
+    /// How the user could allow it, if the guard has refused it.
+    pub how_to_allow: Option<String>,
 }
 
 impl Ran {
     /// A command of which nothing is known but what it is. Unless more becomes known, it was cancelled.
     pub fn new(engine: &Engine, plan: &Plan) -> Self {
-        let script = plan.script.as_bytes();
-        let told = script.len().min(TOLD.in_memory());
-        let mut command = String::from_utf8_lossy(&engine.eyes_for(plan).show(&script[..told])).into_owned();
-        if told < script.len() {
-            command.push('…');
-        }
+        let told = |script, directory| Told::new(engine.eyes_for(plan), script, directory);
         Self {
-            command,
-            directory: plan.directory.clone(),
+            given: told(plan.given_script(), plan.given_directory()),
+            rewritten: plan.given.as_ref().map(|_| told(&plan.script, &plan.directory)),
             allowed: true,
             status: "cancelled".into(),
             exit_code: None,
@@ -60,6 +79,7 @@ impl Ran {
             elapsed: Duration::ZERO,
             output_bytes: 0,
             job: None,
+            how_to_allow: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! would not let it run, somebody may still say yes: see [`Consent`].
 
 use std::fmt;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use bashful_guard::{Guard, Level, Place, Verdict};
 use thiserror::Error;
 
 use crate::plan::Plan;
+use crate::request::Script;
 
 /// A plan that may run.
 ///
@@ -129,6 +131,10 @@ pub struct Refusal {
     pub reason: String,
     /// What the guard found.
     pub verdict: Verdict,
+    /// The script, as it was given: that is what somebody would have to allow.
+    pub script: Script,
+    /// Where it was to run, as it was given.
+    pub directory: PathBuf,
 }
 
 /// Judges a plan. The caller is asked if the judge has nobody who says yes.
@@ -144,7 +150,8 @@ pub(crate) async fn check(plan: Plan, judge: Option<&Judge>, caller: Option<&dyn
         }
     }
     let reason = reason(&verdict);
-    Err(Refusal { reason, verdict })
+    let (script, directory) = (plan.given_script().clone(), plan.given_directory().to_path_buf());
+    Err(Refusal { reason, verdict, script, directory })
 }
 
 /// What the guard says when it gives up.
@@ -170,7 +177,7 @@ fn add_what_comes_of(verdict: &mut Verdict, with: Verdict, before: usize, script
 fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
-        parts.push("nobody has allowed it; the user can allow it once, outside of this tool".to_owned());
+        parts.push("it has to be allowed, and nobody has allowed it".to_owned());
     }
     parts.join("\n\n")
 }

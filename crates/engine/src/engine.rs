@@ -20,7 +20,7 @@ use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, NotSent, Run};
 use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
 use crate::local::Local;
-use crate::mask::LastMask;
+use crate::mask::{LastMask, Mask};
 use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
@@ -438,8 +438,14 @@ impl Engine {
 
     /// What makes raw output fit to be shown, as this engine does it.
     pub fn eyes(&self) -> Eyes {
-        let mask = self.mask.for_these(&self.environment.withheld);
-        Eyes::new(self.options.cleaning, mask)
+        Eyes::new(self.options.cleaning, self.mask())
+    }
+
+    /// What hides all that is withheld from a command that is given nothing of it.
+    pub(crate) fn mask(&self) -> Arc<Mask> {
+        let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
+        let withheld = current.as_ref().map_or(&self.environment.withheld, |current| &current.withheld);
+        self.mask.for_these(withheld)
     }
 
     /// The same for the text of a command that was planned.

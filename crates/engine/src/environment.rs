@@ -6,8 +6,13 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 use thiserror::Error;
+
+use crate::capture::Cleaning;
+use crate::eyes::Eyes;
+use crate::mask::Mask;
 
 /// Which of the host's variables are passed on, and what is set beside them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,6 +71,10 @@ pub struct Withheld {
 }
 
 impl Withheld {
+    pub(crate) fn new(name: OsString, value: OsString) -> Self {
+        Self { name, value }
+    }
+
     pub(crate) fn value(&self) -> &OsStr {
         &self.value
     }
@@ -117,7 +126,7 @@ impl EnvironmentPolicy {
                 continue;
             }
             if self.withholds(name) {
-                environment.withheld.push(Withheld { name: name.clone(), value: value.clone() });
+                environment.withheld.push(Withheld::new(name.clone(), value.clone()));
             } else {
                 environment.variables.insert(name.clone(), value.clone());
             }
@@ -139,6 +148,11 @@ impl EnvironmentPolicy {
 }
 
 impl Environment {
+    /// What keeps the withheld values out of texts.
+    pub fn eyes(&self, cleaning: Cleaning) -> Eyes {
+        Eyes::new(cleaning, Arc::new(Mask::new(&self.withheld)))
+    }
+
     /// The same with the caller's variables on top.
     pub(crate) fn with(mut self, caller: &[(String, OsString)]) -> Result<Self, EnvError> {
         for (name, value) in caller {

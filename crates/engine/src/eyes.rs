@@ -8,7 +8,8 @@ use crate::mask::{Edges, Mask};
 
 /// Turns raw bytes into text to show.
 pub struct Eyes {
-    cleaner: Option<Cleaner>,
+    /// Large, and held by every call while it waits.
+    cleaner: Option<Box<Cleaner>>,
     mask: Arc<Mask>,
 }
 
@@ -20,7 +21,7 @@ impl std::fmt::Debug for Eyes {
 
 impl Eyes {
     pub(crate) fn new(cleaning: Cleaning, mask: Arc<Mask>) -> Self {
-        Self { cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new), mask }
+        Self { cleaner: (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new())), mask }
     }
 
     /// The text that is settled by these bytes. A line that may still be redrawn comes when it is finished.
@@ -35,14 +36,15 @@ impl Eyes {
 
     /// The line that is not finished, as it looks now.
     pub fn pending(&self) -> Vec<u8> {
-        let text = self.cleaner.as_ref().map(Cleaner::pending).unwrap_or_default();
+        let text = self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default();
         self.mask.apply(&text, Edges::Both).unwrap_or(text)
     }
 
     /// A text that is no output, without withheld values.
-    pub fn mask(&self, text: &str) -> String {
+    pub fn mask(&self, text: impl Into<String>) -> String {
+        let text = text.into();
         let masked = self.mask.apply(text.as_bytes(), Edges::None);
-        masked.map_or_else(|| text.to_owned(), |masked| String::from_utf8_lossy(&masked).into_owned())
+        masked.map_or(text, |masked| String::from_utf8_lossy(&masked).into_owned())
     }
 
     /// All of it at once.

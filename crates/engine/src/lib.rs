@@ -84,9 +84,9 @@ pub use jobs::{
 pub use listing::Listing;
 pub use local::find_bash;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
-pub use plan::{Plan, PlanError};
+pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
-pub use request::{Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
+pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
 pub use rewrite::{
     ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
     UrlFile,

@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::request::{Input, Lines, Request, Script, Streams};
+use crate::eyes::Eyes;
+use crate::request::{Given, Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
 use crate::units::{Grace, Lifetime};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub shell: PathBuf,
     /// What it is to do.
     pub script: Script,
+    /// How it was given, if it has been rewritten since.
+    pub given: Option<Given>,
     /// Where; absolute, and there when it was looked at.
     pub directory: PathBuf,
     /// The whole environment, and what was kept out of it.
@@ -112,6 +115,7 @@ impl Plan {
             session: None,
             shell: options.shell.clone(),
             script: request.script,
+            given: request.given,
             directory,
             environment,
             lifetime: request.lifetime.unwrap_or(options.lifetime),
@@ -136,6 +140,21 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The script as it was given.
+    pub fn given_script(&self) -> &Script {
+        self.given.as_ref().map_or(&self.script, |given| &given.script)
+    }
+
+    /// Where it was to run, as it was given.
+    pub fn given_directory(&self) -> &Path {
+        self.given.as_ref().and_then(|given| given.directory.as_deref()).unwrap_or(&self.directory)
+    }
+
+    /// What makes texts about it fit to be shown, for those who have no engine at hand.
+    pub fn eyes(&self) -> Eyes {
+        self.environment.eyes(self.cleaning)
+    }
+
     /// The variables as a program gets them, `NAME=value` each.
     pub(crate) fn env_block(&self) -> Vec<Vec<u8>> {
         self.environment
@@ -151,8 +170,8 @@ impl Plan {
     }
 }
 
-/// The directory that is meant, if it is one.
-pub(crate) fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
+/// The directory in which a command would run that asks for one, or for none, seen from another; if it is one.
+pub fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => PlanError::NoDirectory { path: path.clone() },

@@ -40,6 +40,17 @@ pub struct Request {
     pub lines: Option<Lines>,
     /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
     pub enough: Option<NonZeroU64>,
+    /// How it was given, if it has been rewritten since.
+    pub given: Option<Given>,
+}
+
+/// A command as it was given, before it was rewritten. What the user allows and what is logged is this.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// The script.
+    pub script: Script,
+    /// Where it was to run, if it runs elsewhere now.
+    pub directory: Option<PathBuf>,
 }
 
 /// Which lines of an output are shown. All of it is kept all the same.
@@ -94,6 +105,7 @@ impl Request {
             apart: false,
             lines: None,
             enough: None,
+            given: None,
         }
     }
 }

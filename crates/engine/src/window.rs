@@ -151,7 +151,7 @@ pub struct Omitted {
 pub enum LimitHit {
     /// Too many bytes.
     Bytes,
-    /// Too many lines, of not too many bytes.
+    /// Too many lines. Where there are too many of both, it is this if fewer bytes are shown because of it.
     Lines,
 }
 
@@ -234,8 +234,7 @@ impl View {
         if self.is_whole() {
             return Clip::Whole(self.slice(0..self.bytes));
         }
-        let head_end = self.head_end();
-        let tail_begin = self.tail_begin().max(head_end);
+        let (head_end, tail_begin) = self.borders(self.window);
         if head_end == tail_begin {
             return Clip::Whole(self.slice(0..self.bytes));
         }
@@ -248,11 +247,29 @@ impl View {
             omitted: Omitted {
                 bytes: tail_begin - head_end,
                 lines: tail_first.saturating_sub(head_last + 1),
-                by: if self.bytes > self.window.whole.bytes.0 { LimitHit::Bytes } else { LimitHit::Lines },
+                by: self.limit_hit(tail_begin - head_end),
             },
             head: Part { bytes: head, range: 0..head_end, first_line: 1, last_line: head_last },
             tail: Part { bytes: tail, range: tail_begin..self.bytes, first_line: tail_first, last_line: self.lines() },
         }
+    }
+
+    /// Why so many bytes are left out.
+    fn limit_hit(&self, omitted: u64) -> LimitHit {
+        let whole = self.window.whole;
+        if whole.lines.is_none_or(|most| self.lines() <= most) {
+            return LimitHit::Bytes;
+        }
+        let any = |budget: Budget| Budget { lines: None, ..budget };
+        let of_any_lines = Window { head: any(self.window.head), tail: any(self.window.tail), ..self.window };
+        let (head_end, tail_begin) = self.borders(of_any_lines);
+        if self.bytes <= whole.bytes.0 || omitted > tail_begin - head_end { LimitHit::Lines } else { LimitHit::Bytes }
+    }
+
+    /// Where the beginning that is shown ends, and where the end begins.
+    fn borders(&self, window: Window) -> (u64, u64) {
+        let head_end = self.head_end(window);
+        (head_end, self.tail_begin(window).max(head_end))
     }
 
     fn first_at_most(&self) -> usize {
@@ -269,12 +286,12 @@ impl View {
     }
 
     /// Where the shown beginning ends: at a line border if one is near, else at the border of a cluster of characters.
-    fn head_end(&self) -> u64 {
-        let wanted = self.window.head.bytes.in_memory().min(self.first.len());
+    fn head_end(&self, window: Window) -> u64 {
+        let wanted = window.head.bytes.in_memory().min(self.first.len());
         if wanted == 0 {
             return 0;
         }
-        let border = match self.window.sizes {
+        let border = match window.sizes {
             Sizes::AtLeast => {
                 let reach = (wanted + REACH).min(self.first.len());
                 memchr::memchr(b'\n', &self.first[wanted - 1..reach]).map(|at| wanted + at)
@@ -285,7 +302,7 @@ impl View {
             }
         };
         let end = border.unwrap_or_else(|| cluster::before(&self.first, wanted));
-        let by_lines = match self.window.head.lines {
+        let by_lines = match window.head.lines {
             None => end,
             Some(0) => 0,
             Some(most) => memchr::memchr_iter(b'\n', &self.first[..end])
@@ -296,16 +313,16 @@ impl View {
     }
 
     /// Where the shown end begins: at a line border if one is near, else at the border of a cluster of characters.
-    fn tail_begin(&self) -> u64 {
-        if self.window.tail.bytes.0 == 0 {
+    fn tail_begin(&self, window: Window) -> u64 {
+        if window.tail.bytes.0 == 0 {
             return self.bytes;
         }
-        let wanted = self.bytes.saturating_sub(self.window.tail.bytes.0);
+        let wanted = self.bytes.saturating_sub(window.tail.bytes.0);
         let bytes = self.slice(wanted.saturating_sub(REACH as u64)..self.bytes);
         // The slice may begin later than asked for, where the middle was dropped.
         let oldest = self.bytes - bytes.len() as u64;
         let at = usize::try_from(wanted.saturating_sub(oldest)).unwrap_or(0);
-        let border = match self.window.sizes {
+        let border = match window.sizes {
             Sizes::AtLeast => memchr::memrchr(b'\n', &bytes[..at]).map(|newline| newline + 1),
             Sizes::AtMost => {
                 let from = at.saturating_sub(1);
@@ -314,7 +331,7 @@ impl View {
             }
         };
         let begin = border.unwrap_or_else(|| cluster::after(&bytes, at));
-        let by_lines = match self.window.tail.lines {
+        let by_lines = match window.tail.lines {
             None => begin,
             Some(0) => bytes.len(),
             Some(most) => {
@@ -472,6 +489,27 @@ mod tests {
     #[test]
     fn the_newest_part_of_an_endless_line_is_cut_where_it_must() {
         assert_eq!(view(SMALL, &vec![b'x'; 9000], 100).newest(10), b"xxxxxxxxxx");
+    }
+
+    #[test]
+    fn what_is_left_out_is_put_down_to_the_limit_that_cut() {
+        let text = (1..=2000).fold(String::new(), |text, number| text + &format!("line {number}\n"));
+        let by = |window: Window| match view(window, text.as_bytes(), 100).clip() {
+            Clip::Whole(_) => panic!("not cut"),
+            Clip::Cut { omitted, .. } => omitted.by,
+        };
+        let number = |count| NonZeroU64::new(count).expect("not zero");
+        // There are too many bytes, too, but what was wanted is far less than would fit.
+        let (tail, head) = (Window::tail(ByteSize::kib(4)), Window::head(ByteSize::kib(4)));
+        assert_eq!(by(tail.of_lines(Lines::Last(number(5)))), LimitHit::Lines);
+        assert_eq!(by(head.of_lines(Lines::First(number(5)))), LimitHit::Lines);
+        // So many lines do not fit.
+        assert_eq!(by(tail.of_lines(Lines::Last(number(1500)))), LimitHit::Bytes);
+        assert_eq!(by(head.of_lines(Lines::First(number(1500)))), LimitHit::Bytes);
+        assert_eq!((by(tail), by(head)), (LimitHit::Bytes, LimitHit::Bytes));
+        assert_eq!(by(Window::both_ends(10, ByteSize::kib(4))), LimitHit::Lines);
+        assert_eq!(by(Window::both_ends(10, ByteSize::mib(4))), LimitHit::Lines);
+        assert_eq!(by(Window::both_ends(1900, ByteSize::kib(4))), LimitHit::Bytes);
     }
 
     #[test]

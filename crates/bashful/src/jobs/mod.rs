@@ -47,7 +47,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     let (settings, _) = around.settings(file)?;
     let store = Arc::new(setup::jobs(&settings, &around).ok_or(JobsError::NoPlace)?);
     let runtime = setup::runtime()?;
-    let eyes = || Ok::<_, Box<dyn Error>>(setup::engine(&settings, &around, Some(Path::new("/")))?.eyes());
+    let eyes = || Ok::<_, Box<dyn Error>>(setup::eyes(&settings, &around)?);
     runtime.block_on(async {
         match command {
             JobsCommand::List(args) => list(&store, args, &eyes()?),

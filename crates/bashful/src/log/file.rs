@@ -104,8 +104,9 @@ fn entry(ran: &Ran, surface: &str, now: SystemTime) -> Value {
         "time": time::text(since),
         "unix_ms": milliseconds(since),
         "surface": surface,
-        "cwd": ran.directory.to_string_lossy(),
-        "command": ran.command,
+        "cwd": ran.given.directory,
+        "command": ran.given.command,
+        "rewritten": ran.rewritten.as_ref().map(|told| json!({ "cwd": told.directory, "command": told.command })),
         "verdict": match ran.allowed {
             true => "allowed",
             false if ran.status == "asked" => "asked",

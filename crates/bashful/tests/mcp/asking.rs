@@ -170,10 +170,13 @@ fn a_question_hides_what_is_withheld_and_shows_the_place_in_a_long_script() {
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &variables);
     let lie = "git push -f $'x\\n\\nIt is quite harmless.'";
     let command = format!("{}echo geheim-12345678 \u{1b}[2J\n{lie}\n", "true\n".repeat(30));
-    server.begin("call", &json!({ "command": command }));
+    std::fs::create_dir(home.path().join("geheim-12345678")).expect("a directory of our own");
+    server.begin("call", &json!({ "command": command, "cwd": "geheim-12345678" }));
     let asked = server.asked("elicitation/create");
     let message = asked["params"]["message"].as_str().expect("a text");
     assert!(!message.contains("geheim") && !message.contains('\u{1b}'), "{message}");
+    let place = format!("May this run in {}/[withheld: MY_TOKEN]?\n", home.path().display());
+    assert!(message.starts_with(&place), "{message}");
     assert!(message.contains("… and 12 more lines") && message.ends_with(&format!("\n  | {lie}")), "{message}");
     assert!(
         message.contains("harmless") && !message.contains("\nIt is"),

@@ -25,11 +25,15 @@ use thiserror::Error;
 
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
 
-use crate::request::{Lines, Request, Script, ScriptError};
+use crate::mask::{Edges, Mask};
+use crate::request::{Given, Lines, Request, Script, ScriptError};
 use crate::{Engine, Streams};
 
 /// So much of a script is quoted in a notice.
 const QUOTED: usize = 200;
+
+/// Stands for what was cut off there.
+const CUT: &str = "…";
 
 /// What is rewritten.
 #[derive(Debug, Clone, Default)]
@@ -137,11 +141,21 @@ impl Engine {
         if !rewriting.prefix.is_empty() {
             rewritten.put_before(&rewriting.prefix)?;
         }
+        if !rewritten.notices.is_empty() {
+            let mask = self.mask();
+            rewritten.notices.iter_mut().for_each(|notice| *notice = masked(notice, &mask));
+        }
         Ok(rewritten)
     }
 }
 
 impl Rewritten {
+    /// Another script takes the place of the one that was given, which is remembered.
+    fn becomes(&mut self, script: Script) {
+        let before = std::mem::replace(&mut self.request.script, script);
+        self.request.given.get_or_insert(Given { script: before, directory: None });
+    }
+
     fn replace_urls(&mut self, rewriting: &Rewriting) -> Result<(), RewriteError> {
         let mut finder = url::Finder::new(rewriting);
         if finder.may_be_in(self.request.script.as_bytes()) {
@@ -149,7 +163,10 @@ impl Rewritten {
             match parsed.and_then(|text| Some((text, Outline::of(text)?))) {
                 Some((text, outline)) => {
                     let edits = finder.in_script(text, &outline)?;
-                    self.request.script = Script::new(apply(text.as_bytes(), &edits))?;
+                    if !edits.is_empty() {
+                        let script = Script::new(apply(text.as_bytes(), &edits))?;
+                        self.becomes(script);
+                    }
                 }
                 None => finder.notices.push(url::NOT_PARSED.to_owned()),
             }
@@ -178,8 +195,11 @@ impl Rewritten {
         }
         let Some(moved) = directory::resolve(&taken.to, options, &self.request.env) else { return Ok(()) };
         self.notices.push(format!("`{}` became the working directory", taken.said));
-        self.request.script = taken.rest(&self.request.script)?;
+        self.becomes(taken.rest(&self.request.script)?);
         self.request.workdir = Some(moved.to);
+        if let Some(given) = &mut self.request.given {
+            given.directory.get_or_insert_with(|| moved.from.clone());
+        }
         // As `cd` would have left it.
         self.request.env.retain(|(name, _)| name != "OLDPWD");
         self.request.env.push(("OLDPWD".to_owned(), moved.from.into()));
@@ -194,7 +214,7 @@ impl Rewritten {
         }
         self.notices
             .push(format!("`{}` became a limit on what is shown; the exit status is the command's own", taken.said));
-        self.request.script = taken.rest(&self.request.script)?;
+        self.becomes(taken.rest(&self.request.script)?);
         self.request.lines = Some(taken.lines);
         self.request.enough = match taken.lines {
             Lines::First(first) => Some(first),
@@ -210,7 +230,8 @@ impl Rewritten {
         let script = self.request.script.as_bytes();
         let at = first_command(script);
         let edit = Edit { range: at..at, text: format!("{prefix} ").into_bytes() };
-        self.request.script = Script::new(apply(script, &[edit]))?;
+        let script = Script::new(apply(script, &[edit]))?;
+        self.becomes(script);
         self.notices.push(format!("run with the prefix `{}`", quotable(prefix)));
         Ok(())
     }
@@ -253,7 +274,18 @@ fn quotable(text: &str) -> String {
     let text = text.replace("\\\n", " ");
     let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     let short: String = letters.by_ref().take(QUOTED).collect();
-    if letters.next().is_some() { format!("{short}…") } else { short }
+    if letters.next().is_some() { short + CUT } else { short }
+}
+
+/// A notice without withheld values, nor the beginning of one where something quoted was cut off.
+fn masked(notice: &str, mask: &Mask) -> String {
+    let count = notice.matches(CUT).count();
+    let pieces = notice.split(CUT).enumerate().map(|(index, piece)| {
+        let edges = if index < count { Edges::End } else { Edges::None };
+        let masked = mask.apply(piece.as_bytes(), edges);
+        masked.map_or_else(|| piece.to_owned(), |masked| String::from_utf8_lossy(&masked).into_owned())
+    });
+    pieces.collect::<Vec<_>>().join(CUT)
 }
 
 /// Whether a name means a function that bash finds in its environment.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::engine::Engine;
+use crate::environment::{Environment, Withheld};
 use crate::plan::Plan;
 
 use super::keep::Kept;
@@ -57,15 +58,20 @@ enum Now {
 
 impl Now {
     fn have(snapshot: Snapshot, engine: &Engine) -> Self {
-        let host = snapshot.over(&engine.options().host_environment);
-        Self::Have(Arc::new(Current { snapshot: Arc::new(snapshot), host }))
+        let options = engine.options();
+        let host = snapshot.over(&options.host_environment);
+        let withheld = options.environment.of_host(&host).withheld;
+        Self::Have(Arc::new(Current { snapshot: Arc::new(snapshot), host, withheld }))
     }
 }
 
 /// Whether what came of it before counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Memory {
+    /// If all that is withheld of it is known, so that it can be masked.
     Used,
+    /// Whatever is known of it: nothing will run.
+    UsedInPart,
     Ignored,
 }
 
@@ -96,6 +102,8 @@ impl ToCapture {
 pub(crate) struct Current {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) host: Vec<(OsString, OsString)>,
+    /// Those of them that commands do not get.
+    pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Snapshots {
@@ -178,7 +186,7 @@ impl Snapshots {
         if self.is_settled() {
             return;
         }
-        if let Ok(Recalled::Known(looked, now)) = self.look(engine, Memory::Used) {
+        if let Ok(Recalled::Known(looked, now)) = self.look(engine, Memory::UsedInPart) {
             let mut state = self.state();
             state.looked = Some(looked);
             state.now = now;
@@ -230,12 +238,22 @@ impl Snapshots {
         }
         let Sources { files_key, key, .. } = &sources;
         if let Some(snapshot) = self.store.load(key).filter(|found| is_young(found.captured(), SystemTime::now())) {
-            return Ok(Recalled::Known(looked(), Now::have(snapshot, engine)));
+            let withheld = snapshot.header.withheld_among(&self.secrets(&plan.environment));
+            if withheld.is_some() || memory == Memory::UsedInPart {
+                let snapshot = snapshot.with_withheld(withheld.unwrap_or_default());
+                return Ok(Recalled::Known(looked(), Now::have(snapshot, engine)));
+            }
         }
         if let Some(Failure { until }) = self.store.failure(files_key) {
             return Ok(Recalled::Known(looked(), Now::Failed { until }));
         }
         Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })))
+    }
+
+    /// What is known of what is withheld: what the host has, and what was captured before.
+    fn secrets(&self, base: &Environment) -> Vec<Withheld> {
+        let captured = self.current().map(|current| current.snapshot.withheld.clone());
+        base.withheld.iter().cloned().chain(captured.into_iter().flatten()).collect()
     }
 
     /// Captures what the files define, and tries it.

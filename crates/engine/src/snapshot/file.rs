@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::keep::Kept;
 use super::sources::digest;
 use super::words::Words;
+use crate::environment::Withheld;
 
 /// How the first line begins. To a shell it is a comment.
 const MARK: &[u8] = b"# bashful snapshot ";
@@ -38,11 +39,20 @@ pub(super) struct Header {
     pub(super) aliases: Vec<String>,
     pub(super) functions: Vec<String>,
     pub(super) left_out: Vec<String>,
+    /// Variables that are withheld, each with the print of its value.
+    pub(super) withheld: Vec<(String, u32)>,
     /// Where among the lines functions and aliases are defined: a name, a beginning, an end.
     places: Vec<(String, usize, usize)>,
 }
 
 impl Header {
+    /// Those of these secrets that the rc files had set; none if not all of them are known.
+    pub(super) fn withheld_among(&self, known: &[Withheld]) -> Option<Vec<Withheld>> {
+        let prints: Vec<_> = known.iter().map(|secret| (secret, named_print(secret, &self.key))).collect();
+        let find = |print: &(String, u32)| prints.iter().find(|(_, known)| known == print);
+        self.withheld.iter().map(|print| find(print).map(|(secret, _)| (*secret).clone())).collect()
+    }
+
     /// The variables that are set.
     pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {
         let bytes = |text: &str| text.chars().map(|char| u8::try_from(char).unwrap_or(b'?')).collect();
@@ -69,6 +79,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
         aliases: names(&mut kept.aliases.keys().map(Vec::as_slice)),
         functions: names(&mut kept.functions.iter().map(|function| function.name.as_slice())),
         left_out: kept.left_out.clone(),
+        withheld: kept.withheld.iter().map(|secret| named_print(secret, key)).collect(),
         places,
     };
     let mut file = MARK.to_vec();
@@ -76,6 +87,14 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
     file.push(b'\n');
     file.extend(lines);
     file
+}
+
+/// A name, and a number by which its value is known again by those who have it. It is too short to find the value by.
+fn named_print(secret: &Withheld, key: &str) -> (String, u32) {
+    let mut hasher = DefaultHasher::new();
+    (key, secret.value()).hash(&mut hasher);
+    let half = u32::try_from(hasher.finish() >> 32).unwrap_or_default();
+    (secret.name.to_string_lossy().into_owned(), half)
 }
 
 /// What a file says that it is, if that is true, and what it defines.

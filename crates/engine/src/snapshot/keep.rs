@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-use crate::environment::{Environment, EnvironmentPolicy, is_name};
+use crate::environment::{Environment, EnvironmentPolicy, Withheld, is_name};
 use crate::mask::SHORTEST;
 
 use super::parse::{Captured, Function};
@@ -25,6 +25,8 @@ pub(super) struct Kept {
     pub(super) functions: Vec<Function>,
     pub(super) set: BTreeMap<OsString, OsString>,
     pub(super) removed: BTreeSet<OsString>,
+    /// Variables that are withheld from them by their names. Their values are written down nowhere.
+    pub(super) withheld: Vec<Withheld>,
     /// What they do not get, each with its kind before it.
     pub(super) left_out: Vec<String>,
 }
@@ -153,6 +155,9 @@ pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy
         let size = name.len() + value.len() + 2;
         let is_too_much = size > LARGEST_VARIABLE.min(room);
         let is_withheld = policy.withholds(&name) || is_secret(value.as_bytes());
+        if policy.withholds(&name) && value.len() >= SHORTEST {
+            kept.withheld.push(Withheld::new(name.clone(), value.clone()));
+        }
         if is_withheld || is_too_much || is_of_the_past(&name, &value, facts) {
             kept.leave_out("variable", name.as_bytes());
         } else {

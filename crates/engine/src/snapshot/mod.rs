@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 use crate::engine::Engine;
-use crate::environment::Environment;
+use crate::environment::{Environment, Withheld};
 
 pub(crate) use current::{Current, Snapshots};
 
@@ -54,6 +54,8 @@ pub struct Snapshot {
     words: Words,
     /// The file as it was, so that one that was changed since is noticed.
     stamp: Option<Stamp>,
+    /// What the rc files have set under names that are withheld, as far as it is known: it is no part of the file.
+    withheld: Vec<Withheld>,
 }
 
 impl Snapshot {
@@ -110,17 +112,31 @@ impl Snapshot {
 
     /// One that is only to be tried.
     fn draft(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), bytes: 0, header: Header::default(), words: Words::default(), stamp: None }
+        Self {
+            path: path.to_path_buf(),
+            bytes: 0,
+            header: Header::default(),
+            words: Words::default(),
+            stamp: None,
+            withheld: Vec::new(),
+        }
     }
 
-    /// The host's variables as the rc files leave them.
+    /// The same, once it is known what the rc files have set under names that are withheld.
+    fn with_withheld(self, withheld: Vec<Withheld>) -> Self {
+        Self { withheld, ..self }
+    }
+
+    /// The host's variables as the rc files leave them, those included that are withheld: both values of one, if they differ.
     fn over(&self, host: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let set = self.header.variables();
         let is_kept = |name: &OsString| {
             !set.contains_key(name) && !self.header.removed.iter().any(|removed| name == removed.as_str())
         };
         let kept: Vec<_> = host.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
-        kept.into_iter().chain(set).collect()
+        let is_new = |pair: &(OsString, OsString)| !host.contains(pair);
+        let withheld = self.withheld.iter().map(|secret| (secret.name.clone(), secret.value().to_owned()));
+        kept.into_iter().chain(set).chain(withheld.filter(is_new)).collect()
     }
 }
 

@@ -58,7 +58,7 @@ impl Store {
         let bytes = read_private(&path)?;
         let (header, words) = file::read(&bytes, key)?;
         let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
-        Some(Snapshot { path, bytes: bytes.len() as u64, header, words, stamp })
+        Some(Snapshot { path, bytes: bytes.len() as u64, header, words, stamp, withheld: Vec::new() })
     }
 
     /// A place for a new one.
@@ -153,7 +153,8 @@ impl Draft<'_> {
     pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
         self.put(&file::render(kept, key, took))?;
         fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
-        self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))
+        let read = self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))?;
+        Ok(read.with_withheld(kept.withheld.clone()))
     }
 
     fn put(&self, bytes: &[u8]) -> io::Result<()> {

@@ -87,6 +87,35 @@ holds_none() { echo fine; }
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_rc_files_set_and_commands_do_not_get_is_masked() {
+    let mut place = home("export MY_TOKEN=rc-secret-value HOST_TOKEN=other-secret-value; echo >> ~/read\n");
+    place.options.environment.withhold.push(Pattern::new("*TOKEN*"));
+    place.options.host_environment.push(("HOST_TOKEN".into(), "host-secret-value".into()));
+    let script = "echo ${MY_TOKEN-none}; cat ~/.bashrc; echo host-secret-value";
+    let expected = "none\nexport MY_TOKEN=[withheld: MY_TOKEN] HOST_TOKEN=[withheld: HOST_TOKEN]; echo >> ~/read\n[withheld: HOST_TOKEN]\n";
+    let read = |place: &bashful_testkit::Place| std::fs::read(place.path().join("read")).expect("they were read").len();
+    let engine = working(&place).await;
+    assert_eq!(says(&engine, script).await, expected);
+    assert_eq!(engine.eyes().mask("rc-secret-value"), "[withheld: MY_TOKEN]", "what is told of jobs, too");
+    // The values are written down nowhere, so another program has to read the files again, once.
+    let other = working(&place).await;
+    assert_eq!((says(&other, script).await.as_str(), read(&place)), (expected, 2));
+    // The file is a new one to the first, which knows the values and does not.
+    assert_eq!((says(&engine, script).await.as_str(), read(&place)), (expected, 2));
+    // Nor does one whose host has them.
+    place.options.host_environment.retain(|(name, _)| name != "HOST_TOKEN");
+    for (name, value) in [("MY_TOKEN", "rc-secret-value"), ("HOST_TOKEN", "other-secret-value")] {
+        place.options.host_environment.push((name.into(), value.into()));
+    }
+    let third = working(&place).await;
+    assert_eq!((says(&third, "cat ~/.bashrc").await.lines().next(), read(&place)), (expected.lines().nth(1), 2));
+    // What the caller gives on purpose is no secret from this command.
+    let given =
+        Request { env: vec![("MY_TOKEN".to_owned(), OsString::from("rc-secret-value"))], ..request("echo $MY_TOKEN") };
+    assert_eq!(output(&finished(third.run(given).await.expect("it runs"))), "rc-secret-value\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_changes_the_meaning_of_scripts_is_not_taken_over() {
     let place = home(
         r#"shopt -s extglob globstar dotglob nullglob nocaseglob nocasematch lastpipe xpg_echo autocd
