@@ -61,8 +61,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             return background(args, &engine, checked, &notices, &mut entry).await;
         }
         let lifetime = checked.plan().lifetime;
-        let patience = patience(args, &settings, lifetime);
-        let ran = run(&engine, checked, patience, &mut notices).await;
+        let ran = run(&engine, checked, patience(args, &settings), &mut notices).await;
         match ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())))? {
             Ran::Ended { outcome, cwd, interrupted } => {
                 entry.note(|entry| entry.ended(&outcome));
@@ -127,11 +126,10 @@ enum Ran {
     InBackground(InBackground),
 }
 
-/// How long it is waited for before it becomes a job; less than it may run at all.
-fn patience(args: &RunArgs, settings: &Settings, lifetime: Lifetime) -> Option<Duration> {
+/// How long it is waited for before it becomes a job.
+fn patience(args: &RunArgs, settings: &Settings) -> Option<Duration> {
     let asked = args.patience.map(Seconds::duration);
-    let wanted = asked.or_else(|| settings.jobs.auto.then(|| settings.jobs.auto_after_seconds.duration()))?;
-    Some(wanted.min(lifetime.0.saturating_sub(Duration::from_secs(1))))
+    asked.or_else(|| settings.jobs.auto.then(|| settings.jobs.auto_after_seconds.duration()))
 }
 
 /// Runs it to its end, or until somebody interrupts us, or until it has taken too long.
@@ -141,11 +139,12 @@ async fn run(
     patience: Option<Duration>,
     notices: &mut Vec<String>,
 ) -> Result<Ran, Box<dyn Error>> {
-    let cwd = checked.plan().directory.clone();
+    let (cwd, lifetime) = (checked.plan().directory.clone(), checked.plan().lifetime);
+    let patient_until = patience.and_then(|patience| Instant::now().checked_add(patience));
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
-    let starting = engine.start_checked(checked);
+    let starting = engine.start_checked(checked, patient_until);
     tokio::pin!(starting);
     let mut job = tokio::select! {
         job = &mut starting => job?,
@@ -153,7 +152,9 @@ async fn run(
         number = signals.next() => return Err(Interrupted { number }.into()),
     };
     let mut live = LiveTail::new(&job);
-    let mut give_up = patience.and_then(|patience| Instant::now().checked_add(patience));
+    // While it still runs: it may not run for longer than somebody waits.
+    let before_end = Instant::now().checked_add(lifetime.0.saturating_sub(Duration::from_secs(1)));
+    let mut give_up = patient_until.map(|until| before_end.map_or(until, |end| end.min(until)));
     loop {
         tokio::select! {
             outcome = job.wait() => {

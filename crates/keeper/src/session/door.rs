@@ -10,6 +10,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
+use bashful_sys::notify;
+use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
+
 use crate::link::Link;
 use crate::wire::{self, Command, Report};
 
@@ -23,7 +27,11 @@ pub(crate) struct Door {
     named: PathBuf,
     /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
     directory: PathBuf,
-    _handle: File,
+    handle: File,
+    /// Has news when something comes into the directory or leaves it; none if there are no more such watches to be had.
+    watch: Option<OwnedFd>,
+    /// Somebody has removed the way in, so that nobody will come any more.
+    pub(crate) is_removed: bool,
     pub(crate) guests: Vec<Guest>,
 }
 
@@ -32,9 +40,17 @@ pub(crate) struct Guest {
     pub(crate) link: Link,
     /// What they want done, when it is their turn.
     pub(crate) wants: Option<Command>,
+    /// They want it done only if it is their turn now.
+    pub(crate) withdraws: bool,
     pub(crate) has_news: bool,
     /// They have asked for the end of the session, and wait for it.
     pub(crate) waits_for_end: bool,
+}
+
+impl Guest {
+    fn new(link: Link) -> Self {
+        Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false }
+    }
 }
 
 impl Door {
@@ -45,12 +61,27 @@ impl Door {
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let listener = UnixListener::bind(directory.join(wire::CONTROL))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Some(listener), named, directory, _handle: handle, guests: Vec::new() })
+        let watch = notify::comings(&[&directory]).ok();
+        Ok(Self { listener: Some(listener), named, directory, handle, watch, is_removed: false, guests: Vec::new() })
     }
 
     /// Has news when somebody comes.
     pub(crate) fn listener(&self) -> Option<BorrowedFd<'_>> {
         self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Has news when the way in may have been removed.
+    pub(crate) fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Looks whether the way in is still there.
+    pub(crate) fn look(&mut self) {
+        if let Some(watch) = &self.watch {
+            notify::take(watch.as_fd());
+        }
+        let looked = statat(&self.handle, wire::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
+        self.is_removed |= matches!(looked, Err(Errno::NOENT));
     }
 
     /// Lets in who has come.
@@ -65,7 +96,7 @@ impl Door {
                 continue;
             }
             // Who comes has something to say.
-            self.guests.push(Guest { link, wants: None, has_news: true, waits_for_end: false });
+            self.guests.push(Guest { has_news: true, ..Guest::new(link) });
         }
     }
 
@@ -84,21 +115,38 @@ impl Door {
 
     /// One whose command is over. They may still hand something over.
     pub(crate) fn keep(&mut self, link: Link) {
-        self.guests.push(Guest { link, wants: None, has_news: false, waits_for_end: false });
+        self.guests.push(Guest::new(link));
+    }
+
+    /// Tells those who do not wait any longer that it is not their turn. Nothing of what they wanted will be done.
+    pub(crate) fn dismiss(&mut self) {
+        for guest in self.guests.iter_mut().filter(|guest| guest.withdraws) {
+            guest.withdraws = false;
+            if guest.wants.take().is_some() {
+                guest.link.tell(&Report::Busy);
+            }
+        }
+    }
+
+    /// Closes it for good, and touches nothing in the directory: somebody is removing it, and a new file there would be in
+    /// their way.
+    pub(crate) fn abandon(&mut self) {
+        self.listener = None;
+        self.guests.retain(|guest| guest.waits_for_end);
     }
 
     /// Closes it for good, and leaves word why if there is somebody to leave it for. Those who are there may stay.
     pub(crate) fn close(&mut self, why: Option<&str>) {
         // The word first: who finds the door closed looks for it.
         if let Some(why) = why {
-            let draft = self.directory.join("lost.new");
+            let draft = self.directory.join(wire::LOST_DRAFT);
             let _ = fs::write(&draft, why).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
         }
+        // On a full disk there is no word, and only that the socket is gone tells that the keeper was not killed.
         for name in [wire::CONTROL, wire::SHELL] {
             let _ = fs::remove_file(self.directory.join(name));
         }
-        self.listener = None;
-        self.guests.retain(|guest| guest.waits_for_end);
+        self.abandon();
         if why.is_none() {
             let _ = fs::remove_file(self.directory.join(wire::ABOUT));
             // Only what is empty goes.

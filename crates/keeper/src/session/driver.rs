@@ -40,6 +40,9 @@ const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 /// What a pipe holds on every machine; a user with many of them gets smaller ones.
 const PIPE_HOLDS: usize = 4096;
 
+/// Which of the descriptors that a command needs is its script.
+pub(super) const SCRIPT: usize = 2;
+
 /// A shell and the ways to it.
 pub(crate) struct Driver {
     pub(crate) child: Child,

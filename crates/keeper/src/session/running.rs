@@ -3,13 +3,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::{Session, Word};
+use super::{Session, Word, driver};
 use crate::killing::Killing;
 use crate::link::Link;
 use crate::record::{Began, Record};
 use crate::watch::{self, FromSession, SETTLE};
 use crate::wire::{self, Command, FailedStep, Report};
-use crate::{Effect, Event, Exit, Phase, start};
+use crate::{Effect, End, Event, Exit, Phase, start};
 
 /// How often a shell is interrupted that does not come back.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
@@ -22,6 +22,10 @@ const COME_BACK_AT_MOST: Duration = Duration::from_millis(500);
 
 /// So long a command may take before it is told that it has begun: most are over by then, and every word wakes somebody.
 const TELL_AFTER: Duration = Duration::from_millis(1);
+
+/// So long a shell may take to read the script before it is told that it has begun: one that was killed just as it came has
+/// read nothing.
+const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// A command under way.
 pub(super) struct Running {
@@ -209,6 +213,11 @@ impl Session {
         let Some(running) = &mut self.running else { return };
         let Some(exit) = running.exit else {
             if running.tell_at.is_some_and(|due| due <= now) {
+                let waited = now - running.began;
+                if waited < READ_WITHIN && is_unread(&running.held) {
+                    running.tell_at = Some(now + waited);
+                    return self.interrupt_again(now);
+                }
                 running.tell_at = None;
                 running.link.tell(&Report::Started { pid });
             }
@@ -278,6 +287,10 @@ impl Session {
         let Some(Running { mut link, phase: Phase::Ended(end), tell_at, held, .. }) = self.running.take() else {
             return;
         };
+        if matches!(end, End::Own(_)) && tell_at.is_some() && self.tree.exit().is_some() && is_unread(&held) {
+            // The shell was killed before it had begun, and another one may.
+            return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        }
         let left = if self.is_alone { Vec::new() } else { self.tree.left() };
         if self.tree.exit().is_some()
             && let Some(output) = held.first()
@@ -292,4 +305,11 @@ impl Session {
         self.idle_since = Instant::now();
         self.door.keep(link);
     }
+}
+
+/// Whether it is certain that the shell has not read its script, so that nothing of it can have been done. Nobody can tell
+/// of a script in a file.
+fn is_unread(held: &[OwnedFd]) -> bool {
+    // What a pipe still holds; of a file, what is behind where it was written to last: nothing.
+    held.get(driver::SCRIPT).is_some_and(|script| rustix::io::ioctl_fionread(script).is_ok_and(|bytes| bytes > 0))
 }
