@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use crate::link::Link;
-use crate::wire::{self, Command, Report};
+use crate::wire::{self, Command, FailedStep, Report};
 
 /// So many may speak to a session at once. More would use up its descriptors.
 const MOST_GUESTS: usize = 256;
@@ -36,6 +36,7 @@ pub(crate) struct Door {
 }
 
 /// Somebody who has come.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that a guest may have said, beside the others")]
 pub(crate) struct Guest {
     pub(crate) link: Link,
     /// What they want done, when it is their turn.
@@ -45,11 +46,13 @@ pub(crate) struct Guest {
     pub(crate) has_news: bool,
     /// They have asked for the end of the session, and wait for it.
     pub(crate) waits_for_end: bool,
+    /// What they wanted cannot be done here any more.
+    is_refused: bool,
 }
 
 impl Guest {
     fn new(link: Link) -> Self {
-        Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false }
+        Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false, is_refused: false }
     }
 }
 
@@ -118,6 +121,12 @@ impl Door {
         self.guests.push(Guest::new(link));
     }
 
+    /// One of whose command nothing was done, because the session is over. They are told so when the door is closed: who
+    /// comes again is not to find it open.
+    pub(crate) fn refuse(&mut self, link: Link) {
+        self.guests.push(Guest { is_refused: true, ..Guest::new(link) });
+    }
+
     /// Tells those who do not wait any longer that it is not their turn. Nothing of what they wanted will be done.
     pub(crate) fn dismiss(&mut self) {
         for guest in self.guests.iter_mut().filter(|guest| guest.withdraws) {
@@ -132,6 +141,10 @@ impl Door {
     /// their way.
     pub(crate) fn abandon(&mut self) {
         self.listener = None;
+        for guest in self.guests.iter_mut().filter(|guest| guest.is_refused || guest.wants.is_some()) {
+            // Nothing of it was done: they may ask somebody else.
+            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        }
         self.guests.retain(|guest| guest.waits_for_end);
     }
 

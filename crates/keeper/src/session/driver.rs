@@ -205,6 +205,11 @@ impl Driver {
         }
     }
 
+    /// Whether it can be told nothing any more.
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.lines.is_none()
+    }
+
     /// There is nothing more to do for it: it ends when it has done what it was told.
     pub(crate) fn close(&mut self) {
         self.lines = None;

@@ -145,13 +145,12 @@ impl Session {
             if self.running.is_some() {
                 self.advance();
             }
-            if self.running.is_none() && self.is_over() {
-                return self.end();
-            }
             // One that cannot begin makes way for the next.
-            while self.running.is_none()
-                && let Some((link, command)) = self.door.next()
-            {
+            while self.running.is_none() {
+                if self.is_over() {
+                    return self.end();
+                }
+                let Some((link, command)) = self.door.next() else { break };
                 self.begin(link, command);
             }
             self.door.dismiss();
@@ -160,7 +159,12 @@ impl Session {
 
     /// Whether there is nothing more to do but to end.
     fn is_over(&mut self) -> bool {
-        if self.tree.exit().is_some() || self.ends.is_some() || self.killed_for.is_some() || self.door.is_removed {
+        if self.tree.exit().is_some()
+            || self.driver.is_deaf()
+            || self.ends.is_some()
+            || self.killed_for.is_some()
+            || self.door.is_removed
+        {
             return true;
         }
         let Some(idle_until) = self.idle_until() else { return false };
@@ -340,9 +344,10 @@ impl Session {
 
     /// Ends everything that is left, and says why for the next one who asks for this session.
     fn end(mut self) {
+        // Who could not be told anything may be gone.
+        self.tree.look(self.driver.child.pidfd.as_fd());
         let exit = self.tree.exit();
         let why = self.ends.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
-        self.turn_away();
         // Who comes from now on starts another one, and does not have to wait for the end of this.
         if self.door.is_removed {
             self.door.abandon();
@@ -384,14 +389,6 @@ impl Session {
         }
     }
 
-    /// Tells those who wait for their turn that it will not come.
-    fn turn_away(&mut self) {
-        for guest in self.door.guests.iter_mut().filter(|guest| guest.wants.is_some()) {
-            // Nothing of it was done: they may ask somebody else.
-            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
-        }
-    }
-
     /// Why the next one finds nothing of what was here.
     fn last_word(&self, exit: Option<Exit>) -> Option<String> {
         let word = match (self.killed_for, self.ends, exit) {
@@ -408,7 +405,7 @@ impl Session {
                 Some(name) => format!("its shell was killed by signal {number} ({name})"),
                 None => format!("its shell was killed by signal {number}"),
             },
-            (None, None, None) => "its shell is gone".to_owned(),
+            (None, None, None) => "its shell could no longer be told anything".to_owned(),
         };
         Some(word)
     }

@@ -112,6 +112,9 @@ impl Session {
             Ok(held) => held,
             Err(error) => {
                 // Nothing of it was done.
+                if self.driver.is_deaf() {
+                    return self.door.refuse(link);
+                }
                 let errno = error.raw_os_error().unwrap_or(0);
                 return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno });
             }
@@ -149,7 +152,6 @@ impl Session {
                 return Some(self);
             }
         };
-        self.turn_away();
         let Self { driver, mut tree, mut door, signals, pumps, grace, .. } = self;
         tree.spare_nobody();
         door.close(Some(&format!("its shell went on with job {id}")));
@@ -289,7 +291,7 @@ impl Session {
         };
         if matches!(end, End::Own(_)) && tell_at.is_some() && self.tree.exit().is_some() && is_unread(&held) {
             // The shell was killed before it had begun, and another one may.
-            return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+            return self.door.refuse(link);
         }
         let left = if self.is_alone { Vec::new() } else { self.tree.left() };
         if self.tree.exit().is_some()
