@@ -119,7 +119,7 @@ pub(crate) struct RunArgs {
     /// Run it and answer as a model's tool of this dialect would: native, plain or pi. With --json, its facts.
     #[arg(long, value_name = "DIALECT", conflicts_with = "split")]
     pub(crate) dialect: Option<Dialect>,
-    /// If it takes longer than so many seconds, let it go on in the background and return.
+    /// If it takes longer than so many seconds, let it go on in the background and return. Behind a busy session, it is then not run.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) patience: Option<Seconds>,
     /// In the background: leave its standard input open for `bashful jobs send`.

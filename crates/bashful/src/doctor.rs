@@ -23,6 +23,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let report = runtime.block_on(async {
         let engine = setup::engine(&settings, &around, None)?;
         let mut report = examine(&engine, &around, &used).await?;
+        report["prefix"] = settings.shell.prefix.trim().into();
         report["snapshot"] = snapshot::examine(&settings, &around).await?;
         Ok::<_, Box<dyn Error>>(report)
     })?;
@@ -97,6 +98,9 @@ fn as_text(report: &Value) -> String {
     let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
     let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
     let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
+    if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {
+        let _ = writeln!(text, "every command begins with the prefix {prefix}");
+    }
     for section in ["promises", "machine"] {
         let _ = writeln!(text, "\n{section}");
         for (name, value) in report[section].as_object().into_iter().flatten() {

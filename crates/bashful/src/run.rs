@@ -64,8 +64,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             return background(args, &engine, checked, &notices, &mut entry, &eyes).await;
         }
         let lifetime = checked.plan().lifetime;
-        let patience = patience(args, &settings, lifetime);
-        let ran = run(&engine, checked, patience, &mut notices).await;
+        let ran = run(&engine, checked, patience(args, &settings), &mut notices).await;
         let ran = ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())));
         match ran.map_err(|error| told(error, &eyes))? {
             Ran::Ended { outcome, cwd, interrupted } => {
@@ -140,11 +139,13 @@ enum Ran {
     InBackground(InBackground),
 }
 
-/// How long it is waited for before it becomes a job; less than it may run at all.
-fn patience(args: &RunArgs, settings: &Settings, lifetime: Lifetime) -> Option<Duration> {
+/// A command may have started without our having heard of it yet. What has not after so long waits for something.
+const ALMOST_STARTED: Duration = Duration::from_millis(250);
+
+/// How long it is waited for before it becomes a job.
+fn patience(args: &RunArgs, settings: &Settings) -> Option<Duration> {
     let asked = args.patience.map(Seconds::duration);
-    let wanted = asked.or_else(|| settings.jobs.auto.then(|| settings.jobs.auto_after_seconds.duration()))?;
-    Some(wanted.min(lifetime.0.saturating_sub(Duration::from_secs(1))))
+    asked.or_else(|| settings.jobs.auto.then(|| settings.jobs.auto_after_seconds.duration()))
 }
 
 /// Runs it to its end, or until somebody interrupts us, or until it has taken too long.
@@ -154,19 +155,29 @@ async fn run(
     patience: Option<Duration>,
     notices: &mut Vec<String>,
 ) -> Result<Ran, Box<dyn Error>> {
-    let cwd = checked.plan().directory.clone();
+    let (cwd, lifetime) = (checked.plan().directory.clone(), checked.plan().lifetime);
+    let patient_until = patience.and_then(|patience| Instant::now().checked_add(patience));
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
-    let starting = engine.start_checked(checked);
+    let starting = engine.start_checked(checked, patient_until);
     tokio::pin!(starting);
     let mut job = tokio::select! {
         job = &mut starting => job?,
-        // Dropping what has just been started stops it.
-        number = signals.next() => return Err(Interrupted { number }.into()),
+        number = signals.next() => match tokio::time::timeout(ALMOST_STARTED, &mut starting).await {
+            Ok(job) => {
+                let job = job?;
+                interrupted = Some(stop(&job, number));
+                job
+            }
+            // Dropping it stops it, if it starts after all.
+            Err(_) => return Err(Interrupted { number }.into()),
+        },
     };
     let mut live = LiveTail::new(&job);
-    let mut give_up = patience.and_then(|patience| Instant::now().checked_add(patience));
+    // While it still runs: it may not run for longer than somebody waits.
+    let before_end = Instant::now().checked_add(lifetime.0.saturating_sub(Duration::from_secs(1)));
+    let mut give_up = patient_until.map(|until| before_end.map_or(until, |end| end.min(until)));
     loop {
         tokio::select! {
             outcome = job.wait() => {

@@ -126,7 +126,7 @@ fn explain_shows_what_would_run_and_makes_nothing() {
         format!("directory:   {}\n", home.path().join("d").display()),
         "shown:       the last 7 lines, up to 128KB\n".to_owned(),
         "notice:      `cd d` became the working directory\n".to_owned(),
-        "notice:      run with the prefix `nice -n 3`\n".to_owned(),
+        "notice:      run with the prefix `nice -n 3` of the settings\n".to_owned(),
     ] {
         assert!(shown.contains(&line), "{line:?} is missing in {shown}");
     }
@@ -141,6 +141,29 @@ fn a_prefix_is_put_before_every_command() {
     assert_eq!(shown, "yes\n");
     let (_, said, code) = with(&home, &[("BASHFUL_SHELL_PREFIX", "sudo")], &["run", "rm -rf /"]);
     assert!(said.contains("permission denied") && code == Some(125), "the guard sees it too: {said}");
+}
+
+#[test]
+fn a_prefix_before_what_is_the_shells_own_is_named_beside_the_failure() {
+    let home = home();
+    let prefix = [("BASHFUL_SHELL_PREFIX", "nice")];
+    let hint = |own: &str| {
+        format!(
+            "[run with the prefix `nice` of the settings; if it failed by that: it begins with {own}, which no program can run; `bash -c '…'` runs all of it behind the prefix, and `true; …` without]\n"
+        )
+    };
+    for (script, own) in [("cd /usr", "`cd`"), ("A=1 true", "an assignment"), ("if true; then true; fi", "`if`")] {
+        for session in [&["run"][..], &["run", "--session", "s"]] {
+            let (_, said, code) = with(&home, &prefix, &[session, &[script]].concat());
+            assert!(said.contains(&hint(own)) && code != Some(0), "{script}: {said}");
+        }
+    }
+    let (shown, said, _) = with(&home, &prefix, &["run", "--session", "s", "true; cd /usr && pwd"]);
+    assert_eq!((shown.as_str(), said.as_str()), ("/usr\n", "[run with the prefix `nice` of the settings]\n"));
+    let (shown, ..) = with(&home, &prefix, &["doctor"]);
+    assert!(shown.contains("\nevery command begins with the prefix nice\n"), "{shown}");
+    home.run(&["sessions", "end", "s"]);
+    home.check_nothing_survives();
 }
 
 #[test]

@@ -131,3 +131,47 @@ fn a_plan_names_the_session_and_where_it_is() {
     assert_eq!((&plan["session"], &plan["cwd"]), (&"s".into(), &"/usr".into()));
     check(&home, &["sessions", "end", "s"], "", "", 0);
 }
+
+#[test]
+fn a_command_behind_a_busy_session_is_waited_for_as_long_as_it_was_asked_for() {
+    let home = home();
+    let mut first = home.start(&["run", "--session", "s", "touch begun; until [ -e go ]; do sleep 0.01; done"]);
+    home.wait_for("begun");
+    let said = "bashful: the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session\n";
+    check(&home, &["run", "--session", "s", "--patience", "0.2", "touch ran"], "", said, 125);
+    // Its time begins with its turn, which comes later than that time is long.
+    let second = home.start(&["run", "--session", "s", "--patience", "60", "--timeout", "1", "echo second"]);
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    std::fs::write(home.path().join("go"), "").expect("a file");
+    assert!(first.wait().expect("it ends").success());
+    let second = second.wait_with_output().expect("it ends");
+    assert!(second.status.success(), "{second:?}");
+    check(&home, &["run", "--session", "s", "ls ran 2>/dev/null; echo next"], "next\n", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "", 0);
+    home.check_nothing_survives();
+}
+
+#[test]
+fn the_program_wakes_a_keeper_that_was_stopped() {
+    let home = home();
+    let keeper = home.run(&["run", "--session", "s", "echo $PPID"]);
+    let keeper: i32 = String::from_utf8_lossy(&keeper.stdout).trim().parse().expect("a number");
+    let keeper = rustix::process::Pid::from_raw(keeper).expect("a process id");
+    for args in [["sessions", "list", "--json"], ["sessions", "end", "s"]] {
+        rustix::process::kill_process(keeper, rustix::process::Signal::STOP).expect("it is ours");
+        let output = home.run(&args);
+        assert!(output.status.success() && output.stdout != b"[]\n", "{output:?}");
+    }
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_session_ends_when_its_directory_is_removed() {
+    let home = home();
+    let output = home.run(&["run", "--session", "s", "setsid sleep 1000 & x=1"]);
+    assert!(output.status.success(), "{output:?}");
+    std::fs::remove_dir_all(home.state().join("sessions")).expect("it can be removed");
+    home.check_nothing_survives();
+    check(&home, &["run", "--session", "s", "echo ${x-none}"], "none\n", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "", 0);
+}

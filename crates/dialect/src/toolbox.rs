@@ -140,12 +140,6 @@ impl Toolbox {
         Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(failure.text))))
     }
 
-    /// After how long a command becomes a job: while it still runs.
-    fn auto_after(&self, lifetime: Lifetime) -> Option<Duration> {
-        let before_its_end = lifetime.0.saturating_sub(Duration::from_secs(1));
-        self.limits.auto_after.map(|patience| patience.0.min(before_its_end))
-    }
-
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let failed = |text| Failure { status: "failed", text };
         let store = self.engine.jobs().ok_or_else(|| failed(self.dialect.no_jobs()))?;
@@ -226,7 +220,8 @@ impl Toolbox {
             return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)).masked(&eyes));
         }
         let mut asked = Asked::new(call, lifetime);
-        let started = self.engine.start_checked(checked).await;
+        let patient_until = if manner == Manner::WithPatience { watch.give_up(self.limits.auto_after) } else { None };
+        let started = watch.while_waiting(Box::pin(self.engine.start_checked(checked, patient_until))).await;
         let started = started.inspect_err(|error| note(&|ran| ran.failed(error)));
         let mut job = started.map_err(|error| match error {
             // Its session's shell had gone elsewhere meanwhile, where nobody has been asked.
@@ -234,7 +229,9 @@ impl Toolbox {
             other => Failure::from(other),
         })?;
         watch.listen(|| job.live());
-        let mut give_up = if manner == Manner::WithPatience { watch.give_up(self.auto_after(lifetime)) } else { None };
+        // What becomes a job by itself does so while it still runs.
+        let before_end = patient_until.and(self.limits.auto_after).and_then(|_| before_end(lifetime));
+        let mut give_up = [patient_until, before_end].into_iter().flatten().min();
         loop {
             tokio::select! {
                 outcome = job.wait() => {
@@ -267,6 +264,11 @@ async fn until(when: Option<Instant>) {
         Some(when) => sleep_until(when).await,
         None => std::future::pending().await,
     }
+}
+
+/// Shortly before the time of a command is up that has just begun; none if that is beyond all clocks.
+fn before_end(lifetime: Lifetime) -> Option<Instant> {
+    Instant::now().checked_add(lifetime.0.saturating_sub(Duration::from_secs(1)))
 }
 
 /// Why a call came to nothing.
@@ -323,9 +325,8 @@ impl Watch {
     }
 
     /// When that is over, or sooner if a command becomes a job by itself.
-    fn give_up(&self, auto_after: Option<Duration>) -> Option<Instant> {
-        let patience = self.caller.patience.map(|patience| patience.0);
-        self.began.checked_add([patience, auto_after].into_iter().flatten().min()?)
+    fn give_up(&self, auto_after: Option<Patience>) -> Option<Instant> {
+        self.began.checked_add([self.caller.patience, auto_after].into_iter().flatten().min()?.0)
     }
 
     /// Tells him of this command. Nothing is prepared for those who do not listen.

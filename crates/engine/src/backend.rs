@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::check::Checked;
 use crate::jobs::NewJob;
@@ -30,13 +31,14 @@ pub trait Backend: Send + Sync {
     /// dropping it changes nothing; dropping the future stops what it had started.
     fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>>;
 
-    /// Hands a command to its session, which is started if it is not there. Dropping the future, or what it gives, stops the
-    /// command, and not the session.
+    /// Hands a command to its session, which is started if it is not there. If its turn has not come when `turn_by` is over,
+    /// nothing of it is done. Dropping the future, or what it gives, stops the command, and not the session.
     fn enter<'a>(
         &'a self,
         checked: &'a Checked,
         at: &'a InSession,
         store: &'a SessionStore,
+        turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>>;
 
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
@@ -148,8 +150,10 @@ pub enum StartError {
     #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
     NoKeeper,
     /// A job's keeper could not write it down.
-    #[error("cannot start a job: its keeper cannot use the job's directory")]
+    #[error("cannot start a job: its keeper cannot use {}", directory.display())]
     Record {
+        /// The job's directory.
+        directory: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
@@ -175,6 +179,19 @@ pub enum StartError {
     /// Its session has something else to do, and the settings say not to wait.
     #[error("the session is busy with another command; wait for it to end, or use another session")]
     SessionBusy,
+    /// Its session had something else to do for as long as the caller had patience.
+    #[error(
+        "the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session"
+    )]
+    NoTurn,
+    /// So many commands run at once that it did not come to its turn for as long as the caller had patience.
+    #[error(
+        "{limit} commands were running for as long as this one could wait, and there are no more at once; nothing of it was run, and nothing will be: send it again later"
+    )]
+    TooManyCommands {
+        /// How many run at once.
+        limit: usize,
+    },
     /// The shell of its session is not where it was when the command was judged.
     #[error(
         "the session has gone to another directory since the command was judged; nothing of it was done, send it again"

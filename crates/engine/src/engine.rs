@@ -9,7 +9,7 @@ use bashful_guard::{Guard, Verdict};
 use bashful_sys::limits::Limit;
 use thiserror::Error;
 use tokio::sync::{Semaphore, broadcast};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use crate::artifacts::ArtifactStore;
 use crate::backend::{Attached, Backend, StartError};
@@ -287,16 +287,18 @@ impl Engine {
     /// ```
     pub async fn start(&self, request: Request) -> Result<Job, RunError> {
         self.refresh_snapshot().await;
-        self.start_checked(self.check(self.plan(request)?).await?).await
+        self.start_checked(self.check(self.plan(request)?).await?, None).await
     }
 
-    /// Starts a command that has been checked, as [`start`](Self::start) does.
-    pub async fn start_checked(&self, checked: Checked) -> Result<Job, RunError> {
-        let (run, handles) = self.begin(checked).await?;
+    /// Starts a command that has been checked, as [`start`](Self::start) does. Behind others, in its session or because of
+    /// [`at_once`](Options::at_once), it waits until `turn_by`; if its turn has not come by then, it is never run.
+    pub async fn start_checked(&self, checked: Checked, turn_by: Option<Instant>) -> Result<Job, RunError> {
+        let (run, handles) = self.begin(checked, turn_by).await?;
         Ok(run.into_job(handles))
     }
 
-    /// Runs a command and waits for its end, or as long as the request has patience. A dropped future stops the command.
+    /// Runs a command and waits for its end, or as long as the request has patience, which counts from this call. One that
+    /// has not come to its turn by then is not run at all. A dropped future stops the command.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit, Clip};
@@ -310,16 +312,16 @@ impl Engine {
     /// ```
     #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
-        let patience = request.patience;
+        let give_up = request.patience.and_then(|patience| Instant::now().checked_add(patience.0));
         self.refresh_snapshot().await;
         let checked = match self.check(self.plan(request)?).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
-        let (mut run, handles) = self.begin(checked).await?;
-        let outcome = match patience {
+        let (mut run, handles) = self.begin(checked, give_up).await?;
+        let outcome = match give_up {
             None => run.until_end().await,
-            Some(patience) => match timeout(patience.0, run.until_end()).await {
+            Some(give_up) => match timeout_at(give_up, run.until_end()).await {
                 Ok(outcome) => outcome,
                 Err(_) => return Ok(Reply::StillRunning(run.into_job(handles))),
             },
@@ -473,12 +475,20 @@ impl Engine {
         self.events.subscribe()
     }
 
-    async fn begin(&self, mut checked: Checked) -> Result<(Run, Handles), RunError> {
-        let permit = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+    async fn begin(&self, mut checked: Checked, turn_by: Option<Instant>) -> Result<(Run, Handles), RunError> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let permit = match turn_by {
+            None => turn.await,
+            Some(by) => {
+                let too_many = |_| StartError::TooManyCommands { limit: self.options.at_once };
+                timeout_at(by, turn).await.map_err(too_many)?
+            }
+        };
+        let permit = permit.expect("the semaphore is never closed");
         let mut began = Instant::now();
         let attached = if checked.plan().session.is_some() {
             let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
-            let (attached, judged) = Box::pin(self.enter(checked, store)).await?;
+            let (attached, judged) = Box::pin(self.enter(checked, store, turn_by)).await?;
             checked = judged;
             // It may have had to wait for its turn.
             began = Instant::now();
@@ -495,10 +505,15 @@ impl Engine {
     }
 
     /// Hands a command to its session. If its shell is not where the command was judged, it is judged anew for where it is.
-    async fn enter(&self, mut checked: Checked, store: &SessionStore) -> Result<(Attached, Checked), RunError> {
+    async fn enter(
+        &self,
+        mut checked: Checked,
+        store: &SessionStore,
+        turn_by: Option<Instant>,
+    ) -> Result<(Attached, Checked), RunError> {
         for _ in 0..JUDGED_ANEW {
             let Some(at) = checked.plan().session.clone() else { break };
-            match self.backend.enter(&checked, &at, store).await {
+            match self.backend.enter(&checked, &at, store, turn_by).await {
                 Err(StartError::SessionMoved) => {
                     let mut plan = checked.into_plan();
                     plan.directory = store.cwd_in(&at.place).unwrap_or(plan.directory);

@@ -5,12 +5,17 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
+use std::time::Duration;
 
 use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
 use bashful_sys::{event, pipe, socket};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::unix::AsyncFd;
+use tokio::time::timeout;
+
+/// A keeper that has been silent for so long may have been stopped.
+const SILENT_AT_MOST: Duration = Duration::from_secs(1);
 
 /// A connection to a keeper. Closing it tells the keeper to stop what was started over it.
 ///
@@ -67,6 +72,18 @@ impl Link {
         let peer = rustix::net::sockopt::socket_peercred(&self.socket)?;
         let handle = bashful_sys::pidfd::open(peer.pid)?;
         Ok(bashful_sys::pidfd::send(handle.as_fd(), bashful_sys::signal::Signal::CONT)?)
+    }
+
+    /// The next report, however long it takes to come. A keeper that is silent may have been stopped, by a command perhaps,
+    /// and is woken. May be dropped and called again without losing anything.
+    pub(crate) async fn next_awake(&mut self) -> Result<Report, Silence> {
+        loop {
+            if let Ok(word) = timeout(SILENT_AT_MOST, self.next()).await {
+                return word;
+            }
+            // If it cannot be woken it is gone, and the connection says so.
+            let _ = self.wake_peer();
+        }
     }
 
     /// Whether something has arrived, or the keeper is gone.

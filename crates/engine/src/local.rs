@@ -18,6 +18,7 @@ use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
 use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
 use rustix::process::Pid;
+use tokio::time::Instant;
 
 use crate::backend::{Attached, Backend, BoxFuture, Keeper, StartError};
 use crate::check::Checked;
@@ -196,12 +197,13 @@ impl Backend for Local {
         checked: &'a Checked,
         at: &'a InSession,
         store: &'a SessionStore,
+        turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(async move {
             if matches!(self.program, Program::Thread) {
                 return Err(StartError::NoKeeperForSession);
             }
-            self.starter().enter(checked.plan(), at, store).await
+            self.starter().enter(checked.plan(), at, store, turn_by).await
         })
     }
 
@@ -286,9 +288,12 @@ impl Starter {
         let orders: Vec<&Order> = orders.iter().collect();
         link.send(&orders, &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         drop(write);
-        attach(link, read, keeper).await.map_err(|error| match error {
-            NotStarted::Failed { step, errno } => explain_step(plan, step, errno),
-            NotStarted::Unheard => StartError::KeeperGone,
+        attach(link, read, keeper).await.map_err(|error| match (error, job) {
+            (NotStarted::Failed { step: FailedStep::Record, errno }, Some(job)) => {
+                StartError::Record { directory: job.directory.clone(), source: io::Error::from_raw_os_error(errno) }
+            }
+            (NotStarted::Failed { step, errno }, _) => explain_step(plan, step, errno),
+            (NotStarted::Unheard, _) => StartError::KeeperGone,
         })
     }
 
@@ -448,8 +453,7 @@ pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartEr
         {
             StartError::Shell { shell: plan.shell.display().to_string(), source }
         }
-        FailedStep::Record => StartError::Record { source },
-        FailedStep::Spawn(_) | FailedStep::Handover => explain(plan, source),
+        FailedStep::Spawn(_) | FailedStep::Record | FailedStep::Handover => explain(plan, source),
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bashful_keeper::span;
 
-/// How long one call waits before it hands back a job that is still running.
+/// How long one call waits before it hands back a job that is still running, or says that the command never began.
 ///
-/// Running out of patience never harms the command; see [`Lifetime`] for that.
+/// It counts from the call; the lifetime of a command counts from its beginning. Running out of patience never harms the command; see [`Lifetime`] for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Patience(pub Duration);
 

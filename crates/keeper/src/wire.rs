@@ -34,6 +34,8 @@ pub const ABOUT: &str = "about.json";
 pub const SHELL: &str = "shell";
 /// Why a session is not there any more, in its directory.
 pub const LOST: &str = "lost";
+/// The same while it is being written.
+pub const LOST_DRAFT: &str = "lost.new";
 
 /// What the engine tells the keeper.
 #[derive(Debug)]
@@ -56,6 +58,8 @@ pub enum Order {
     Session(Session),
     /// What the shell of a session is to do next.
     Command(Command),
+    /// A command is only to be done if its turn has come by now.
+    Withdraw,
     /// How is the session?
     Look,
     /// The session is to end, because somebody wants it so or to make room for another.
@@ -239,7 +243,7 @@ pub enum Report {
     },
     /// Who came to a job's socket was heard.
     Heard,
-    /// The session has something else to do, and the command does not wait.
+    /// The session has something else to do, and the command does not wait, or not any longer. Nothing of it was done.
     Busy,
     /// The shell of the session is not where it was expected, and nothing of the command was done.
     Moved,

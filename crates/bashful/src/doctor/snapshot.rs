@@ -78,7 +78,7 @@ async fn cost(with: &Options, without: &Options, start: Start) -> Result<Option<
                 return Ok(None);
             }
             let began = Instant::now();
-            engine.start_checked(checked).await?.wait().await?;
+            engine.start_checked(checked, None).await?.wait().await?;
             taken.push(began.elapsed());
         }
     }

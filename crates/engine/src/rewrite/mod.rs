@@ -11,6 +11,7 @@
 
 mod directory;
 mod lines;
+mod prefix;
 mod scheme;
 mod url;
 
@@ -228,11 +229,10 @@ impl Rewritten {
     /// `<prefix> <script>`, behind comments and empty lines that the script begins with.
     fn put_before(&mut self, prefix: &str) -> Result<(), RewriteError> {
         let script = self.request.script.as_bytes();
-        let at = first_command(script);
-        let edit = Edit { range: at..at, text: format!("{prefix} ").into_bytes() };
+        let (edit, notice) = prefix::put_before(script, prefix);
         let script = Script::new(apply(script, &[edit]))?;
         self.becomes(script);
-        self.notices.push(format!("run with the prefix `{}`", quotable(prefix)));
+        self.notices.push(notice);
         Ok(())
     }
 }
@@ -292,16 +292,4 @@ fn masked(notice: &str, mask: &Mask) -> String {
 fn is_function(name: &str, options: &crate::Options, env: &[(String, OsString)]) -> bool {
     let variable = format!("BASH_FUNC_{name}%%");
     env.iter().any(|(name, _)| *name == variable) || options.host_environment.iter().any(|(name, _)| *name == *variable)
-}
-
-/// Where the first command begins.
-fn first_command(script: &[u8]) -> usize {
-    let mut at = 0;
-    loop {
-        at += script[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        if script.get(at) != Some(&b'#') {
-            return at;
-        }
-        at = memchr::memchr(b'\n', &script[at..]).map_or(script.len(), |end| at + end);
-    }
 }

@@ -4,10 +4,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bashful_keeper::wire::{self, Command, Order, Report, Session, When};
-use tokio::time::timeout;
+use bashful_keeper::wire::{self, Command, FailedStep, Order, Report, Session, When};
+use tokio::time::{Instant, timeout_at};
 
-use super::store::{ANSWER_PATIENCE, Known, SessionStore, take_last_word};
+use super::store::{Known, SessionStore, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Keeper, StartError};
 use crate::link::{Link, Silence};
@@ -48,6 +48,7 @@ impl Starter {
         plan: &Plan,
         at: &InSession,
         store: &SessionStore,
+        turn_by: Option<Instant>,
     ) -> Result<Attached, StartError> {
         let failed = |error| local::explain(plan, error);
         let directory = &at.place;
@@ -73,7 +74,7 @@ impl Starter {
             // It was judged for where the shell was then; whoever was first may have left it elsewhere.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = Place { moves_to, expected, apart: at.apart };
-            match hand_over(link, plan, place, store).await? {
+            match hand_over(link, plan, place, store, turn_by).await? {
                 Handed::Started(attached) => return Ok(Attached { session: Some(entered), ..attached }),
                 Handed::SessionGone => {}
             }
@@ -98,7 +99,9 @@ impl Starter {
         }
         let names = self.make_room(store).await?;
         let _taken = store.take(place).await.map_err(unusable)?;
-        let lost_before = take_last_word(place);
+        // What is known of the one before holds it, if it still lives where nobody can reach it.
+        let was_known = store.known().remove(place).is_some();
+        let lost_before = take_last_word(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
         store.describe(place, &at.name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Link::new(socket).map_err(failed)?;
@@ -121,6 +124,9 @@ impl Starter {
                 // There is nothing of it that could be lost.
                 let _ = take_last_word(place);
                 return Err(match word {
+                    Ok(Report::NotStarted { step: FailedStep::Record, errno }) => {
+                        unusable(std::io::Error::from_raw_os_error(errno))
+                    }
                     Ok(Report::NotStarted { step, errno }) => local::explain_step(plan, step, errno),
                     _ => StartError::KeeperGone,
                 });
@@ -161,7 +167,13 @@ struct Place<'a> {
 }
 
 /// Hands over a command, and waits for its turn.
-async fn hand_over(mut link: Link, plan: &Plan, place: Place<'_>, store: &SessionStore) -> Result<Handed, StartError> {
+async fn hand_over(
+    mut link: Link,
+    plan: &Plan,
+    place: Place<'_>,
+    store: &SessionStore,
+    turn_by: Option<Instant>,
+) -> Result<Handed, StartError> {
     let Place { moves_to, expected, apart } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
@@ -186,8 +198,9 @@ async fn hand_over(mut link: Link, plan: &Plan, place: Place<'_>, store: &Sessio
     let attached = |link, output: Vec<OwnedFd>, pid| {
         Handed::Started(Attached { link, output, pid, keeper: Keeper::Session, session: None })
     };
-    match answer(&mut link).await {
+    match answer(&mut link, turn_by).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
+        Ok(Report::Busy) if turn_by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
         Ok(Report::Moved) => Err(StartError::SessionMoved),
         Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
@@ -196,16 +209,16 @@ async fn hand_over(mut link: Link, plan: &Plan, place: Place<'_>, store: &Sessio
     }
 }
 
-/// The first word about a command, however long its turn takes to come. A keeper that was stopped, by a command perhaps, is
-/// woken.
-async fn answer(link: &mut Link) -> Result<Report, Silence> {
-    loop {
-        match timeout(ANSWER_PATIENCE, link.next()).await {
-            Ok(word) => return word,
-            Err(_) => {
-                // If it cannot be, it is gone, and the connection says so.
-                let _ = link.wake_peer();
-            }
+/// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
+/// hears which of the two was first.
+async fn answer(link: &mut Link, turn_by: Option<Instant>) -> Result<Report, Silence> {
+    if let Some(by) = turn_by {
+        if let Ok(word) = timeout_at(by, link.next_awake()).await {
+            return word;
         }
+        // If it can be neither told nor woken, it is gone, and the connection says so.
+        let _ = link.send(&[&Order::Withdraw], &[]).await;
+        let _ = link.wake_peer();
     }
+    link.next_awake().await
 }

@@ -23,8 +23,8 @@ use super::{SessionLimits, SessionName, SessionOwner};
 use crate::link::Link;
 use crate::plan::Plan;
 
-/// A keeper that has not answered by then has been stopped.
-pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+/// A keeper that has not answered by then, though it was woken again and again, never will.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What has been dead for so long is of no interest to anybody.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
@@ -37,6 +37,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Variables that change with every step of whoever starts a command, and say nothing about the command.
 const PASSING: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
+
+/// What a session is, while that is being written.
+const ABOUT_DRAFT: &str = "about.new";
 
 /// Where sessions are, and what they may take.
 #[derive(Debug)]
@@ -164,6 +167,8 @@ impl SessionStore {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
                 Ok(state) => entries.extend(entry(place, &state)),
+                // It may still live.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(_) => forget_old(&place),
             }
         }
@@ -197,12 +202,12 @@ impl SessionStore {
         let no_answer = || EndSessionError::NoAnswer { name: entry.name.clone() };
         let Ok(mut link) = Link::connect(&entry.place) else { return Ok(()) };
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
-        match timeout(ANSWER_PATIENCE, link.next()).await {
+        match timeout(ANSWER_PATIENCE, link.next_awake()).await {
             Ok(Ok(Report::Heard) | Err(_)) => {}
             Ok(Ok(_)) | Err(_) => return Err(no_answer()),
         }
         // It hangs up when nothing of it is left.
-        while link.next().await.is_ok() {}
+        while link.next_awake().await.is_ok() {}
         Ok(())
     }
 
@@ -271,7 +276,7 @@ impl SessionStore {
             SessionOwner::User => "user",
         };
         let about = json!({ "name": name.as_str(), "owner": owner });
-        let draft = place.join("about.new");
+        let draft = place.join(ABOUT_DRAFT);
         fs::write(&draft, about.to_string())?;
         fs::rename(draft, place.join(wire::ABOUT))
     }
@@ -280,18 +285,21 @@ impl SessionStore {
 /// Why nothing is left of the session that was here before; none if there was none. Only told once.
 pub(super) fn take_last_word(place: &Path) -> Option<String> {
     let was_there = about(place).is_some();
+    // A keeper that ends takes its socket away.
+    let was_killed = place.join(wire::CONTROL).symlink_metadata().is_ok();
     let word = fs::read_to_string(place.join(wire::LOST)).ok();
-    for name in [wire::LOST, wire::ABOUT, wire::CONTROL, wire::SHELL] {
+    for name in [wire::LOST, wire::LOST_DRAFT, wire::ABOUT, ABOUT_DRAFT, wire::CONTROL, wire::SHELL] {
         let _ = fs::remove_file(place.join(name));
     }
-    word.or_else(|| was_there.then(|| "its keeper was killed".to_owned()))
+    let unsaid = if was_killed { "its keeper was killed" } else { "it had ended, and left no word why" };
+    word.or_else(|| was_there.then(|| unsaid.to_owned()))
 }
 
 /// How a session is.
 async fn look(place: &Path) -> io::Result<SessionState> {
     let mut link = Link::connect(place)?;
     link.send(&[&Order::Look], &[]).await?;
-    match timeout(ANSWER_PATIENCE, link.next()).await {
+    match timeout(ANSWER_PATIENCE, link.next_awake()).await {
         Ok(Ok(Report::Session(state))) => Ok(state),
         Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),

@@ -109,7 +109,7 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
     };
     let engine = engine.with_options(options);
     let checked = engine.check(plan).await.map_err(|error| failed(&error))?;
-    let mut job = engine.start_checked(checked).await.map_err(|error| failed(&error))?;
+    let mut job = engine.start_checked(checked, None).await.map_err(|error| failed(&error))?;
     job.wait().await.map_err(|error| failed(&error))
 }
 

@@ -10,6 +10,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
+use bashful_sys::notify;
+use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
+
 use crate::link::Link;
 use crate::wire::{self, Command, FailedStep, Report};
 
@@ -23,15 +27,22 @@ pub(crate) struct Door {
     named: PathBuf,
     /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
     directory: PathBuf,
-    _handle: File,
+    handle: File,
+    /// Has news when something comes into the directory or leaves it; none if there are no more such watches to be had.
+    watch: Option<OwnedFd>,
+    /// Somebody has removed the way in, so that nobody will come any more.
+    pub(crate) is_removed: bool,
     pub(crate) guests: Vec<Guest>,
 }
 
 /// Somebody who has come.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that a guest may have said, beside the others")]
 pub(crate) struct Guest {
     pub(crate) link: Link,
     /// What they want done, when it is their turn.
     pub(crate) wants: Option<Command>,
+    /// They want it done only if it is their turn now.
+    pub(crate) withdraws: bool,
     pub(crate) has_news: bool,
     /// They have asked for the end of the session, and wait for it.
     pub(crate) waits_for_end: bool,
@@ -41,7 +52,7 @@ pub(crate) struct Guest {
 
 impl Guest {
     fn new(link: Link) -> Self {
-        Self { link, wants: None, has_news: false, waits_for_end: false, is_refused: false }
+        Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false, is_refused: false }
     }
 }
 
@@ -53,12 +64,27 @@ impl Door {
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let listener = UnixListener::bind(directory.join(wire::CONTROL))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Some(listener), named, directory, _handle: handle, guests: Vec::new() })
+        let watch = notify::comings(&[&directory]).ok();
+        Ok(Self { listener: Some(listener), named, directory, handle, watch, is_removed: false, guests: Vec::new() })
     }
 
     /// Has news when somebody comes.
     pub(crate) fn listener(&self) -> Option<BorrowedFd<'_>> {
         self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Has news when the way in may have been removed.
+    pub(crate) fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Looks whether the way in is still there.
+    pub(crate) fn look(&mut self) {
+        if let Some(watch) = &self.watch {
+            notify::take(watch.as_fd());
+        }
+        let looked = statat(&self.handle, wire::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
+        self.is_removed |= matches!(looked, Err(Errno::NOENT));
     }
 
     /// Lets in who has come.
@@ -95,6 +121,27 @@ impl Door {
         self.guests.push(Guest::new(link));
     }
 
+    /// Tells those who do not wait any longer that it is not their turn. Nothing of what they wanted will be done.
+    pub(crate) fn dismiss(&mut self) {
+        for guest in self.guests.iter_mut().filter(|guest| guest.withdraws) {
+            guest.withdraws = false;
+            if guest.wants.take().is_some() {
+                guest.link.tell(&Report::Busy);
+            }
+        }
+    }
+
+    /// Closes it for good, and touches nothing in the directory: somebody is removing it, and a new file there would be in
+    /// their way. Those who wait for their turn are told that it will not come.
+    pub(crate) fn abandon(&mut self) {
+        self.listener = None;
+        for guest in self.guests.iter_mut().filter(|guest| guest.is_refused || guest.wants.is_some()) {
+            // Nothing of it was done: they may ask somebody else.
+            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        }
+        self.guests.retain(|guest| guest.waits_for_end);
+    }
+
     /// One of whose command nothing was done, because the session is over. They are told so when the door is closed: who
     /// comes again is not to find it open.
     pub(crate) fn refuse(&mut self, link: Link) {
@@ -106,18 +153,14 @@ impl Door {
     pub(crate) fn close(&mut self, why: Option<&str>) {
         // The word first: who finds the door closed looks for it.
         if let Some(why) = why {
-            let draft = self.directory.join("lost.new");
+            let draft = self.directory.join(wire::LOST_DRAFT);
             let _ = fs::write(&draft, why).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
         }
+        // On a full disk there is no word, and only that the socket is gone tells that the keeper was not killed.
         for name in [wire::CONTROL, wire::SHELL] {
             let _ = fs::remove_file(self.directory.join(name));
         }
-        self.listener = None;
-        for guest in self.guests.iter_mut().filter(|guest| guest.is_refused || guest.wants.is_some()) {
-            // Nothing of it was done: they may ask somebody else.
-            guest.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
-        }
-        self.guests.retain(|guest| guest.waits_for_end);
+        self.abandon();
         if why.is_none() {
             let _ = fs::remove_file(self.directory.join(wire::ABOUT));
             // Only what is empty goes.

@@ -40,7 +40,10 @@ const OPENING: &str = r"\builtin trap '[[ ${BASH_SOURCE[0]-} ]] && { \builtin tr
 const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 
 /// What a pipe holds on every machine; a user with many of them gets smaller ones.
-pub(super) const PIPE_HOLDS: usize = 4096;
+const PIPE_HOLDS: usize = 4096;
+
+/// Which of the descriptors that a command needs is its script.
+pub(super) const SCRIPT: usize = 2;
 
 /// A shell and the ways to it.
 pub(crate) struct Driver {

@@ -76,6 +76,7 @@ struct News {
     driver: bool,
     own: bool,
     door: bool,
+    place: bool,
     host: bool,
     runner: bool,
 }
@@ -155,6 +156,7 @@ impl Session {
             if self.running.is_some() {
                 self.advance();
             }
+            // One that cannot begin makes way for the next.
             while self.running.is_none() {
                 if self.is_over() {
                     return self.end();
@@ -162,19 +164,27 @@ impl Session {
                 let Some((link, command)) = self.door.next() else { break };
                 self.begin(link, command);
             }
+            self.door.dismiss();
         }
     }
 
     /// Whether there is nothing more to do but to end.
     fn is_over(&mut self) -> bool {
-        if self.tree.exit().is_some() || self.driver.is_deaf() || self.ends.is_some() || self.killed_for.is_some() {
+        if self.tree.exit().is_some()
+            || self.driver.is_deaf()
+            || self.ends.is_some()
+            || self.killed_for.is_some()
+            || self.door.is_removed
+        {
             return true;
         }
         let Some(idle_until) = self.idle_until() else { return false };
         if Instant::now() < idle_until {
             return false;
         }
-        if !self.tree.is_shell_alone() {
+        // Where it cannot be watched for, it is looked for now and then.
+        self.door.look();
+        if !self.door.is_removed && !self.tree.is_shell_alone() {
             // Somebody works in there, though nobody talks to it.
             self.be_idle();
             return false;
@@ -204,10 +214,10 @@ impl Session {
         let pumps = self.pumps.iter().map(AsFd::as_fd);
         let host = (!self.host.is_gone()).then_some(self.host.as_fd());
         // The end of its children comes as a signal.
-        let door = self.door.listener();
+        let (door, place) = (self.door.listener(), self.door.watch());
         let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.own()];
         let watched: Vec<BorrowedFd<'_>> =
-            always.into_iter().chain(door).chain(host).chain(running).chain(guests).chain(pumps).collect();
+            always.into_iter().chain(door).chain(place).chain(host).chain(running).chain(guests).chain(pumps).collect();
         let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         let timeout = due.map(|due| timespec(due.saturating_duration_since(now)));
         // An interrupted wait is one in which nothing happened.
@@ -220,6 +230,7 @@ impl Session {
             driver: next(true),
             own: next(true),
             door: next(self.door.listener().is_some()),
+            place: next(self.door.watch().is_some()),
             host: next(!self.host.is_gone()),
             runner: next(self.running.is_some()),
         };
@@ -251,6 +262,10 @@ impl Session {
         if self.news.door {
             self.door.let_in();
         }
+        if self.news.place {
+            // A command that runs is still somebody's.
+            self.door.look();
+        }
         let mut released = Vec::new();
         let mut ended = false;
         let busy = self.running.is_some();
@@ -265,6 +280,8 @@ impl Session {
                         self.door.guests[index].link.tell(&Report::Busy);
                     }
                     Order::Command(command) => self.door.guests[index].wants = Some(command),
+                    // It may come when its command is over.
+                    Order::Withdraw => self.door.guests[index].withdraws = self.door.guests[index].wants.is_some(),
                     Order::Release(pipes) => released.extend(pipes),
                     Order::Look => {
                         let state = self.state();
@@ -341,12 +358,17 @@ impl Session {
 
     /// Ends everything that is left, and says why for the next one who asks for this session.
     fn end(mut self) {
+        // Who could not be told anything may be gone.
         self.tree.look(self.driver.child.pidfd.as_fd());
         let exit = self.tree.exit();
         let why = self.ends.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
         // Who comes from now on starts another one, and does not have to wait for the end of this.
-        let word = self.last_word(exit);
-        self.door.close(word.as_deref());
+        if self.door.is_removed {
+            self.door.abandon();
+        } else {
+            let word = self.last_word(exit);
+            self.door.close(word.as_deref());
+        }
         self.driver.close();
         self.tree.spare_nobody();
         let mut phase = Phase::Running { until: None };

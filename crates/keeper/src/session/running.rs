@@ -3,14 +3,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::driver::PIPE_HOLDS;
-use super::{Session, Word};
+use super::{Session, Word, driver};
 use crate::killing::Killing;
 use crate::link::Link;
 use crate::record::{Began, Record};
 use crate::watch::{self, FromSession, SETTLE};
-use crate::wire::{self, Command, FailedStep, Report, Script};
-use crate::{Effect, Event, Exit, Phase, StopReason, start};
+use crate::wire::{self, Command, FailedStep, Report};
+use crate::{Effect, End, Event, Exit, Phase, StopReason, start};
 
 /// How often a shell is interrupted that does not come back.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
@@ -28,6 +27,10 @@ const TELL_AFTER: Duration = Duration::from_millis(1);
 /// it; but what a script may do to its shell includes taking away all means of saying so.
 const LISTEN_AFTER: Duration = Duration::from_millis(20);
 const LISTEN_AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+
+/// So long a shell may take to read the script before it is told that it has begun: one that was killed just as it came has
+/// read nothing.
+const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// A command under way.
 pub(super) struct Running {
@@ -96,8 +99,7 @@ impl Running {
 
     /// Whether the shell says that the script is done, and has not read it.
     fn is_unread(&self) -> bool {
-        let script = self.held.last().filter(|_| self.must_read && !self.is_stopping());
-        script.is_some_and(|script| rustix::io::ioctl_fionread(script).is_ok_and(|bytes| bytes > 0))
+        self.must_read && !self.is_stopping() && is_unread(&self.held)
     }
 
     /// When there is something to do even if nothing happens.
@@ -126,8 +128,7 @@ impl Session {
             return self.door.keep(link);
         }
         self.driver.own.forget();
-        let is_piped = matches!(&command.script, Script::Text(text) if text.len() <= PIPE_HOLDS);
-        let must_read = is_piped && command.directory.is_empty();
+        let must_read = command.directory.is_empty();
         let held = match self.driver.begin(command) {
             Ok(held) => held,
             Err(error) => {
@@ -237,9 +238,10 @@ impl Session {
         let Some(running) = &mut self.running else { return };
         let Some(exit) = running.exit else {
             if running.tell_at.is_some_and(|due| due <= now) {
-                if running.is_unread() {
+                let waited = now - running.began;
+                if waited < READ_WITHIN && is_unread(&running.held) {
                     // Then it has not.
-                    running.tell_at = Some(now + (now - running.began));
+                    running.tell_at = Some(now + waited);
                 } else {
                     running.tell_at = None;
                     running.link.tell(&Report::Started { pid });
@@ -350,6 +352,10 @@ impl Session {
         let Some(Running { mut link, phase: Phase::Ended(end), tell_at, held, .. }) = self.running.take() else {
             return;
         };
+        if matches!(end, End::Own(_)) && tell_at.is_some() && self.tree.exit().is_some() && is_unread(&held) {
+            // The shell was killed before it had begun, and another one may.
+            return self.door.refuse(link);
+        }
         let left = if self.is_alone { Vec::new() } else { self.tree.left() };
         if self.tree.exit().is_some()
             && let Some(output) = held.first()
@@ -365,4 +371,11 @@ impl Session {
         drop(held);
         self.door.keep(link);
     }
+}
+
+/// Whether it is certain that the shell has not read its script, so that nothing of it can have been done. Nobody can tell
+/// of a script in a file.
+fn is_unread(held: &[OwnedFd]) -> bool {
+    // What a pipe still holds; of a file, what is behind where it was written to last: nothing.
+    held.get(driver::SCRIPT).is_some_and(|script| rustix::io::ioctl_fionread(script).is_ok_and(|bytes| bytes > 0))
 }

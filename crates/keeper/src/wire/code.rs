@@ -74,6 +74,7 @@ impl Order {
             }
             Self::Look => out.push(10),
             Self::EndSession { makes_room } => out.extend([11, u8::from(*makes_room)]),
+            Self::Withdraw => out.push(12),
         });
     }
 
@@ -130,6 +131,7 @@ impl Order {
             }),
             10 => Self::Look,
             11 => Self::EndSession { makes_room: from.byte()? == 1 },
+            12 => Self::Withdraw,
             _ => return Err(Garbled),
         };
         from.end()?;

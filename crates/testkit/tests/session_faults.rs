@@ -1,0 +1,247 @@
+//! What goes wrong around a session: its turn does not come, its keeper is stopped, its directory is taken away, its shell is
+//! killed. Each time something true is said, and a script runs once or not at all.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bashful_dialect::{Caller, Dialect, Limits, Toolbox};
+use bashful_engine::{
+    End, Engine, Exit, Job, Outcome, Patience, Reply, Request, RunError, SessionName, SessionStore, StartError,
+};
+use bashful_testkit::{Place, WIDE, eventually, finished, output, request};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
+
+/// Until it may go on.
+const UNTIL_GO: &str = "touch begun; until [ -e go ]; do sleep 0.01; done";
+
+fn name() -> SessionName {
+    SessionName::new("s").expect("a name")
+}
+
+fn in_session(script: &str) -> Request {
+    let mut request = request(script);
+    request.session = Some(name());
+    request
+}
+
+fn patient(mut request: Request, patience: Duration) -> Request {
+    request.patience = Some(Patience(patience));
+    request
+}
+
+async fn reply(engine: &Engine, request: Request) -> Result<Reply, RunError> {
+    tokio::time::timeout(WIDE, engine.run(request)).await.expect("it comes back")
+}
+
+async fn run(engine: &Engine, script: &str) -> Outcome {
+    finished(reply(engine, in_session(script)).await.expect("it starts"))
+}
+
+fn lost_before(outcome: &Outcome) -> Option<&str> {
+    outcome.session.as_ref().expect("it ran in a session").lost_before.as_deref()
+}
+
+fn sessions(engine: &Engine) -> &SessionStore {
+    engine.sessions().expect("a place has them")
+}
+
+/// Where the only session is.
+fn directory(place: &Path) -> PathBuf {
+    let mut entries = std::fs::read_dir(place.join("sessions")).expect("it is there");
+    entries.next().expect("there is one").expect("it can be read").path()
+}
+
+/// The processes that a command has named.
+fn pids(outcome: &Outcome) -> Vec<Pid> {
+    let number = |word: &str| Pid::from_raw(word.parse().expect("a number")).expect("a process id");
+    output(outcome).split_whitespace().map(number).collect()
+}
+
+fn send(pid: Pid, signal: Signal) {
+    kill_process(pid, signal).expect("it is ours");
+}
+
+/// A command that keeps the session busy until there is a file `go`.
+async fn keep_busy(place: &Place, engine: &Engine) -> Job {
+    let job = engine.start(in_session(UNTIL_GO)).await.expect("it starts");
+    place.wait_for("begun");
+    job
+}
+
+async fn let_go(place: &Place, mut job: Job) {
+    std::fs::write(place.path().join("go"), "").expect("it can be written");
+    let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it ends").expect("it was not dropped");
+    assert_eq!(outcome.end, End::Own(Exit::Code(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patience_counts_while_a_command_waits_for_its_turn() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let first = keep_busy(&place, &engine).await;
+    let second = reply(&engine, patient(in_session("touch ran"), Duration::from_millis(200))).await;
+    assert!(matches!(second, Err(RunError::Start(StartError::NoTurn))), "{second:?}");
+    let_go(&place, first).await;
+    // Behind it, if it had still been waiting.
+    assert_eq!(output(&run(&engine, "ls ran 2>/dev/null; echo next").await), "next\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_keeper_that_was_stopped_does_not_run_what_nobody_waits_for() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let keeper = pids(&run(&engine, "echo $PPID").await)[0];
+    let first = keep_busy(&place, &engine).await;
+    send(keeper, Signal::STOP);
+    let second = reply(&engine, patient(in_session("touch ran"), Duration::from_millis(50))).await;
+    assert!(matches!(second, Err(RunError::Start(StartError::NoTurn))), "{second:?}");
+    let_go(&place, first).await;
+    assert_eq!(output(&run(&engine, "ls ran 2>/dev/null; echo next").await), "next\n");
+}
+
+#[tokio::test]
+async fn a_command_whose_turn_it_is_begins_however_little_patience_there_is() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    for _ in 0..2 {
+        let reply = reply(&engine, patient(in_session("sleep 0.05; echo done"), Duration::ZERO)).await;
+        let Reply::StillRunning(mut job) = reply.expect("it begins") else { panic!("nobody waited") };
+        assert_eq!(output(&job.wait().await.expect("it was not dropped")), "done\n");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patience_counts_while_too_many_commands_run() {
+    let mut place = Place::new(PUPPET);
+    place.options.at_once = 1;
+    let engine = place.engine();
+    let mut first = engine.start(request(UNTIL_GO)).await.expect("it starts");
+    place.wait_for("begun");
+    let second = reply(&engine, patient(request("touch ran"), Duration::from_millis(50))).await;
+    assert!(matches!(second, Err(RunError::Start(StartError::TooManyCommands { limit: 1 }))), "{second:?}");
+    std::fs::write(place.path().join("go"), "").expect("it can be written");
+    first.wait().await.expect("it was not dropped");
+    let third = reply(&engine, request("ls ran 2>/dev/null; echo next")).await;
+    assert_eq!(output(&finished(third.expect("it starts"))), "next\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_whose_client_does_not_wait_is_told_that_nothing_was_run() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let first = keep_busy(&place, &engine).await;
+    let toolbox = Toolbox::new(engine.clone(), Dialect::Native, Limits::default(), Path::new("/place"));
+    let caller = Caller { patience: Some(Patience(Duration::from_millis(200))), ..Caller::default() };
+    let call = toolbox.call("bash", json!({ "command": "touch ran", "session": "s" }), caller);
+    let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
+    assert!(answer.is_error && answer.text.contains("nothing of it was run, and nothing will be"), "{answer:?}");
+    let_go(&place, first).await;
+    assert_eq!(output(&run(&engine, "ls ran 2>/dev/null; echo next").await), "next\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_keeper_that_was_stopped_is_listed_and_ended() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let keeper = pids(&run(&engine, "echo $PPID").await)[0];
+    let first = keep_busy(&place, &engine).await;
+    send(keeper, Signal::STOP);
+    let listed = sessions(&engine).list().await.expect("they can be listed");
+    assert!(listed.iter().any(|entry| entry.name == "s" && entry.busy), "{listed:?}");
+    send(keeper, Signal::STOP);
+    let ended = tokio::time::timeout(WIDE, sessions(&engine).end(&name())).await.expect("it comes back");
+    assert_eq!(ended.expect("it ends"), 1);
+    drop(first);
+    place.check_nothing_survives();
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_say_why_it_ends_was_not_killed() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    run(&engine, "x=1").await;
+    // Nothing can be written there any more, as on a full disk.
+    let in_the_way = directory(place.path()).join("lost.new");
+    std::fs::create_dir(&in_the_way).expect("it can be made");
+    sessions(&engine).end(&name()).await.expect("it ends");
+    let next = run(&engine, "echo ${x-none}").await;
+    assert_eq!(output(&next), "none\n");
+    assert_eq!(lost_before(&next), Some("it had ended, and left no word why"));
+}
+
+#[tokio::test]
+async fn a_session_whose_directory_cannot_be_used_names_it() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    run(&engine, "true").await;
+    sessions(&engine).end(&name()).await.expect("it ends");
+    let directory = directory(place.path());
+    std::fs::create_dir(directory.join("control")).expect("it can be made");
+    let refused = reply(&engine, in_session("true")).await.expect_err("there is no room for its socket");
+    assert_eq!(refused.to_string(), format!("cannot start a session: {} cannot be used", directory.display()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_with_its_directory() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let shell = pids(&run(&engine, "x=1; setsid sleep 1000 >/dev/null 2>&1 & echo $$").await)[0];
+    std::fs::remove_dir_all(place.path().join("sessions")).expect("it can be removed");
+    place.check_nothing_survives();
+    assert!(eventually(|| !Path::new(&format!("/proc/{}", shell.as_raw_nonzero())).exists()));
+    let next = run(&engine, "echo ${x-none}").await;
+    assert_eq!((output(&next).as_str(), lost_before(&next)), ("none\n", Some("its directory was removed")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_is_not_disturbed_when_the_directory_of_its_session_goes() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let first = keep_busy(&place, &engine).await;
+    std::fs::remove_dir_all(place.path().join("sessions")).expect("it can be removed");
+    let_go(&place, first).await;
+    place.check_nothing_survives();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_no_shell_has_read_is_given_to_another() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let shell = pids(&run(&engine, "x=1; echo $$").await)[0];
+    // It is told what to do, and dies before it looks at it.
+    send(shell, Signal::STOP);
+    let waiting = engine.clone();
+    let next = tokio::spawn(async move { run(&waiting, "echo ${x-none}; echo ran >>ran").await });
+    while !sessions(&engine).list().await.expect("they can be listed").iter().any(|entry| entry.busy) {}
+    send(shell, Signal::KILL);
+    let next = next.await.expect("it comes back");
+    assert_eq!((output(&next).as_str(), next.end), ("none\n", End::Own(Exit::Code(0))));
+    assert_eq!(lost_before(&next), Some("its shell was killed by signal 9 (SIGKILL)"));
+    assert_eq!(std::fs::read_to_string(place.path().join("ran")).expect("it ran"), "ran\n");
+}
+
+#[tokio::test]
+async fn a_script_that_ends_its_shell_is_not_given_to_another() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    for script in ["echo ran >>ran; kill -KILL $$", "echo ran >>ran; exec sleep 0"] {
+        run(&engine, script).await;
+        assert_eq!(std::fs::read_to_string(place.path().join("ran")).expect("it ran"), "ran\n", "{script}");
+        std::fs::remove_file(place.path().join("ran")).expect("it is there");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_without_its_socket_ends_and_that_is_said() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    run(&engine, "x=1; setsid sleep 1000 >/dev/null 2>&1 &").await;
+    std::fs::remove_file(directory(place.path()).join("control")).expect("it can be removed");
+    place.check_nothing_survives();
+    let next = run(&engine, "echo ${x-none}").await;
+    assert_eq!(output(&next), "none\n");
+    assert_eq!(lost_before(&next), Some("it had ended, and left no word why"));
+}
