@@ -7,6 +7,7 @@ use std::time::Duration;
 use bashful_dialect::{Caller, Dialect, Limits, Toolbox};
 use bashful_engine::{
     End, Engine, Exit, Job, Outcome, Patience, Reply, Request, RunError, SessionName, SessionStore, StartError,
+    StopReason,
 };
 use bashful_testkit::{Place, WIDE, eventually, finished, output, request};
 use rustix::process::{Pid, Signal, kill_process};
@@ -38,6 +39,17 @@ async fn reply(engine: &Engine, request: Request) -> Result<Reply, RunError> {
 
 async fn run(engine: &Engine, script: &str) -> Outcome {
     finished(reply(engine, in_session(script)).await.expect("it starts"))
+}
+
+/// Runs a script, and compares what it writes. It has to end well, and the shell has to stay.
+async fn check(engine: &Engine, script: &str, written: &str) {
+    let outcome = run(engine, script).await;
+    assert_eq!((output(&outcome).as_str(), outcome.end), (written, End::Own(Exit::Code(0))), "{script}");
+    assert!(stays(&outcome), "{script}");
+}
+
+fn stays(outcome: &Outcome) -> bool {
+    outcome.session.as_ref().expect("it ran in a session").shell_stays
 }
 
 fn lost_before(outcome: &Outcome) -> Option<&str> {
@@ -244,4 +256,53 @@ async fn a_session_without_its_socket_ends_and_that_is_said() {
     let next = run(&engine, "echo ${x-none}").await;
     assert_eq!(output(&next), "none\n");
     assert_eq!(lost_before(&next), Some("it had ended, and left no word why"));
+}
+
+#[tokio::test]
+async fn a_shell_that_cannot_say_how_scripts_end_is_told_of_and_replaced() {
+    let spoilers = [
+        "enable -n echo",
+        "enable -n builtin",
+        "builtin() { :; }",
+        "set -r",
+        "ulimit -n 4",
+        "shopt -s extdebug; trap false DEBUG",
+    ];
+    for spoiler in spoilers {
+        let place = Place::new(PUPPET);
+        let engine = place.engine();
+        let outcome = run(&engine, &format!("echo said; {spoiler}")).await;
+        assert!(matches!(outcome.end, End::Stopped { why: StopReason::Mute, .. }), "{spoiler}: {:?}", outcome.end);
+        assert!(output(&outcome).starts_with("said\n") && !stays(&outcome), "{spoiler}");
+        let next = run(&engine, "echo again").await;
+        let lost = lost_before(&next);
+        assert_eq!((output(&next).as_str(), lost), ("again\n", Some("its shell could no longer run commands")));
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_the_shell_cannot_read_runs_in_another_one() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    check(&engine, "kept=1; enable -n .", "").await;
+    let next = run(&engine, "echo ${kept-gone}").await;
+    assert_eq!((output(&next).as_str(), next.end), ("gone\n", End::Own(Exit::Code(0))));
+    assert_eq!(lost_before(&next), Some("its shell could no longer run commands"));
+    // One that reads from where the shell reads its own lines is not a shell that waits.
+    check(&engine, "read -t 0.2 line <&12; echo $?", "142\n").await;
+    check(&engine, "trap 'sleep 0.1' DEBUG; echo slow", "slow\n").await;
+}
+
+#[tokio::test]
+async fn a_shell_never_waits_for_somebody_to_read_what_it_says_itself() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    // Scripts do not inherit it: it is heard before our own lines only.
+    check(&engine, "trap 'printf %0200000d 1 >&2' DEBUG", "").await;
+    check(&engine, "trap - DEBUG", "").await;
+    check(&engine, "set -xv", "").await;
+    let outcome = run(&engine, "trap 'echo bye' EXIT; exit 3").await;
+    assert_eq!(outcome.end, End::Own(Exit::Code(3)));
+    let written = output(&outcome);
+    assert!(written.ends_with("bye\n") && !written.contains("/proc/"), "{written}");
 }

@@ -139,55 +139,6 @@ async fn a_shell_that_ends_is_told_of_and_replaced() {
 }
 
 #[tokio::test]
-async fn a_shell_that_cannot_say_how_scripts_end_is_told_of_and_replaced() {
-    let spoilers = [
-        "enable -n echo",
-        "enable -n builtin",
-        "builtin() { :; }",
-        "set -r",
-        "ulimit -n 4",
-        "shopt -s extdebug; trap false DEBUG",
-    ];
-    for spoiler in spoilers {
-        let place = Place::new(PUPPET);
-        let engine = place.engine();
-        let outcome = run(&engine, in_session(format!("echo said; {spoiler}"))).await;
-        assert!(matches!(outcome.end, End::Stopped { why: StopReason::Mute, .. }), "{spoiler}: {:?}", outcome.end);
-        assert!(output(&outcome).starts_with("said\n") && !session(&outcome).shell_stays, "{spoiler}");
-        let next = run(&engine, in_session("echo again")).await;
-        let lost = session(&next).lost_before.as_deref();
-        assert_eq!((output(&next).as_str(), lost), ("again\n", Some("its shell could no longer run commands")));
-    }
-}
-
-#[tokio::test]
-async fn a_script_that_the_shell_cannot_read_runs_in_another_one() {
-    let place = Place::new(PUPPET);
-    let engine = place.engine();
-    check(&engine, "kept=1; enable -n .", "", 0).await;
-    let next = run(&engine, in_session("echo ${kept-gone}")).await;
-    assert_eq!((output(&next).as_str(), next.end), ("gone\n", End::Own(Exit::Code(0))));
-    assert_eq!(session(&next).lost_before.as_deref(), Some("its shell could no longer run commands"));
-    // One that reads from where the shell reads its own lines is not a shell that waits.
-    check(&engine, "read -t 0.2 line <&12; echo $?", "142\n", 0).await;
-    check(&engine, "trap 'sleep 0.1' DEBUG; echo slow", "slow\n", 0).await;
-}
-
-#[tokio::test]
-async fn a_shell_never_waits_for_somebody_to_read_what_it_says_itself() {
-    let place = Place::new(PUPPET);
-    let engine = place.engine();
-    // Scripts do not inherit it: it is heard before our own lines only.
-    check(&engine, "trap 'printf %0200000d 1 >&2' DEBUG", "", 0).await;
-    check(&engine, "trap - DEBUG", "", 0).await;
-    check(&engine, "set -xv", "", 0).await;
-    let outcome = run(&engine, in_session("trap 'echo bye' EXIT; exit 3")).await;
-    assert_eq!(outcome.end, End::Own(Exit::Code(3)));
-    let written = output(&outcome);
-    assert!(written.ends_with("bye\n") && !written.contains("/proc/"), "{written}");
-}
-
-#[tokio::test]
 async fn a_shell_that_ends_with_its_first_command_says_nothing_of_its_own() {
     let place = Place::new(PUPPET);
     for script in ["exit 3", "set -e; (exit 3)"] {
