@@ -113,7 +113,13 @@ pub fn session(id: Pid) -> Vec<Process> {
 
 /// The descriptor from which a process is waiting to read; none if it does anything else, or we may not know.
 pub fn reads_from(pid: Pid) -> Option<i32> {
-    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
+    let look = || fs::read_to_string(format!("/proc/{pid}/syscall")).ok();
+    let call = look()?;
+    // One that was stopped is shown in its last call, even if it is through with that.
+    let sleeps = stat_fields(pid).ok()?.trim_start().starts_with('S');
+    if !sleeps || look()? != call {
+        return None;
+    }
     let mut words = call.split_ascii_whitespace();
     let is_read = words.next()?.parse() == Ok(libc::SYS_read);
     let descriptor = i32::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
