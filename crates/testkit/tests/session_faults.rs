@@ -119,8 +119,11 @@ async fn a_command_whose_turn_it_is_begins_however_little_patience_there_is() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
     for _ in 0..2 {
-        let reply = reply(&engine, patient(in_session("sleep 0.05; echo done"), Duration::ZERO)).await;
-        let Reply::StillRunning(mut job) = reply.expect("it begins") else { panic!("nobody waited") };
+        let go = place.path().join("go");
+        let _ = std::fs::remove_file(&go);
+        let reply = reply(&engine, patient(in_session(&format!("{UNTIL_GO}; echo done")), Duration::ZERO)).await;
+        let Reply::StillRunning(mut job) = reply.expect("it begins") else { panic!("it cannot be over") };
+        std::fs::write(go, "").expect("it is written");
         assert_eq!(output(&job.wait().await.expect("it was not dropped")), "done\n");
     }
 }

@@ -81,6 +81,9 @@ struct News {
     runner: bool,
 }
 
+/// How often it is looked whether the directory is still there, where nobody tells.
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(10);
+
 /// Starts a shell that stays, and serves whoever comes until it is over.
 pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals: Option<SignalReader>) {
     // A thread of a host is no place for something that stays.
@@ -182,9 +185,7 @@ impl Session {
         if Instant::now() < idle_until {
             return false;
         }
-        // Where it cannot be watched for, it is looked for now and then.
-        self.door.look();
-        if !self.door.is_removed && !self.tree.is_shell_alone() {
+        if !self.tree.is_shell_alone() {
             // Somebody works in there, though nobody talks to it.
             self.be_idle();
             return false;
@@ -209,6 +210,9 @@ impl Session {
             Some(running) => running.due(),
             None => self.idle_until(),
         };
+        // There are only so many watches for each user.
+        let look_at = self.door.watch().is_none().then(|| now + LOOK_AT_LEAST_EVERY);
+        let due = due.into_iter().chain(look_at).min();
         let running = self.running.as_ref().map(|running| running.link.as_fd());
         let guests = self.door.guests.iter().map(|guest| guest.link.as_fd());
         let pumps = self.pumps.iter().map(AsFd::as_fd);
@@ -262,7 +266,7 @@ impl Session {
         if self.news.door {
             self.door.let_in();
         }
-        if self.news.place {
+        if self.news.place || self.door.watch().is_none() {
             // A command that runs is still somebody's.
             self.door.look();
         }
