@@ -320,10 +320,10 @@ fn exit(outcome: &Outcome, interrupted: Option<u8>) -> Exit {
         End::Own(Ended::Code(code)) => Exit::Code(code),
         End::Own(Ended::Signal(number)) => Exit::Signal(number),
         End::Stopped { why: StopReason::TimeUp, .. } => Exit::TimeUp,
+        End::Stopped { why: StopReason::Mute, .. } | End::Lost => Exit::Failed,
         End::Stopped { exit, .. } => match (interrupted, exit) {
             (Some(number), _) | (None, Ended::Signal(number)) => Exit::Signal(number),
             (None, Ended::Code(code)) => Exit::Code(code),
         },
-        End::Lost => Exit::Failed,
     }
 }

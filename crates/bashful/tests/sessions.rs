@@ -152,6 +152,19 @@ fn a_command_behind_a_busy_session_is_waited_for_as_long_as_it_was_asked_for() {
 }
 
 #[test]
+fn a_command_whose_end_nobody_can_tell_is_not_said_to_have_been_killed() {
+    let home = home();
+    let output = home.run(&["run", "--session", "s", "echo said; builtin() { :; }"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.ends_with("[command stopped: its shell could no longer say how commands end, nor run others]\n"),
+        "{said}"
+    );
+    assert_eq!((String::from_utf8_lossy(&output.stdout).as_ref(), output.status.code()), ("said\n", Some(125)));
+    home.check_nothing_survives();
+}
+
+#[test]
 fn the_program_wakes_a_keeper_that_was_stopped() {
     let home = home();
     let keeper = home.run(&["run", "--session", "s", "echo $PPID"]);

@@ -47,13 +47,15 @@ const ALONE_AND_UNWATCHED: Duration = Duration::from_millis(10);
 
 thread_local! {
     /// One for each thread, because a thousand commands at once would need a thousand of them otherwise.
-    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { buffer: Vec::new(), sluice: None }) };
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { buffer: Vec::new(), sluice: None, can_sluice: true }) };
 }
 
 /// What is needed for the moment in which a pipe is read, and empty in between.
 struct Scratch {
     buffer: Vec<u8>,
     sluice: Option<Sluice>,
+    /// Some sandboxes have none.
+    can_sluice: bool,
 }
 
 /// Bytes that are read at once.
@@ -252,7 +254,7 @@ enum How {
 fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.buffer.resize(AT_ONCE, 0);
-        if how == How::Flood && scratch.sluice.is_none() {
+        if how == How::Flood && scratch.can_sluice && scratch.sluice.is_none() {
             // Without one it is only slower.
             scratch.sluice = Sluice::new().ok();
         }
@@ -261,7 +263,14 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
         while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
             let room = &mut scratch.buffer[taken.bytes..];
             let count = match &mut scratch.sluice {
-                Some(sluice) if how == How::Flood => sluice.read(pipe, room),
+                Some(sluice) if how == How::Flood => match sluice.read(pipe, room) {
+                    Err(error) if !matches!(error, Errno::AGAIN | Errno::INTR) => {
+                        // Nothing was moved, and there is the ordinary way.
+                        (scratch.sluice, scratch.can_sluice) = (None, false);
+                        continue;
+                    }
+                    read => read,
+                },
                 _ => rustix::io::read(pipe, room),
             };
             match count {
@@ -271,14 +280,30 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => taken.is_all = true,
-                Ok(_) => taken.has_ended = true,
-                Err(_) => {
-                    scratch.sluice = None;
-                    taken.has_ended = true;
-                }
+                Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
         capture.push(&scratch.buffer[..taken.bytes], listener);
         taken
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ByteSize;
+    use crate::capture::Cleaning;
+    use crate::window::Window;
+
+    #[test]
+    fn what_cannot_be_sluiced_is_read() {
+        // It can be read, and not moved to a pipe.
+        let directory = tempfile::tempdir().expect("a directory");
+        let comings = bashful_sys::notify::comings(&[directory.path()]).expect("a watch");
+        std::fs::write(directory.path().join("file"), "").expect("it is written");
+        let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
+        let taken = take(&comings, How::Flood, &mut capture, &mut |_| {});
+        assert!(taken.bytes > 0 && taken.is_all && !taken.has_ended, "{taken:?}");
+        SCRATCH.with_borrow(|scratch| assert!(!scratch.can_sluice && scratch.sluice.is_none()));
+    }
 }
