@@ -39,7 +39,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         dialect.adjust(&mut options);
         options.directory.clone_from(&here);
         let seen = Arc::new(Seen { log: Log::new(&settings, &around, "run"), ran: Mutex::default() });
-        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here).for_one_call();
+        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
         toolbox.witness = Some(Arc::clone(&seen) as Arc<dyn Witness>);
         toolbox.gate = Pointer::new(&settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));

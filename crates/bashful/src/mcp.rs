@@ -97,10 +97,6 @@ fn toolbox(
         }
     }));
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
-    if http.is_some() {
-        // Clients that know nothing of each other are not to share a shell that none of them has asked for.
-        toolbox = toolbox.for_one_call();
-    }
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
     Ok(toolbox)

@@ -91,8 +91,8 @@ pub(crate) enum Manner {
 /// What a model wants of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum JobsCall {
-    /// Which there are.
-    List,
+    /// Which there are: those of this caller, or all of this user's.
+    List { all: bool },
     /// The end of their output, or what comes behind an offset.
     Show { ids: Vec<u64>, part: bashful_engine::JobPart },
     /// The end of the first of them; of any that runs, if none is named.
@@ -101,8 +101,8 @@ pub(crate) enum JobsCall {
     Send { id: u64, text: String },
     /// Their end.
     Kill { ids: Vec<u64>, how: Stop },
-    /// The end of some, and then waiting for others.
-    CancelAndPoll { cancel: Vec<u64>, poll: Vec<u64> },
+    /// The end of some, and then waiting for others. Jobs of other callers are only there with `all`.
+    CancelAndPoll { cancel: Vec<u64>, poll: Vec<u64>, all: bool },
 }
 
 /// The jobs that were named, each once: to stop one twice would mean to kill it.

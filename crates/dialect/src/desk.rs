@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use crate::arguments::JobsCall;
 use crate::job::mask;
 use crate::limit::ReplyLimit;
+use crate::owner::Owner;
 use crate::text::chain;
 use crate::toolbox::Watch;
 
@@ -41,6 +42,8 @@ pub(crate) struct Look {
     pub(crate) output: Option<Shown>,
     /// It has just been told to end.
     pub(crate) cancelled: bool,
+    /// It was started by this toolbox.
+    pub(crate) is_own: bool,
 }
 
 /// A part of a job's output, fit for the eyes.
@@ -86,18 +89,20 @@ pub(crate) async fn attend(
     engine: &Engine,
     store: &Arc<JobStore>,
     call: JobsCall,
+    owner: &Owner,
     watch: &mut Watch,
 ) -> Result<Seen, String> {
     let patience = watch.patience();
-    let mut desk = Desk { engine, store, limit: watch.limit(), looks: Vec::new(), problems: Vec::new() };
+    let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
+    let limit = watch.limit();
+    let mut desk = Desk { engine, store, owner, only_own, limit, looks: Vec::new(), problems: Vec::new() };
     match &call {
-        JobsCall::List => {
-            let jobs = store.list().map_err(|error| chain(&error))?;
+        JobsCall::List { .. } => {
             let eyes = engine.eyes();
-            desk.looks.extend(jobs.into_iter().map(|mut job| {
+            for mut job in desk.jobs()? {
                 mask(&mut job, &eyes);
-                Look { job, output: None, cancelled: false }
-            }));
+                desk.looks.push(desk.seen(job, None));
+            }
         }
         JobsCall::Show { ids, part } => desk.look_at(ids, Some(*part)),
         JobsCall::Wait { ids, at_most, part } => {
@@ -118,13 +123,16 @@ pub(crate) async fn attend(
             }
             desk.look_at(&told, None);
         }
-        JobsCall::CancelAndPoll { cancel, poll } => {
+        JobsCall::CancelAndPoll { cancel, poll, .. } => {
             let told = desk.stop(cancel, Stop::Ask).await;
             desk.look_at(&told, None);
             desk.looks.iter_mut().for_each(|look| look.cancelled = true);
             if !poll.is_empty() || cancel.is_empty() {
                 let ids = desk.named_or_running(poll)?;
-                watch.while_waiting(until_first(store, &ids, POLLED.min(patience))).await;
+                // A job that is not there for this caller is no reason to wait.
+                if ids.iter().all(|id| desk.get(*id).is_ok()) {
+                    watch.while_waiting(until_first(store, &ids, POLLED.min(patience))).await;
+                }
                 desk.look_at(&ids, Some(JobPart::LastLines(u64::MAX)));
             }
         }
@@ -136,6 +144,9 @@ pub(crate) async fn attend(
 struct Desk<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
+    owner: &'a Owner,
+    /// Jobs of other callers are as if they were not there.
+    only_own: bool,
     limit: ReplyLimit,
     looks: Vec<Look>,
     problems: Vec<Problem>,
@@ -147,8 +158,31 @@ impl Desk<'_> {
         if !ids.is_empty() {
             return Ok(ids.to_vec());
         }
-        let jobs = self.store.list().map_err(|error| chain(&error))?;
-        Ok(jobs.iter().filter(|job| !job.is_over()).map(|job| job.id).collect())
+        Ok(self.jobs()?.iter().filter(|job| !job.is_over()).map(|job| job.id).collect())
+    }
+
+    /// All jobs that this call may speak of.
+    fn jobs(&self) -> Result<Vec<JobRecord>, String> {
+        let mut jobs = self.store.list().map_err(|error| chain(&error))?;
+        jobs.retain(|job| self.may_see(job));
+        Ok(jobs)
+    }
+
+    fn may_see(&self, job: &JobRecord) -> bool {
+        !self.only_own || self.owner.has(job)
+    }
+
+    fn seen(&self, job: JobRecord, output: Option<Shown>) -> Look {
+        Look { is_own: self.owner.has_in_toolbox(&job), job, output, cancelled: false }
+    }
+
+    /// One job, if this call may speak of it.
+    fn get(&self, id: u64) -> Result<JobRecord, Problem> {
+        let job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+        if self.may_see(&job) {
+            return Ok(job);
+        }
+        Err(Problem { id, kind: ProblemKind::NotFound, text: format!("job {id} belongs to another session") })
     }
 
     fn look_at(&mut self, ids: &[u64], part: Option<JobPart>) {
@@ -162,9 +196,9 @@ impl Desk<'_> {
     }
 
     fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<Look, Problem> {
-        let mut job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+        let mut job = self.get(id)?;
         mask(&mut job, &self.engine.eyes());
-        let Some(part) = part else { return Ok(Look { job, output: None, cancelled: false }) };
+        let Some(part) = part else { return Ok(self.seen(job, None)) };
         let output = match job.text(part, shown) {
             Ok(text) => {
                 let shown = self.engine.eyes().show(&text.raw);
@@ -176,16 +210,20 @@ impl Desk<'_> {
                 Shown { text, range: 0..0, total: 0 }
             }
         };
-        Ok(Look { job, output: Some(output), cancelled: false })
+        Ok(self.seen(job, Some(output)))
     }
 
     /// Stops as many as can be; which were told.
     async fn stop(&mut self, ids: &[u64], how: Stop) -> Vec<u64> {
         let mut told = Vec::new();
         for id in ids {
-            match self.store.stop(*id, how).await {
+            let stopped = match self.get(*id) {
+                Ok(_) => self.store.stop(*id, how).await.map_err(|error| Problem::new(*id, &error)),
+                Err(problem) => Err(problem),
+            };
+            match stopped {
                 Ok(()) => told.push(*id),
-                Err(error) => self.problems.push(Problem::new(*id, &error)),
+                Err(problem) => self.problems.push(problem),
             }
         }
         told

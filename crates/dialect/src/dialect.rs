@@ -75,9 +75,13 @@ impl Dialect {
         }
     }
 
-    /// The session that calls without one share, if this dialect promises a shell that stays.
-    pub(crate) fn shared_session(self) -> Option<SessionName> {
-        (self == Self::Pi).then(|| SessionName::new("pi").ok()).flatten()
+    /// The session that calls of one connection share, if this dialect promises a shell that stays.
+    pub(crate) fn shared_session(self, connection: &str) -> Option<SessionName> {
+        if self != Self::Pi {
+            return None;
+        }
+        let name = if connection.is_empty() { "pi".to_owned() } else { format!("pi-{connection}") };
+        SessionName::new(name).ok()
     }
 
     pub(crate) fn parse(self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {

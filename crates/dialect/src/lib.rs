@@ -32,6 +32,7 @@ pub mod facts;
 pub mod job;
 mod limit;
 mod native;
+mod owner;
 mod pi;
 mod plain;
 mod resource;

@@ -172,13 +172,15 @@ fn signal_text(number: u8) -> String {
 
 /// What is to be said about a command that runs in the background.
 pub fn background(job: &JobRecord) -> String {
+    let id = job.id;
+    // The signal reaches one group of processes, the job tool all of them.
+    let better = format!("[to stop every process that it started: the job tool, action \"kill\", ids [{id}]]");
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{id}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n{better}\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
-        job.id
     )
 }
 

@@ -55,6 +55,8 @@ pub struct ReplyForm {
     pub structured: bool,
     /// Results link to the artifacts that their text names.
     pub links: bool,
+    /// Results have no facts in `_meta`, for clients that show them to the model.
+    pub without_facts: bool,
 }
 
 /// Whose form of definitions.

@@ -1,15 +1,17 @@
 //! A dialect with an engine behind it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
     Dropped, End, Engine, Exit, Lifetime, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script,
+    SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, Link};
@@ -19,6 +21,7 @@ use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::job::mask;
 use crate::limit::ReplyLimit;
+use crate::owner::Owner;
 use crate::resource::{self, ResourceError};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
@@ -37,8 +40,10 @@ pub struct Toolbox {
     dialect: Dialect,
     limits: Limits,
     tools: Vec<Tool>,
-    /// The shell that calls of a dialect share which keeps one, while it is free.
-    shared: Arc<Semaphore>,
+    /// Names this toolbox in the records of its jobs.
+    id: String,
+    /// Connections whose shared shell is in use, in a dialect that keeps one for each.
+    in_use: Arc<Mutex<HashSet<String>>>,
     /// Is told of every command.
     pub witness: Option<Arc<dyn Witness>>,
     /// Is asked about every command before the guard is.
@@ -66,6 +71,9 @@ pub struct Caller {
     pub patience: Option<Patience>,
     /// How much of a reply reaches the model.
     pub limit: ReplyLimit,
+    /// Names the connection that the call came by: calls of the same one share a shell, in a dialect that keeps one, and own
+    /// their jobs together. Without it every call has a shell of its own.
+    pub connection: Option<String>,
     /// Is told about once a second how far it has come.
     pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
     /// Can be asked about a command that has to be allowed.
@@ -95,13 +103,8 @@ impl Toolbox {
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let directory = engine.eyes().mask(directory.to_string_lossy());
         let tools = dialect.tools(&limits, Path::new(&directory));
-        Self { engine, dialect, limits, tools, shared: Arc::new(Semaphore::new(1)), witness: None, gate: None }
-    }
-
-    /// Without the shell that calls share: for one call alone there is nobody to share it with.
-    #[must_use]
-    pub fn for_one_call(self) -> Self {
-        Self { shared: Arc::new(Semaphore::new(0)), ..self }
+        let (id, in_use) = (Owner::new_toolbox(), Arc::default());
+        Self { engine, dialect, limits, tools, id, in_use, witness: None, gate: None }
     }
 
     /// Which there are.
@@ -146,8 +149,25 @@ impl Toolbox {
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let failed = |text| Failure { status: "failed", text };
         let store = self.engine.jobs().ok_or_else(|| failed(self.dialect.no_jobs()))?;
-        let seen = desk::attend(&self.engine, store, call, watch).await.map_err(failed)?;
+        let owner = self.owner(watch);
+        let seen = desk::attend(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
         Ok(self.dialect.jobs(&seen).masked(&self.engine.eyes()))
+    }
+
+    fn owner(&self, watch: &Watch) -> Owner {
+        Owner::new(&self.id, watch.caller.connection.as_deref())
+    }
+
+    /// The shell that calls of this connection share, unless it is in use: then a call gets a shell of its own.
+    fn shared_shell(&self, connection: Option<&str>) -> Option<(SessionName, InUse)> {
+        let connection = connection?;
+        let name = self.dialect.shared_session(connection)?;
+        self.engine.sessions()?;
+        let mut in_use = locked(&self.in_use);
+        if !in_use.insert(connection.to_owned()) {
+            return None;
+        }
+        Some((name, InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) }))
     }
 
     /// What the command becomes before it is planned.
@@ -169,20 +189,19 @@ impl Toolbox {
         call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
         let rewritten = self.rewrite(&mut call)?;
         let mut request = rewritten.request.clone();
-        // Who comes while it is in use gets a shell of their own.
-        let _shared = self.dialect.shared_session().filter(|_| call.manner != Manner::InBackground).and_then(|name| {
-            let permit = self.shared.try_acquire().ok()?;
-            self.engine.sessions()?;
+        let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);
+        let _in_use = self.shared_shell(connection).map(|(name, in_use)| {
             request.session = Some(name);
             // Behind a pipe it would have had a shell of its own: what it does to that must not stay.
             request.apart = request.lines != call.request.lines;
             // Only variables and functions stay: every call says where it runs, or means where they all begin.
             request.workdir.get_or_insert_with(|| PathBuf::from("."));
-            Some(permit)
+            in_use
         });
         let mut plan = self.engine.plan(request).map_err(RunError::from)?;
         let limit = watch.caller.limit;
         limit.apply(&mut plan);
+        plan.owner = Some(self.owner(watch).id());
         let (directory, window, lifetime) = (plan.directory.clone(), plan.window, plan.lifetime);
         let eyes = self.engine.eyes_for(&plan);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
@@ -265,6 +284,23 @@ impl Toolbox {
             }
         }
     }
+}
+
+/// Marks a connection's shared shell as in use, until it is dropped.
+struct InUse {
+    connection: String,
+    all: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        locked(&self.all).remove(&self.connection);
+    }
+}
+
+fn locked(names: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
+    // Whoever panicked with it in hand has left nothing half done.
+    names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn until(when: Option<Instant>) {

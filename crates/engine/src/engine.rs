@@ -372,6 +372,7 @@ impl Engine {
             kind: JobKind::Background,
             script: plan.script.as_bytes(),
             directory: &plan.directory,
+            owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: None,
             stderr: (plan.streams == Streams::Split).then_some(StderrFile::Own),

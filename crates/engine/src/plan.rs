@@ -46,6 +46,8 @@ pub struct Plan {
     /// More bytes of a stream than this go to an artifact even if the window shows them all: a caller that may have to show
     /// less, once it knows how the command ended, sets it to the least that it may have to show.
     pub save_beyond: Option<ByteSize>,
+    /// The caller that its job belongs to, if it becomes one. Written into the job's record; the engine reads no meaning into it.
+    pub owner: Option<String>,
     /// Which lines of it are shown, within that.
     pub lines: Option<Lines>,
     /// After how many lines its output is closed.
@@ -129,6 +131,7 @@ impl Plan {
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
             save_beyond: None,
+            owner: None,
             lines: request.lines,
             enough: request.enough,
             cleaning: options.cleaning,

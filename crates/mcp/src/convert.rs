@@ -20,7 +20,7 @@ pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
     if form.structured { definition.with_raw_output_schema(Arc::new(tool.output.clone())) } else { definition }
 }
 
-/// A result: the text for the model, and the facts for programs in `_meta`, which no client shows to a model.
+/// A result: the text for the model, and the facts for programs in `_meta`.
 pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
     let structured = form.structured.then(|| answer.structured());
     let mut content = vec![ContentBlock::text(answer.text)];
@@ -30,7 +30,7 @@ pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
     let mut result = CallToolResult::success(content);
     result.is_error = Some(answer.is_error);
     result.structured_content = structured;
-    result.meta = Some(MetaObject([(FACTS.to_owned(), answer.facts)].into_iter().collect()));
+    result.meta = (!form.without_facts).then(|| MetaObject([(FACTS.to_owned(), answer.facts)].into_iter().collect()));
     result
 }
 

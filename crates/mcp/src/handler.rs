@@ -1,8 +1,10 @@
 //! What is done with each request.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
+use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -18,7 +20,7 @@ use crate::asking::{Asking, Questions};
 use crate::bad_message;
 use crate::client::{ClientRow, Clients};
 use crate::convert;
-use crate::http::Over;
+use crate::http::{Over, session_of};
 use crate::notices::Notices;
 
 /// Resources on one page of their list.
@@ -146,7 +148,8 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let ClientRow { patience, limit, form } = self.client(&context);
         let asking = Asking::new(&self.questions, &request, &context, patience.0);
-        let mut caller = Caller { patience: Some(patience), limit, progress: None, asks: asking.asks() };
+        let connection = connection(&context);
+        let mut caller = Caller { patience: Some(patience), limit, connection, progress: None, asks: asking.asks() };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {
@@ -181,6 +184,20 @@ impl Handler {
     fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
         let client = context.client_info();
         self.clients.row(client.as_ref().map(|client| client.name.as_str()))
+    }
+}
+
+/// Names the connection of a request: the one on standard input, or the session over HTTP. A request over HTTP that belongs to no
+/// session has none.
+fn connection(context: &RequestContext<RoleServer>) -> Option<String> {
+    match context.extensions.get::<Parts>() {
+        None => Some(String::new()),
+        Some(parts) => session_of(parts).map(|id| {
+            // Not the id itself: whoever has it can speak for the client.
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            format!("{:08x}", hasher.finish() >> 32)
+        }),
     }
 }
 

@@ -45,7 +45,7 @@ impl Talk {
     }
 
     async fn say(&mut self, tool: &str, arguments: Value) -> Answer {
-        self.say_with(tool, arguments, Caller::default()).await
+        self.say_with(tool, arguments, connected()).await
     }
 
     async fn say_with(&mut self, tool: &str, arguments: Value, caller: Caller) -> Answer {
@@ -104,8 +104,13 @@ const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"go
 /// Writes five lines, and tries to write more a good while later.
 const TOO_MUCH: &str = "{ seq 5; sleep 2; seq 5; } | head -n 2";
 
+/// A client with a connection of its own, as on standard input.
+fn connected() -> Caller {
+    Caller { connection: Some(String::new()), ..Caller::default() }
+}
+
 fn impatient() -> Caller {
-    Caller { patience: Some(Patience(Duration::from_secs(2))), ..Caller::default() }
+    Caller { patience: Some(Patience(Duration::from_secs(2))), ..connected() }
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -230,7 +235,7 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
     talk.say("job", json!({ "list": true, "poll": ["bg_1"] })).await;
     talk.say("bash", json!({ "command": "true", "timeout": "5" })).await;
     talk.say("bash", json!({ "command": "seq 9000; echo '```'", "async": true })).await;
-    let answer = talk.toolbox.call("job", json!({ "poll": ["bg_4"] }), Caller::default()).await.expect("a tool");
+    let answer = talk.toolbox.call("job", json!({ "poll": ["bg_4"] }), connected()).await.expect("a tool");
     assert!(answer.text.contains("\n````\n[Showing the last 32KB of 42.8KB. Full: job://4 ("), "{}", answer.text);
     talk.compare("pi.md");
 }

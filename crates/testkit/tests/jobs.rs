@@ -247,7 +247,7 @@ async fn a_follower_sees_everything_and_the_end() {
                 seen.extend(bytes);
             }
             Followed::Missing(missing) => panic!("{missing}"),
-            Followed::Over(job) => break job,
+            Followed::Over(job) => break *job,
         }
     };
     assert_eq!(end.end(), Some(End::Own(Exit::Code(0))));

@@ -23,11 +23,12 @@ pub(super) fn examine(settings: &Mcp, name: &str) -> Value {
         "failed_bytes": bytes(limit.failed_bytes),
         "structured": form.structured,
         "resource_links": form.links,
+        "facts": !form.without_facts,
     })
 }
 
 /// The meaning of each key, for somebody who reads it for the first time.
-const MEANING: [(&str, &str); 8] = [
+const MEANING: [(&str, &str); 9] = [
     ("patience_seconds", "a command that takes longer goes on as a job"),
     ("shown_bytes", "output shown of one command"),
     ("shown_lines", "the same in lines"),
@@ -36,6 +37,7 @@ const MEANING: [(&str, &str); 8] = [
     ("failed_bytes", "output shown of a command that failed"),
     ("structured", "results carry structuredContent"),
     ("resource_links", "results link to artifacts"),
+    ("facts", "results carry facts in _meta"),
 ];
 
 pub(super) fn as_text(row: &Value) -> String {

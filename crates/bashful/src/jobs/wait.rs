@@ -119,7 +119,7 @@ async fn look_for(store: Arc<JobStore>, id: u64, pattern: Regex, mut eyes: Eyes)
         match follow.next().await? {
             Followed::Output { bytes, .. } => begun.extend(eyes.push(&bytes)),
             Followed::Missing(_) => begun.clear(),
-            Followed::Over(job) => return Ok(Waited::Ended(vec![job])),
+            Followed::Over(job) => return Ok(Waited::Ended(vec![*job])),
         }
         // A prompt has no newline, and is waited for all the same.
         let text = [begun.as_slice(), &eyes.pending()].concat();

@@ -35,6 +35,8 @@ struct RowSettings {
     structured: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_links: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<bool>,
 }
 
 impl Merge for ClientRows {
@@ -50,6 +52,7 @@ impl Merge for ClientRows {
                 failed_bytes: row.failed_bytes.or(known.failed_bytes),
                 structured: row.structured.or(known.structured),
                 resource_links: row.resource_links.or(known.resource_links),
+                facts: row.facts.or(known.facts),
             };
         }
     }
@@ -70,6 +73,7 @@ impl RowSettings {
             form: ReplyForm {
                 structured: self.structured.unwrap_or(usual.form.structured),
                 links: self.resource_links.unwrap_or(usual.form.links),
+                without_facts: self.facts == Some(false),
             },
         }
     }
@@ -78,7 +82,8 @@ impl RowSettings {
 impl Mcp {
     /// How clients are answered. `structured` asks for structured results from every client.
     pub(crate) fn clients(&self, structured: bool) -> Clients {
-        let form = ReplyForm { structured: structured || self.structured, links: self.resource_links };
+        let form =
+            ReplyForm { structured: structured || self.structured, links: self.resource_links, without_facts: false };
         let patience = Patience(self.patience_seconds.duration());
         let usual = ClientRow { patience, form, limit: ReplyLimit::default() };
         let mut rows: Vec<(String, ClientRow)> =

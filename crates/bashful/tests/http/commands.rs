@@ -264,3 +264,31 @@ fn asking_the_server_to_end_ends_commands_and_leaves_jobs() {
 fn killing_the_server_ends_commands_and_leaves_jobs() {
     check_end(Signal::KILL, false);
 }
+
+#[test]
+fn each_session_of_pi_has_one_shell_and_its_own_jobs() {
+    let home = home();
+    let mut server = Server::with(&home, &["--dialect", "pi"], &[]);
+    let (one, other) = (Session::greeted(&server), Session::greeted(&server));
+    assert!(one.run("MINE=kept; echo set").starts_with("set\n"));
+    assert!(other.run("echo ${MINE-nothing}").starts_with("nothing\n"));
+    assert!(one.run("echo ${MINE-nothing}").starts_with("kept\n"), "calls of a session share a shell");
+    let job = |session: &Session<'_>, arguments: Value| {
+        text(&session.ask("tools/call", &json!({ "name": "job", "arguments": arguments })))
+    };
+    let started =
+        json!({ "name": "bash", "arguments": { "command": "until [ -e go ]; do sleep 0.01; done", "async": true } });
+    assert!(text(&one.ask("tools/call", &started)).contains("bg_1"));
+    assert!(job(&one, json!({ "list": true })).contains("bg_1"));
+    assert_eq!(job(&other, json!({ "list": true })), "No background jobs.");
+    assert_eq!(job(&other, json!({ "poll": ["bg_1"] })), "No matching jobs found for IDs: bg_1");
+    assert_eq!(job(&other, json!({ "poll": [] })), "No running background jobs to wait for.");
+    assert!(job(&other, json!({ "cancel": ["bg_1"] })).contains("Background job not found: bg_1"));
+    assert!(job(&one, json!({ "list": true })).contains("Still Running (1)"), "nobody has stopped it");
+    // A client that was restarted finds it again, and may stop it.
+    assert!(job(&other, json!({ "list": true, "all": true })).contains("bg_1"));
+    assert!(job(&other, json!({ "cancel": ["bg_1"], "all": true })).contains("Cancelled (1)"));
+    server.signal(Signal::TERM);
+    assert!(server.end().success());
+    home.check_nothing_survives();
+}

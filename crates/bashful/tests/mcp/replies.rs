@@ -147,3 +147,33 @@ fn the_schemas_of_facts_are_printed_and_the_row_of_a_client_too() {
     let unknown = home.run(&["doctor", "--client", "nobody"]);
     assert!(String::from_utf8_lossy(&unknown.stdout).contains("has no row in [mcp.clients]"), "{unknown:?}");
 }
+
+#[test]
+fn the_jobs_of_this_server_come_first_and_others_are_said_to_be_older() {
+    let home = home();
+    let job = json!({ "command": "true", "mode": "background" });
+    let mut before = Server::greeted(&home, &[], &[]);
+    before.call("bash", &job);
+    before.call("job", &json!({ "action": "wait", "ids": [1] }));
+    ends_well(before, &home);
+    let mut server = Server::greeted(&home, &[], &[]);
+    let list = json!({ "action": "list" });
+    assert!(text(&server.call("job", &list)).starts_with("[older jobs, or jobs of other programs"));
+    server.call("bash", &job);
+    server.call("job", &json!({ "action": "wait", "ids": [2] }));
+    let result = server.call("job", &list);
+    let said = text(&result);
+    let (own, others) = said.split_once("[older jobs").expect("both kinds");
+    assert!(own.contains("\n2 ") && others.contains("\n1 "), "{said}");
+    let facts = &result["_meta"]["bashful/facts"]["jobs"];
+    assert_eq!((&facts[0]["own"], &facts[1]["own"]), (&json!(false), &json!(true)), "{facts}");
+    ends_well(server, &home);
+}
+
+#[test]
+fn clients_that_show_facts_to_their_model_get_none() {
+    let home = home();
+    let mut server = Server::greeted_by("gemini-cli-mcp-client", &home, &[], &[]);
+    assert_eq!(server.call("bash", &json!({ "command": "exit 3" })).get("_meta"), None);
+    ends_well(server, &home);
+}

@@ -112,7 +112,7 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
         return Err(senseless("job: this action needs `ids`"));
     }
     Ok(Call::Jobs(match args.action {
-        Action::List => JobsCall::List,
+        Action::List => JobsCall::List { all: true },
         Action::Show => JobsCall::Show { ids, part },
         Action::Wait => JobsCall::Wait { ids, at_most: args.wait_seconds.map(seconds).transpose()?, part },
         Action::Send => {

@@ -48,12 +48,9 @@ pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Ans
 pub(crate) fn jobs(seen: &Seen) -> Answer {
     let problems: Vec<String> = seen.problems.iter().map(|problem| problem.text.clone()).collect();
     let mut parts = match (&seen.call, seen.looks.is_empty()) {
-        (JobsCall::List, true) => vec!["no jobs".to_owned()],
+        (JobsCall::List { .. }, true) => vec!["no jobs".to_owned()],
         (JobsCall::Wait { ids, .. }, true) if ids.is_empty() => vec!["no job is running".to_owned()],
-        (JobsCall::List, false) => {
-            let jobs: Vec<JobRecord> = seen.looks.iter().map(|look| look.job.clone()).collect();
-            vec![table(&jobs).trim_end().to_owned()]
-        }
+        (JobsCall::List { .. }, false) => list(&seen.looks),
         _ => seen.looks.iter().map(look_text).collect(),
     };
     parts.extend(bracketed(&problems));
@@ -65,6 +62,24 @@ pub(crate) fn jobs(seen: &Seen) -> Answer {
     // One that is not there spoils nothing for the others.
     let is_error = !seen.problems.is_empty() && seen.looks.is_empty();
     Answer { is_error, ..Answer::new(parts.join("\n"), facts) }
+}
+
+/// This server's jobs first. A model that sees others has to know that it did not start them in this conversation.
+fn list(looks: &[Look]) -> Vec<String> {
+    let (own, others): (Vec<&Look>, Vec<&Look>) = looks.iter().partition(|look| look.is_own);
+    let rows = |looks: &[&Look]| {
+        let jobs: Vec<JobRecord> = looks.iter().map(|look| look.job.clone()).collect();
+        table(&jobs).trim_end().to_owned()
+    };
+    let mut parts = Vec::new();
+    if !own.is_empty() {
+        parts.push(rows(&own));
+    }
+    if !others.is_empty() {
+        parts.push("[older jobs, or jobs of other programs; this server did not start them:]".to_owned());
+        parts.push(rows(&others));
+    }
+    parts
 }
 
 fn look_text(look: &Look) -> String {
@@ -83,6 +98,7 @@ fn look_text(look: &Look) -> String {
 
 fn look_facts(look: &Look) -> Value {
     let mut facts = crate::job::facts(&look.job);
+    facts["own"] = look.is_own.into();
     if let Some(shown) = &look.output {
         facts["output_bytes"] = shown.total.into();
         facts["shown"] = json!({ "bytes": [shown.range.start, shown.range.end] });

@@ -46,6 +46,8 @@ struct JobArgs {
     cancel: Option<Vec<Value>>,
     #[serde(default)]
     list: Option<bool>,
+    #[serde(default)]
+    all: Option<bool>,
 }
 
 /// Reads the arguments of `bash`.
@@ -81,14 +83,15 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
 /// Reads the arguments of `job`.
 pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
     let args: JobArgs = read("job", arguments)?;
+    let all = args.all == Some(true);
     if args.list == Some(true) {
         if args.poll.is_some() || args.cancel.is_some() {
             let text = "`list` cannot be combined with `poll` or `cancel`.";
             return Err(ArgumentError::Senseless(text.to_owned()));
         }
-        return Ok(Call::Jobs(JobsCall::List));
+        return Ok(Call::Jobs(JobsCall::List { all }));
     }
-    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: ids(args.cancel)?, poll: ids(args.poll)? }))
+    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: ids(args.cancel)?, poll: ids(args.poll)?, all }))
 }
 
 /// The jobs that were named. One that is called like none of ours is not there.

@@ -14,11 +14,13 @@ use crate::job::state_text;
 pub(crate) fn jobs(seen: &Seen) -> Answer {
     let nothing = seen.looks.is_empty() && seen.problems.is_empty();
     match &seen.call {
-        JobsCall::List if nothing => return Answer::new("No background jobs.".to_owned(), json!({ "jobs": [] })),
+        JobsCall::List { .. } if nothing => {
+            return Answer::new("No background jobs.".to_owned(), json!({ "jobs": [] }));
+        }
         _ if nothing => {
             return Answer::new("No running background jobs to wait for.".to_owned(), json!({ "jobs": [] }));
         }
-        JobsCall::CancelAndPoll { cancel, poll } if seen.looks.is_empty() && cancel.is_empty() => {
+        JobsCall::CancelAndPoll { cancel, poll, .. } if seen.looks.is_empty() && cancel.is_empty() => {
             let ids: Vec<String> = poll.iter().map(|job| id(*job)).collect();
             let text = format!("No matching jobs found for IDs: {}", ids.join(", "));
             return Answer { is_error: true, ..Answer::new(text.clone(), json!({ "jobs": [], "error": text })) };

@@ -110,6 +110,7 @@ impl Run {
             kind,
             script: plan.script.as_bytes(),
             directory: &plan.directory,
+            owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: self.streams.first().and_then(place),
             stderr: self.streams.get(1).map(|stream| place(stream).map_or(StderrFile::Own, StderrFile::At)),

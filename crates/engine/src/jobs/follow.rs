@@ -40,7 +40,7 @@ pub enum Followed {
     /// This part of its output is not there any more.
     Missing(Missing),
     /// It is over, and all that it wrote has been told.
-    Over(JobRecord),
+    Over(Box<JobRecord>),
 }
 
 /// Follows a job. Reading never takes anything away: any number may follow the same one.
@@ -54,7 +54,7 @@ pub struct Follow {
     growth: Option<AsyncFd<OwnedFd>>,
     link: Option<Link>,
     until: Until,
-    over: Option<JobRecord>,
+    over: Option<Box<JobRecord>>,
 }
 
 /// How long a job is followed.
@@ -125,7 +125,7 @@ impl Follow {
             };
             if enough {
                 // What was written between the last read and the end is still to come.
-                self.over = Some(job);
+                self.over = Some(Box::new(job));
                 continue;
             }
             self.wait().await;
@@ -244,7 +244,7 @@ pub(crate) fn tell_events(store: Arc<JobStore>, job: JobRecord, events: broadcas
                     sleep(LIVE_EVERY).await;
                 }
                 Ok(Followed::Missing(_)) => {}
-                Ok(Followed::Over(job)) => return drop(events.send(JobEvent::Ended(job))),
+                Ok(Followed::Over(job)) => return drop(events.send(JobEvent::Ended(*job))),
                 Err(error) => return tracing::warn!(%error, id, "cannot follow the job"),
             }
         }

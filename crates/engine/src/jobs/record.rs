@@ -20,6 +20,8 @@ pub struct JobRecord {
     pub script: String,
     /// Where.
     pub directory: PathBuf,
+    /// The caller that started it, if it gave itself a name: see [`Plan::owner`](crate::Plan::owner).
+    pub owner: Option<String>,
     /// How far it has come.
     pub state: JobState,
     /// The shell's process id, which is that of its group too. None if nobody has written it down.
@@ -131,6 +133,8 @@ pub(super) struct JobFile {
     pub(super) kind: JobKind,
     pub(super) script: String,
     pub(super) cwd: String,
+    #[serde(default)]
+    pub(super) owner: Option<String>,
     /// Where its output is, if not in its own directory.
     pub(super) output: Option<PathBuf>,
     pub(super) stderr: Option<StderrFile>,
@@ -233,6 +237,7 @@ pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&Statu
         kind: job.kind,
         script: job.script,
         directory: job.cwd.into(),
+        owner: job.owner,
         state,
         pid: status.and_then(|status| status.pid),
         output_file: job.output.unwrap_or_else(|| path.join(OUTPUT)),

@@ -154,6 +154,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) kind: JobKind,
     pub(crate) script: &'a [u8],
     pub(crate) directory: &'a Path,
+    pub(crate) owner: Option<&'a str>,
     pub(crate) lifetime: Lifetime,
     /// Where its output is, if it is somewhere already.
     pub(crate) output: Option<PathBuf>,
@@ -278,6 +279,7 @@ impl JobStore {
             kind: asked.kind,
             script: String::from_utf8_lossy(asked.script).into_owned(),
             cwd: asked.directory.to_string_lossy().into_owned(),
+            owner: asked.owner.map(str::to_owned),
             output: asked.output,
             stderr: asked.stderr,
             input: asked.input,

@@ -83,7 +83,7 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
 
     /// Hands the end of its session on with a request.
     fn note_session(&self, parts: &mut Parts) -> Result<(), Refusal> {
-        let Some(id) = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(()) };
+        let Some(id) = session_of(parts) else { return Ok(()) };
         if let Some(over) = self.sessions.over(id) {
             parts.extensions.insert(over);
         } else if parts.method == Method::DELETE {
@@ -92,6 +92,11 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         }
         Ok(())
     }
+}
+
+/// The session that a request says it belongs to.
+pub(crate) fn session_of(parts: &Parts) -> Option<&str> {
+    parts.headers.get(SESSION)?.to_str().ok()
 }
 
 /// All of a message, if it is not too long.

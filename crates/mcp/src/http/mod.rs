@@ -34,6 +34,7 @@ pub use token::{Token, TokenError};
 use crate::client::Clients;
 use crate::handler::Handler;
 use front::Front;
+pub(crate) use front::session_of;
 pub(crate) use sessions::Over;
 use sessions::Sessions;
 use wire::{Departure, Wire};
