@@ -10,6 +10,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use load::{Sources, load, may_be_there};
+pub(crate) use value::RuleLevel;
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
     SecondsByName, Secret, Sizes, Snapshots, Variables, WhenBusy,
