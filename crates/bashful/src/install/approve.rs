@@ -91,6 +91,10 @@ impl Wanted<'_> {
                 if self.is_home() {
                     extras.remarks.push(self.not_trusted());
                 } else if let Some(user) = self.client.user_file(self.around) {
+                    if self.project {
+                        // Otherwise it does not read the project's servers.
+                        extras.add(user.with_file_name("config.json"), &["trustedFolders"], json!(self.here_text()));
+                    }
                     let file = user.with_file_name("permissions-config.json");
                     extras.add(file, &["locations", &self.here_text(), "tool_approvals"], approval);
                 }
@@ -233,6 +237,10 @@ impl Wanted<'_> {
                  With --approve both are written down"
                 .to_owned(),
             Client::Qwen => "Qwen Code asks before each call, and `qwen -p` refuses the tool. With --approve it is written down".to_owned(),
+            Client::Copilot if self.project => format!(
+                "Copilot CLI reads it only in a folder that you trust for good, asks before each call, and `copilot -p` refuses the tool without \
+                 --allow-tool {name}. With --approve both are written down"
+            ),
             Client::Copilot => format!(
                 "Copilot CLI asks before each call, and `copilot -p` refuses the tool without --allow-tool {name}. With --approve it is \
                  written down for this folder"
