@@ -242,7 +242,7 @@ fn an_entry_of_the_users_own_comes_back() {
         setting.installs(&[client, "--remove", "--yes"]);
     }
     assert_eq!(setting.read(".gemini/settings.json"), own);
-    assert!(setting.read(".codex/config.toml").contains("url = \"http://x\""));
+    assert_eq!(setting.read(".codex/config.toml"), "[mcp_servers.bashful]\nurl = \"http://x\"\n");
     let qwen = setting.read(".qwen/settings.json");
     assert_eq!(qwen, "{ \"mcpServers\": {} }\n", "an earlier installation goes as a whole");
 }
@@ -280,6 +280,18 @@ fn the_home_directory_and_folders_that_are_not_trusted_stay_so() {
     let said = setting.installs(&["gemini", "--approve", "--yes"]);
     assert!(said.contains("you have told Gemini CLI not to trust"), "{said}");
     assert_eq!(setting.read(".gemini/trustedFolders.json"), distrusted);
+}
+
+#[test]
+fn copilot_is_approved_for_the_repository_that_holds_the_directory() {
+    let setting = Setting::new();
+    fs::create_dir_all(setting.home.path().join("project/.git")).expect("made");
+    fs::create_dir_all(setting.home.path().join("project/sub")).expect("made");
+    let mut command = setting.home.command(&["mcp", "install", "copilot", "--approve", "--yes"]);
+    let output = command.current_dir(setting.home.path().join("project/sub")).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let locations = &setting.json(".copilot/permissions-config.json")["locations"];
+    assert!(locations.as_object().is_some_and(|all| all.keys().eq([&setting.project()])), "{locations}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::edit::{self, EditError, value_at};
 use super::toml;
@@ -176,12 +176,8 @@ impl Done {
         before: &Value,
     ) -> Result<Option<String>, EditError> {
         let change = &self.change;
-        if before.get("command").is_none() {
-            let without = change.unset(text, path, path.len())?;
-            return change.set(without.as_deref().unwrap_or(text), path, before);
-        }
         let mut changed = None;
-        for (name, _) in keys {
+        for name in keys.iter().map(|(name, _)| name).chain(before.as_object().into_iter().flat_map(Map::keys)) {
             let (now, path) = (changed.as_deref().unwrap_or(text), [path, &[name.as_str()]].concat());
             let next = match before.get(name) {
                 Some(value) => change.set(now, &path, value)?,
