@@ -1,6 +1,6 @@
 //! One agent in a home of its own, with bashful installed, and the requests that its model received.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -182,12 +182,10 @@ impl std::fmt::Display for Performance {
             *paths.entry(&seen.path).or_default() += 1;
         }
         writeln!(out, "requests: {paths:?}")?;
-        let mut offered: Vec<_> = record.requests.iter().flat_map(|seen| Wire::offered(&seen.body)).collect();
-        offered.dedup();
-        offered.truncate(60);
-        let names: Vec<_> =
-            offered.iter().map(|tool| format!("{}{}", tool.namespace.as_deref().unwrap_or(""), tool.name)).collect();
-        writeln!(out, "tools offered: {}", names.join(" "))?;
+        let offered = record.requests.iter().flat_map(|seen| Wire::offered(&seen.body));
+        let names: BTreeSet<String> =
+            offered.map(|tool| tool.namespace.into_iter().chain([tool.name]).collect::<Vec<_>>().join("/")).collect();
+        writeln!(out, "tools offered: {}", names.into_iter().collect::<Vec<_>>().join(" "))?;
         let last = record.requests.iter().rev().find_map(|seen| {
             let shown = Wire::of(&seen.path)?.shown(&seen.body);
             (!shown.is_empty()).then_some(shown)
