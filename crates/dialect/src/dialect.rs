@@ -5,7 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError, SessionName,
+    Budget, ByteSize, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError,
+    SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -135,7 +136,7 @@ impl Dialect {
     pub(crate) fn failure(self, status: &str, text: &str) -> Answer {
         match self {
             Self::Native => Answer::failure(status, text),
-            Self::Plain => plain::failure(text),
+            Self::Plain => plain::failure(status, text),
             Self::Pi => pi::failure(text),
         }
     }
@@ -161,6 +162,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) directory: &'a Path,
     pub(crate) whole: Budget,
+    /// The most that the client passes on, in bytes.
+    pub(crate) at_most: Option<ByteSize>,
     pub(crate) call: &'a Asked,
 }
 

@@ -19,6 +19,7 @@ use crate::cluster;
 use crate::mask::{Edges, Mask};
 use crate::narrow::{self, Total};
 use crate::outcome::Output;
+use crate::units::ByteSize;
 use crate::window::{Clip, View, Window};
 
 /// So many raw bytes are held in memory before they go to an artifact. Progress bars write far more than what is left of
@@ -43,6 +44,8 @@ pub(crate) struct Capture {
     columns: Option<usize>,
     /// Of the beginning that is shown, so many lines at its end are.
     last: Option<u64>,
+    /// More raw bytes than this go to an artifact, also while all of the text is shown.
+    save_beyond: usize,
     whole: Whole,
 }
 
@@ -74,6 +77,7 @@ impl Capture {
             view: View::new(window),
             columns: window.columns,
             last: None,
+            save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
@@ -81,6 +85,12 @@ impl Capture {
     /// Of the beginning that is shown, only so many lines at its end are.
     pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
         self.last = lines;
+        self
+    }
+
+    /// Saves more than so many bytes, because whoever shows them may have to show less.
+    pub(crate) fn save_beyond(mut self, bytes: Option<ByteSize>) -> Self {
+        self.save_beyond = bytes.map_or(HELD, |bytes| bytes.in_memory().min(HELD));
         self
     }
 
@@ -103,7 +113,7 @@ impl Capture {
         match &mut self.whole {
             Whole::Held { bytes, .. } => {
                 bytes.extend_from_slice(raw);
-                if bytes.len() > HELD || !self.view.is_whole() {
+                if bytes.len() > self.save_beyond || !self.view.is_whole() {
                     self.open();
                 }
             }
