@@ -1,12 +1,10 @@
-//! Which clients are known, where they keep their servers, and in what form.
+//! The clients, the files in which each keeps its servers, and the form of an entry there.
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::edit::{EditError, Entry, Spot};
-use super::{edit, toml};
 use crate::setup::Surroundings;
 
 /// A program that talks to servers.
@@ -20,6 +18,8 @@ pub(crate) enum Client {
     Codex,
     /// Gemini CLI: `~/.gemini/settings.json`; of a project, `.gemini/settings.json`.
     Gemini,
+    /// Qwen Code: `~/.qwen/settings.json`; of a project, `.qwen/settings.json`.
+    Qwen,
     /// VS Code: `~/.config/Code/User/mcp.json`; of a project, `.vscode/mcp.json`.
     Vscode,
     /// Cursor: `~/.cursor/mcp.json`; of a project, `.cursor/mcp.json`.
@@ -35,13 +35,14 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// What people call it.
+    /// The name that people use.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
             Self::ClaudeDesktop => "Claude Desktop",
             Self::Codex => "Codex",
             Self::Gemini => "Gemini CLI",
+            Self::Qwen => "Qwen Code",
             Self::Vscode => "VS Code",
             Self::Cursor => "Cursor",
             Self::Windsurf => "Windsurf",
@@ -51,7 +52,7 @@ impl Client {
         }
     }
 
-    /// The file that holds for the user everywhere; none without a home directory.
+    /// The user's own settings file; none without a home directory.
     pub(super) fn user_file(self, around: &Surroundings) -> Option<PathBuf> {
         let home = || around.home();
         let named = |variable: &str, otherwise: &str| around.named(variable).or_else(|| Some(home()?.join(otherwise)));
@@ -59,7 +60,8 @@ impl Client {
             Self::Claude => named("CLAUDE_CONFIG_DIR", "")?.join(".claude.json"),
             Self::ClaudeDesktop => around.config_home()?.join("Claude/claude_desktop_config.json"),
             Self::Codex => named("CODEX_HOME", ".codex")?.join("config.toml"),
-            Self::Gemini => home()?.join(".gemini/settings.json"),
+            Self::Gemini => named("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
+            Self::Qwen => named("QWEN_HOME", ".qwen")?.join("settings.json"),
             Self::Vscode => around.config_home()?.join("Code/User/mcp.json"),
             Self::Cursor => home()?.join(".cursor/mcp.json"),
             Self::Windsurf => home()?.join(".codeium/windsurf/mcp_config.json"),
@@ -69,12 +71,13 @@ impl Client {
         })
     }
 
-    /// The file that holds for one project; none if the client has no such file.
+    /// The settings file of one project; none if the client has no such file.
     pub(super) fn project_file(self, project: &Path) -> Option<PathBuf> {
         Some(match self {
             Self::Claude => project.join(".mcp.json"),
             Self::Codex => project.join(".codex/config.toml"),
             Self::Gemini => project.join(".gemini/settings.json"),
+            Self::Qwen => project.join(".qwen/settings.json"),
             Self::Vscode => project.join(".vscode/mcp.json"),
             Self::Cursor => project.join(".cursor/mcp.json"),
             Self::Zed => project.join(".zed/settings.json"),
@@ -84,32 +87,23 @@ impl Client {
         })
     }
 
-    /// What has to be done, or known, once the file has been written.
-    pub(super) fn then(self, project: bool) -> &'static str {
-        match self {
-            Self::Claude if project => "Claude Code asks whether to use it when it is started here",
-            Self::Codex if project => "Codex reads it only in a project that it trusts",
-            Self::Zed | Self::Vscode => "it is used from now on",
-            _ => "it is used when the client is started next",
-        }
+    /// The path of a server's entry in its file.
+    pub(super) fn server_path(self, name: &str) -> Vec<String> {
+        let group = match self {
+            Self::Codex => "mcp_servers",
+            Self::Vscode => "servers",
+            Self::Zed => "context_servers",
+            Self::Opencode => "mcp",
+            _ => "mcpServers",
+        };
+        vec![group.to_owned(), name.to_owned()]
     }
 
-    /// The groups in which servers are.
-    fn groups(self) -> &'static [&'static str] {
-        match self {
-            Self::Codex => &["mcp_servers"],
-            Self::Vscode => &["servers"],
-            Self::Zed => &["context_servers"],
-            Self::Opencode => &["mcp"],
-            _ => &["mcpServers"],
-        }
-    }
-
-    /// How it wants to be told of a server.
-    pub(super) fn entry(self, program: &str, arguments: &[String]) -> Entry {
+    /// The keys of a server's entry, in their order. `approve` adds those that let it run without questions.
+    pub(super) fn server_keys(self, program: &str, arguments: &[String], approve: bool) -> Vec<(String, Value)> {
         let command = ("command", json!(program));
         let arguments = ("args", json!(arguments));
-        Entry(match self {
+        let mut keys = match self {
             Self::Claude | Self::Vscode => vec![("type", json!("stdio")), command, arguments],
             Self::Copilot => vec![("type", json!("local")), command, arguments, ("tools", json!(["*"]))],
             Self::Opencode => {
@@ -118,23 +112,25 @@ impl Client {
                 vec![("type", json!("local")), ("command", whole.into()), ("enabled", json!(true))]
             }
             _ => vec![command, arguments],
-        })
-    }
-
-    /// The text with the entry. None if it is there already.
-    pub(super) fn set(self, text: &str, name: &str, entry: &Entry) -> Result<Option<String>, EditError> {
-        let spot = Spot { groups: self.groups(), name };
-        if self == Self::Codex { toml::set(text, spot, entry) } else { edit::set(text, spot, entry) }
-    }
-
-    /// The text without the entry. None if it is not there.
-    pub(super) fn remove(self, text: &str, name: &str) -> Result<Option<String>, EditError> {
-        let spot = Spot { groups: self.groups(), name };
-        if self == Self::Codex { toml::remove(text, spot) } else { edit::remove(text, spot) }
+        };
+        if approve {
+            keys.extend(match self {
+                // The model sees the tool at once, and not only its name until it searches for it.
+                Self::Claude => vec![("alwaysLoad", json!(true))],
+                Self::Codex => {
+                    let approved = ("default_tools_approval_mode", json!("approve"));
+                    vec![approved, ("supports_parallel_tool_calls", json!(true))]
+                }
+                Self::Gemini => vec![("trust", json!(true))],
+                Self::Qwen => vec![("trust", json!(true)), ("alwaysLoadTools", json!(true))],
+                _ => Vec::new(),
+            });
+        }
+        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
-/// Its settings may have comments, and are called otherwise then.
+/// The settings of opencode have another name if they may have comments.
 fn either(directory: &Path) -> PathBuf {
     let with_comments = directory.join("opencode.jsonc");
     if with_comments.exists() { with_comments } else { directory.join("opencode.json") }

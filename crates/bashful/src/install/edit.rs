@@ -1,105 +1,124 @@
-//! Puts one entry into a JSON text, or takes it out, and leaves everything else as it is.
+//! Sets one key or adds one item in a JSON text, or takes it out, and leaves everything else as it is.
 //!
-//! A text that has been changed is read again: it has to say what it said before, and the entry. If it does not, it is not used.
+//! A changed text is read again. It has to say exactly what it said before, plus or minus the one change; otherwise the change is
+//! refused.
 
-use std::ops::Range;
-
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::jsonc::{self, Document, Member, Object, Wrong};
+use super::jsonc::{self, Document, Group, Kind, Member, Wrong};
+use super::splice::{Splice, cut, insert, is_alone, spliced};
+use super::style::{Style, one_line};
 
 /// Why a text cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(super) enum EditError {
+pub(crate) enum EditError {
     #[error("it is not JSON: {0}")]
     Json(#[from] Wrong),
     #[error("it is not TOML: {0}")]
     Toml(String),
     #[error("{0} is not where settings have it: it should be a group of names and values")]
     NotAGroup(String),
+    #[error("{0} should be a list")]
+    NotAList(String),
     #[error("{0:?} is there twice, and only one of them counts")]
     Twice(String),
+    #[error("somebody else has written into it")]
+    NotOurs,
     #[error("{0:?} is written in a way that cannot be changed without touching other things")]
     Entangled(String),
 }
 
-/// Where an entry belongs: the names of the groups around it, and its own.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
-    pub(super) groups: &'a [&'a str],
-    pub(super) name: &'a str,
-}
-
-/// What is put there, in this order.
-#[derive(Debug, Clone)]
-pub(super) struct Entry(pub(super) Vec<(&'static str, Value)>);
-
-impl Entry {
-    pub(super) fn value(&self) -> Value {
-        self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
-    }
-
-    /// Whether what is there says all of this. What else somebody has added to it is theirs.
-    fn is_said_by(&self, there: &Value) -> bool {
-        self.0.iter().all(|(name, value)| there.get(name) == Some(value))
-    }
-}
-
-/// Puts an entry where it belongs. None if it is there already.
-pub(super) fn set(text: &str, spot: Spot<'_>, entry: &Entry) -> Result<Option<String>, EditError> {
+/// Sets the key at the end of a path; groups that are missing are made. None if the key has this value already.
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
-    let names = [spot.groups, &[spot.name]].concat();
     let Some(document) = jsonc::read(body)? else {
         let style = Style::of(body, None);
         let lead = if body.is_empty() || body.ends_with('\n') { "" } else { style.newline };
-        let whole = style.lines(&names, entry, "");
-        return Ok(Some(format!("{mark}{body}{lead}{whole}{}", style.newline)));
+        return Ok(Some(format!("{mark}{body}{lead}{}{}", style.object(path, value, ""), style.newline)));
     };
-    let root = object(document.object.as_ref(), "the whole")?;
-    let style = Style::of(body, Some(root));
-    let (mut within, mut missing) = (root, names.as_slice());
-    let edits = loop {
-        match (only(within, missing[0])?, &missing[1..]) {
-            (None, _) => break insert(body, within, missing, entry, &style),
-            (Some(member), []) => {
-                if entry.is_said_by(value_of(&document, &names)) {
-                    return Ok(None);
-                }
-                let with = style.lines(&[], entry, indent(body, member.start));
-                break vec![Edit { range: member.value.clone(), with }];
+    let root = object(document.group.as_ref(), "the whole")?;
+    let (within, missing) = descend(root, path)?;
+    let splices = match missing {
+        [name] if only(within, name)?.is_some() => {
+            if value_at(&document.value, path) == Some(value) {
+                return Ok(None);
             }
-            (Some(member), rest) => {
-                within = object(member.object.as_ref(), missing[0])?;
-                missing = rest;
-            }
+            let member = only(within, name)?.ok_or_else(|| entangled(path))?;
+            vec![Splice::new(member.value.clone(), one_line(value))]
         }
+        missing => insert(body, within, missing, value, &Style::of(body, Some(root))),
     };
     let mut expected = document.value.clone();
-    *names.iter().fold(&mut expected, |group, name| &mut group[*name]) = entry.value();
-    Ok(Some(format!("{mark}{}", applied(body, edits, &expected, spot)?)))
+    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = value.clone();
+    checked(mark, spliced(body, splices), &expected, path).map(Some)
 }
 
-/// Takes an entry out. None if it is not there.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, EditError> {
+/// Adds an item to the list at a path; a list that is missing is made. None if the item is in it already.
+pub(super) fn add(text: &str, path: &[&str], item: &Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
-    let Some(document) = jsonc::read(body)? else { return Ok(None) };
-    let mut within = object(document.object.as_ref(), "the whole")?;
-    for group in spot.groups {
-        let Some(member) = only(within, group)? else { return Ok(None) };
-        within = object(member.object.as_ref(), group)?;
-    }
-    if only(within, spot.name)?.is_none() {
+    let Some(document) = read_member(body, path)? else {
+        return set(text, path, &Value::from(vec![item.clone()]));
+    };
+    let list = list(&document, path)?;
+    let items = items(&document, path);
+    if items.contains(item) {
         return Ok(None);
     }
-    let edits = cut(body, within, spot.name);
+    let splices = insert(body, list, &[], item, &Style::of(body, document.group.as_ref()));
     let mut expected = document.value.clone();
-    let mut group = &mut expected;
-    for name in spot.groups {
-        group = &mut group[*name];
+    let added = items.iter().chain([item]).cloned().collect();
+    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = added;
+    checked(mark, spliced(body, splices), &expected, path).map(Some)
+}
+
+/// Takes out the key at the end of a path, and with it the groups around it that it leaves empty. The first `found` names of the
+/// path stay whatever they hold. None if the key is not there.
+pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
+    let (mark, body) = without_mark(text);
+    let Some(document) = read_member(body, path)? else { return Ok(None) };
+    let root = object(document.group.as_ref(), "the whole")?;
+    let mut length = path.len();
+    while length > found + 1 && is_alone(body, descend(root, &path[..length])?.0) {
+        length -= 1;
     }
-    group.as_object_mut().and_then(|group| group.remove(spot.name));
-    Ok(Some(format!("{mark}{}", applied(body, edits, &expected, spot)?)))
+    let path = &path[..length];
+    let within = descend(root, path)?.0;
+    let (name, groups) = path.split_last().ok_or_else(|| entangled(path))?;
+    let index = within.members.iter().position(|member| member.name == *name).ok_or_else(|| entangled(path))?;
+    let mut expected = document.value.clone();
+    let group = groups.iter().fold(&mut expected, |group, name| &mut group[*name]);
+    group.as_object_mut().and_then(|group| group.remove(*name));
+    checked(mark, spliced(body, cut(body, within, index)), &expected, path).map(Some)
+}
+
+/// Takes an item out of the list at a path, and with it the list and the groups that it leaves empty, as [`unset`] does. None if
+/// the item is not there.
+pub(super) fn discard(text: &str, path: &[&str], item: &Value, found: usize) -> Result<Option<String>, EditError> {
+    let (mark, body) = without_mark(text);
+    let Some(document) = read_member(body, path)? else { return Ok(None) };
+    let list = list(&document, path)?;
+    let items = items(&document, path);
+    // The one that was added stands behind those of the user.
+    let Some(index) = items.iter().rposition(|there| there == item) else { return Ok(None) };
+    if found < path.len() && is_alone(body, list) {
+        return unset(text, path, found);
+    }
+    let mut expected = document.value.clone();
+    let left = items.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, item)| item.clone()).collect();
+    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = left;
+    checked(mark, spliced(body, cut(body, list, index)), &expected, path).map(Some)
+}
+
+/// The value that a text says; an empty object, if it says nothing.
+pub(super) fn read(text: &str) -> Result<Value, EditError> {
+    let document = jsonc::read(without_mark(text).1)?;
+    Ok(document.map_or_else(|| Map::new().into(), |document| document.value))
+}
+
+/// The value at a path.
+pub(super) fn value_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |group, name| group.get(*name))
 }
 
 /// Some editors put a mark in front that says how the text is encoded.
@@ -107,185 +126,62 @@ pub(super) fn without_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-fn value_of<'a>(document: &'a Document, names: &[&str]) -> &'a Value {
-    names.iter().fold(&document.value, |group, name| &group[*name])
+/// Reads a text; none if nothing is at the path.
+fn read_member(body: &str, path: &[&str]) -> Result<Option<Document>, EditError> {
+    let Some(document) = jsonc::read(body)? else { return Ok(None) };
+    let root = object(document.group.as_ref(), "the whole")?;
+    let (within, missing) = descend(root, path)?;
+    let is_there = matches!(missing, [name] if only(within, name)?.is_some());
+    Ok(is_there.then_some(document))
 }
 
-fn object<'a>(object: Option<&'a Object>, name: &str) -> Result<&'a Object, EditError> {
-    object.ok_or_else(|| EditError::NotAGroup(name.to_owned()))
+/// Goes down a path as far as there are groups: the innermost group, and the names that are left, at least one.
+fn descend<'a, 'b>(root: &'a Group, path: &'b [&'b str]) -> Result<(&'a Group, &'b [&'b str]), EditError> {
+    let (mut within, mut missing) = (root, path);
+    while let [name, rest @ ..] = missing
+        && !rest.is_empty()
+        && let Some(member) = only(within, name)?
+    {
+        within = object(member.group.as_ref(), name)?;
+        missing = rest;
+    }
+    Ok((within, missing))
+}
+
+fn object<'a>(group: Option<&'a Group>, name: &str) -> Result<&'a Group, EditError> {
+    group.filter(|group| group.kind == Kind::Object).ok_or_else(|| EditError::NotAGroup(name.to_owned()))
+}
+
+/// The list at the end of a path.
+fn list<'a>(document: &'a Document, path: &[&str]) -> Result<&'a Group, EditError> {
+    let not_a_list = || EditError::NotAList(path.join("."));
+    let (within, missing) = descend(object(document.group.as_ref(), "the whole")?, path)?;
+    let member = only(within, missing.first().ok_or_else(not_a_list)?)?;
+    let group = member.and_then(|member| member.group.as_ref());
+    group.filter(|group| group.kind == Kind::List).ok_or_else(not_a_list)
+}
+
+fn items<'a>(document: &'a Document, path: &[&str]) -> &'a [Value] {
+    value_at(&document.value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The one member of this name.
-fn only<'a>(object: &'a Object, name: &str) -> Result<Option<&'a Member>, EditError> {
+fn only<'a>(object: &'a Group, name: &str) -> Result<Option<&'a Member>, EditError> {
     let mut named = object.members.iter().filter(|member| member.name == name);
     let first = named.next();
     if named.next().is_some() { Err(EditError::Twice(name.to_owned())) } else { Ok(first) }
 }
 
-/// Something to be put in the place of something else.
-struct Edit {
-    range: Range<usize>,
-    with: String,
+fn entangled(path: &[&str]) -> EditError {
+    EditError::Entangled(path.join("."))
 }
 
-impl Edit {
-    fn at(place: usize, with: String) -> Self {
-        Self { range: place..place, with }
-    }
-}
-
-/// The text with all edits, if it then says what it should.
-fn applied(text: &str, mut edits: Vec<Edit>, expected: &Value, spot: Spot<'_>) -> Result<String, EditError> {
-    edits.sort_by_key(|edit| edit.range.start);
-    let mut changed = text.to_owned();
-    for edit in edits.iter().rev() {
-        changed.replace_range(edit.range.clone(), &edit.with);
-    }
+/// The changed text, if it says what it should.
+fn checked(mark: &str, changed: String, expected: &Value, path: &[&str]) -> Result<String, EditError> {
     match jsonc::read(&changed) {
-        Ok(Some(document)) if document.value == *expected => Ok(changed),
-        _ => Err(EditError::Entangled(spot.name.to_owned())),
+        Ok(Some(document)) if document.value == *expected => Ok(format!("{mark}{changed}")),
+        _ => Err(entangled(path)),
     }
-}
-
-/// Puts an entry, in groups of these names, behind the last member.
-fn insert(text: &str, object: &Object, names: &[&str], entry: &Entry, style: &Style) -> Vec<Edit> {
-    let Some(last) = object.members.last() else { return vec![first(text, object, names, entry, style)] };
-    let behind = last.comma.map_or(last.value.end, |comma| comma + 1);
-    if !text[object.open..object.members[0].start].contains('\n') {
-        let member = Style::inline(names, entry);
-        let with = if last.comma.is_some() { format!(" {member},") } else { format!(", {member}") };
-        return vec![Edit::at(behind, with)];
-    }
-    let indent = indent(text, last.start);
-    let member = style.member(names, entry, indent);
-    let comma = if last.comma.is_some() { "," } else { "" };
-    // What is said about the last one on its line stays with it.
-    let place = jsonc::same_line(text, behind);
-    let mut edits = vec![Edit::at(place, format!("{}{indent}{member}{comma}", style.newline))];
-    if last.comma.is_none() {
-        edits.insert(0, Edit::at(last.value.end, ",".to_owned()));
-    }
-    edits
-}
-
-/// The first member of an object, which may have comments in it.
-fn first(text: &str, object: &Object, names: &[&str], entry: &Entry, style: &Style) -> Edit {
-    let outer = indent(text, object.open);
-    let inner = format!("{outer}{}", style.unit);
-    let lead = format!("{}{inner}{}", style.newline, style.member(names, entry, &inner));
-    let within = object.open + 1..object.close;
-    if text[within.clone()].trim().is_empty() {
-        return Edit { range: within, with: format!("{lead}{}{outer}", style.newline) };
-    }
-    Edit::at(object.open + 1, lead)
-}
-
-/// Takes a member out, with its comma or the one before it.
-fn cut(text: &str, object: &Object, name: &str) -> Vec<Edit> {
-    let nothing = |range: Range<usize>| Edit { range, with: String::new() };
-    let Some(index) = object.members.iter().position(|member| member.name == name) else { return Vec::new() };
-    let member = &object.members[index];
-    if object.members.len() == 1 {
-        let end = member.comma.map_or(member.value.end, |comma| comma + 1);
-        let around = [object.open + 1..member.start, end..object.close];
-        if around.iter().all(|part| text[part.clone()].trim().is_empty()) {
-            return vec![nothing(object.open + 1..object.close)];
-        }
-    }
-    let mut edits = Vec::new();
-    let mut end = member.value.end;
-    match member.comma {
-        Some(comma) if text[end..comma].trim().is_empty() => end = comma + 1,
-        Some(comma) => edits.push(nothing(comma..comma + 1)),
-        None => {
-            let before = index.checked_sub(1).and_then(|before| object.members[before].comma);
-            edits.extend(before.map(|comma| nothing(comma..comma + 1)));
-        }
-    }
-    let lead = text[..member.start].trim_end_matches([' ', '\t']);
-    let rest = text[jsonc::same_line(text, end)..].trim_start_matches([' ', '\t']);
-    let line_before = lead.strip_suffix("\r\n").or_else(|| lead.strip_suffix('\n'));
-    let start = match line_before {
-        // Its line goes with it. If there is more on the line, that must not get behind a comment on the one before.
-        Some(before) if rest.starts_with(['\n', '\r']) => before.len(),
-        None if member.comma.is_none() => lead.len(),
-        _ => member.start,
-    };
-    if start == member.start {
-        // What comes next takes its place.
-        end += text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
-    }
-    edits.push(nothing(start..end));
-    edits
-}
-
-/// The space that begins the line of a place.
-fn indent(text: &str, place: usize) -> &str {
-    let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
-    let line = &text[start..];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-/// How a text is written.
-struct Style {
-    newline: &'static str,
-    unit: String,
-}
-
-impl Style {
-    fn of(text: &str, root: Option<&Object>) -> Self {
-        let newline = newline(text);
-        let first = root.and_then(|root| root.members.first());
-        let unit = first.map_or("", |first| {
-            let lead = indent(text, first.start);
-            // Only if it is the first on its line.
-            if text[..first.start].ends_with(&format!("\n{lead}")) { lead } else { "" }
-        });
-        Self { newline, unit: if unit.is_empty() { "  ".to_owned() } else { unit.to_owned() } }
-    }
-
-    /// The outermost group with all that is in it.
-    fn member(&self, names: &[&str], entry: &Entry, indent: &str) -> String {
-        format!("{}: {}", quoted(names[0]), self.lines(&names[1..], entry, indent))
-    }
-
-    /// With a line for each member.
-    fn lines(&self, names: &[&str], entry: &Entry, indent: &str) -> String {
-        let inner = format!("{indent}{}", self.unit);
-        let members = if names.is_empty() {
-            let lines = entry.0.iter().map(|(name, value)| format!("{inner}{}: {}", quoted(name), one_line(value)));
-            lines.collect::<Vec<_>>().join(&format!(",{}", self.newline))
-        } else {
-            format!("{inner}{}", self.member(names, entry, &inner))
-        };
-        format!("{{{newline}{members}{newline}{indent}}}", newline = self.newline)
-    }
-
-    /// All on one line, as what is around it.
-    fn inline(names: &[&str], entry: &Entry) -> String {
-        let members: Vec<String> =
-            entry.0.iter().map(|(name, value)| format!("{}: {}", quoted(name), one_line(value))).collect();
-        let (name, groups) = names.split_last().unwrap_or((&"", &[]));
-        let innermost = format!("{}: {{ {} }}", quoted(name), members.join(", "));
-        groups.iter().rfold(innermost, |inner, group| format!("{}: {{ {inner} }}", quoted(group)))
-    }
-}
-
-fn one_line(value: &Value) -> String {
-    match value {
-        Value::Array(values) => format!("[{}]", values.iter().map(one_line).collect::<Vec<_>>().join(", ")),
-        other => other.to_string(),
-    }
-}
-
-/// How the lines of a text end.
-pub(super) fn newline(text: &str) -> &'static str {
-    let first = text.find('\n');
-    if first.is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
-fn quoted(name: &str) -> String {
-    Value::from(name).to_string()
 }
 
 #[cfg(test)]
@@ -294,21 +190,35 @@ mod tests {
 
     use super::*;
 
-    const SPOT: Spot<'_> = Spot { groups: &["servers"], name: "me" };
+    const PATH: [&str; 2] = ["servers", "me"];
 
-    fn entry() -> Entry {
-        Entry(vec![("command", json!("/x")), ("args", json!(["mcp"]))])
+    fn server() -> [(&'static str, Value); 2] {
+        [("command", json!("/x")), ("args", json!(["mcp"]))]
     }
 
-    /// What becomes of a text when the entry is put in, and that taking it out again gives what was there before.
+    /// Sets all keys of a server, one by one.
+    fn set_server(text: &str) -> Result<String, EditError> {
+        server().iter().try_fold(text.to_owned(), |text, (name, value)| {
+            Ok(set(&text, &[PATH[0], PATH[1], name], value)?.unwrap_or(text))
+        })
+    }
+
+    fn depth(text: &str) -> usize {
+        let value = read(text).expect("JSON");
+        (0..=2).rev().find(|length| value_at(&value, &PATH[..*length]).is_some()).unwrap_or_default()
+    }
+
+    /// Checks a text with a server put in, and that taking the server out again gives the text from before.
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let set = set(text, SPOT, &entry()).expect("possible").expect("a change");
+        let set = set_server(text).expect("possible");
         assert_eq!(set, expected);
-        assert_eq!(super::set(&set, SPOT, &entry()).expect("possible"), None, "it is there already");
-        let removed = remove(&set, SPOT).expect("possible").expect("a change");
-        assert_eq!(remove(&removed, SPOT).expect("possible"), None, "it is gone already");
-        if text.contains("servers") {
+        for (name, value) in server() {
+            assert_eq!(super::set(&set, &[PATH[0], PATH[1], name], &value).expect("possible"), None, "it is there already");
+        }
+        let removed = unset(&set, &PATH, depth(text)).expect("possible").expect("a change");
+        assert_eq!(unset(&removed, &PATH, 0).expect("possible"), None, "it is gone already");
+        if text.contains('}') {
             assert_eq!(removed, text);
         }
     }
@@ -319,7 +229,7 @@ mod tests {
         check("", all);
         check("{}", all.trim_end());
         check("// mine\r\n", &format!("// mine\r\n{}", all.replace('\n', "\r\n")));
-        check("\u{feff}{ }\n", &format!("\u{feff}{all}"));
+        check("\u{feff}{}\n", &format!("\u{feff}{all}"));
     }
 
     #[test]
@@ -350,16 +260,57 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_differs_is_replaced_and_one_that_says_more_is_left() {
-        let text = "{ \"servers\": {\n  \"me\": { \"url\": \"x\" }, \"b\": 1 } }";
-        let set = set(text, SPOT, &entry()).expect("possible").expect("a change");
-        assert!(set.contains("\"me\": {\n    \"command\": \"/x\",") && set.ends_with("}, \"b\": 1 } }"), "{set}");
-        let more = "{\"servers\":{\"me\":{\"command\":\"/x\",\"args\":[\"mcp\"],\"env\":{\"A\":\"b\"}}}}";
-        assert_eq!(super::set(more, SPOT, &entry()).expect("possible"), None);
+    fn a_key_that_differs_is_replaced_and_its_neighbors_are_left() {
+        let text = "{ \"servers\": {\n  \"me\": { \"command\": \"/old\", \"env\": {\"A\": \"b\"} }, \"b\": 1 } }";
+        let expected = text.replace("/old", "/x").replace("{\"A\": \"b\"} }", "{\"A\": \"b\"}, \"args\": [\"mcp\"] }");
+        assert_eq!(set_server(text).expect("possible"), expected);
+    }
+
+    /// Checks a text with an item added to a list, and that taking it out again gives the text from before.
+    #[track_caller]
+    fn check_list(text: &str, expected: &str) {
+        let path = ["permissions", "deny"];
+        let value = read(text).expect("JSON");
+        let found = (0..=2).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default();
+        let added = add(text, &path, &json!("Bash")).expect("possible").expect("a change");
+        assert_eq!(added, expected);
+        assert_eq!(add(&added, &path, &json!("Bash")).expect("possible"), None, "it is there already");
+        let removed = discard(&added, &path, &json!("Bash"), found).expect("possible").expect("a change");
+        assert_eq!(removed, text);
+        assert_eq!(discard(&removed, &path, &json!("Bash"), found).expect("possible"), None, "it is gone already");
     }
 
     #[test]
-    fn taking_out_spares_what_is_on_the_same_line() {
+    fn an_item_comes_behind_the_others_of_a_list() {
+        check_list("{\"permissions\":{\"deny\":[\"a\"]}}", "{\"permissions\":{\"deny\":[\"a\", \"Bash\"]}}");
+        check_list("{\"permissions\": {\"deny\": []}}", "{\"permissions\": {\"deny\": [\"Bash\"]}}");
+        check_list(
+            "{\n  \"permissions\": {\n    \"deny\": [\n      \"a\" // why\n    ]\n  }\n}\n",
+            "{\n  \"permissions\": {\n    \"deny\": [\n      \"a\", // why\n      \"Bash\"\n    ]\n  }\n}\n",
+        );
+        check_list(
+            "{\n  \"permissions\": {\n    \"deny\": [ // none\n    ]\n  }\n}\n",
+            "{\n  \"permissions\": {\n    \"deny\": [\n      \"Bash\" // none\n    ]\n  }\n}\n",
+        );
+        check_list(
+            "{\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n",
+            "{\n  \"permissions\": {\n    \"allow\": [],\n    \"deny\": [\"Bash\"]\n  }\n}\n",
+        );
+        check_list("{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n  \"permissions\": {\n    \"deny\": [\"Bash\"]\n  }\n}\n");
+    }
+
+    #[test]
+    fn groups_that_were_there_before_stay_even_if_they_are_empty() {
+        let text = "{\"permissions\": {\"deny\": [\"Bash\"]}}";
+        let path = ["permissions", "deny"];
+        let discarded = |found| discard(text, &path, &json!("Bash"), found).expect("possible").expect("a change");
+        assert_eq!(discarded(2), "{\"permissions\": {\"deny\": []}}");
+        assert_eq!(discarded(1), "{\"permissions\": {}}");
+        assert_eq!(discarded(0), "{}");
+    }
+
+    #[test]
+    fn taking_out_spares_the_rest_of_the_line() {
         for (text, expected) in [
             ("{\"servers\": { // c\n \"me\": 1, \"b\": 2 }}", "{\"servers\": { // c\n \"b\": 2 }}"),
             ("{\"servers\": {\n \"b\": 2, // c\n \"me\": 1 /* d */ }}", "{\"servers\": {\n \"b\": 2 // c\n /* d */ }}"),
@@ -369,17 +320,20 @@ mod tests {
             ("{\"servers\": {\n  \"me\": 1\n}}", "{\"servers\": {}}"),
             ("{\"servers\": {\n  // c\n  \"me\": 1\n}}", "{\"servers\": {\n  // c\n}}"),
         ] {
-            assert_eq!(remove(text, SPOT).expect("possible").as_deref(), Some(expected));
+            assert_eq!(unset(text, &PATH, 1).expect("possible").as_deref(), Some(expected));
         }
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_left_alone() {
-        let refused = |text: &str| set(text, SPOT, &entry()).expect_err(text);
+    fn a_text_of_another_shape_is_left_alone() {
+        let refused = |text: &str| set_server(text).expect_err(text);
         assert_eq!(refused("[]"), EditError::NotAGroup("the whole".to_owned()));
         assert_eq!(refused("{\"servers\": null}"), EditError::NotAGroup("servers".to_owned()));
+        assert_eq!(refused("{\"servers\": []}"), EditError::NotAGroup("servers".to_owned()));
         assert_eq!(refused("{\"servers\": {}, \"servers\": {}}"), EditError::Twice("servers".to_owned()));
-        assert_eq!(refused("{\"servers\": {\"me\": 1, \"me\": 2}}"), EditError::Twice("me".to_owned()));
+        assert_eq!(refused("{\"servers\": {\"me\": {}, \"me\": {}}}"), EditError::Twice("me".to_owned()));
         assert!(matches!(refused("{\"servers\": {"), EditError::Json(_)));
+        let list = add("{\"a\": {\"b\": \"c\"}}", &["a", "b"], &json!("x")).expect_err("no list");
+        assert_eq!(list.to_string(), "a.b should be a list");
     }
 }

@@ -75,6 +75,16 @@ impl Settings {
         }
     }
 
+    /// The name by which it was asked for.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there was no such file.
+    pub(super) fn is_new(&self) -> bool {
+        self.found.is_none()
+    }
+
     /// The directory that has to be made for it.
     pub(super) fn missing_directory(&self) -> Option<&Path> {
         self.real.parent().filter(|parent| !parent.exists())
@@ -92,24 +102,40 @@ impl Settings {
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
         let parent = self.real.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent).map_err(cannot)?;
-        // Two of us do not write at once; the client itself knows of no lock.
-        let ours = File::open(parent).and_then(|directory| {
-            flock(&directory, FlockOperation::LockExclusive)?;
-            Ok(directory)
-        });
-        let _ours = ours.map_err(cannot)?;
-        let now = Self::read(&self.path)?;
-        if now.text != self.text || now.real != self.real {
-            return Err(FileError::Changed { path: self.path.clone() });
-        }
+        let _ours = self.lock_unchanged(parent)?;
         let name = self.real.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = parent.join(format!(".{name}.{}.bashful", std::process::id()));
         let written = self.write_to(&beside, text).and_then(|()| fs::rename(&beside, &self.real));
         written.map_err(|source| {
-            // What is left of it is of no use to anybody.
+            // The rest of it is of no use to anybody.
             let _ = fs::remove_file(&beside);
             cannot(source)
         })
+    }
+
+    /// Removes the file. A link to it goes, too.
+    pub(super) fn delete(&self) -> Result<(), FileError> {
+        self.check_writable()?;
+        let _ours = self.lock_unchanged(self.real.parent().unwrap_or(Path::new("/")))?;
+        let cannot = |source| FileError::Write { path: self.path.clone(), source };
+        fs::remove_file(&self.real).map_err(cannot)?;
+        if self.real == self.path || !self.path.is_symlink() { Ok(()) } else { fs::remove_file(&self.path).map_err(cannot) }
+    }
+
+    /// Keeps others of us from writing at the same time, and makes sure that nobody has written since the file was read. The client
+    /// itself knows of no lock.
+    fn lock_unchanged(&self, parent: &Path) -> Result<File, FileError> {
+        let cannot = |source| FileError::Write { path: self.path.clone(), source };
+        let lock = File::open(parent).and_then(|directory| {
+            flock(&directory, FlockOperation::LockExclusive)?;
+            Ok(directory)
+        });
+        let lock = lock.map_err(cannot)?;
+        let now = Self::read(&self.path)?;
+        if now.text != self.text || now.real != self.real {
+            return Err(FileError::Changed { path: self.path.clone() });
+        }
+        Ok(lock)
     }
 
     fn write_to(&self, path: &Path, text: &str) -> io::Result<()> {

@@ -12,7 +12,7 @@ const DEEPEST: usize = 100;
 /// Where a text is no JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {what}")]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     line: usize,
     column: usize,
     what: String,
@@ -21,31 +21,40 @@ pub(super) struct Wrong {
 /// A text that was read.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// What it says. Of names that come twice, the last one counts.
+    /// Of names that come twice, the last one counts.
     pub(super) value: Value,
-    /// Where it says so, if it is an object.
-    pub(super) object: Option<Object>,
+    /// None if the text is a single string, number or word.
+    pub(super) group: Option<Group>,
 }
 
-/// Where an object is.
+/// The place of an object or a list in the text.
 #[derive(Debug)]
-pub(super) struct Object {
-    /// Of the brace that opens it.
+pub(super) struct Group {
+    pub(super) kind: Kind,
+    /// Offset of the bracket that opens it.
     pub(super) open: usize,
-    /// Of the brace that closes it.
+    /// Offset of the bracket that closes it.
     pub(super) close: usize,
     pub(super) members: Vec<Member>,
 }
 
-/// Where a name and its value are.
+/// Decides between braces with names, and square brackets without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Object,
+    List,
+}
+
+/// The place of one value in its group, with its name if the group is an object.
 #[derive(Debug)]
 pub(super) struct Member {
+    /// Empty in a list.
     pub(super) name: String,
     pub(super) start: usize,
     pub(super) value: Range<usize>,
-    /// If the value is one.
-    pub(super) object: Option<Object>,
-    /// Of the comma behind it.
+    /// None if the value is a string, a number or a word.
+    pub(super) group: Option<Group>,
+    /// Offset of the comma behind it.
     pub(super) comma: Option<usize>,
 }
 
@@ -85,12 +94,12 @@ impl Reader<'_> {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let (value, object) = self.value(0)?;
+        let (value, group) = self.value(0)?;
         self.space()?;
         if self.at < self.text.len() {
             return Err("something comes behind the end".to_owned());
         }
-        Ok(Some(Document { value, object }))
+        Ok(Some(Document { value, group }))
     }
 
     fn rest(&self) -> &str {
@@ -132,19 +141,19 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    fn value(&mut self, depth: usize) -> Result<(Value, Option<Object>), String> {
+    fn value(&mut self, depth: usize) -> Result<(Value, Option<Group>), String> {
         if depth > DEEPEST {
             return Err(format!("it is nested more than {DEEPEST} deep"));
         }
         match self.next() {
-            Some(b'{') => self.object(depth).map(|(value, object)| (value, Some(object))),
-            Some(b'[') => Ok((self.array(depth)?, None)),
+            Some(b'{') => self.object(depth).map(|(value, group)| (value, Some(group))),
+            Some(b'[') => self.list(depth).map(|(value, group)| (value, Some(group))),
             Some(b'"') => Ok((Value::String(self.string()?), None)),
             _ => Ok((self.scalar()?, None)),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(Value, Object), String> {
+    fn object(&mut self, depth: usize) -> Result<(Value, Group), String> {
         let open = self.at;
         self.at += 1;
         let (mut values, mut members) = (Map::new(), Vec::new());
@@ -152,7 +161,7 @@ impl Reader<'_> {
             self.space()?;
             let close = self.at;
             if self.takes(b'}') {
-                return Ok((Value::Object(values), Object { open, close, members }));
+                return Ok((Value::Object(values), Group { kind: Kind::Object, open, close, members }));
             }
             if members.last().is_some_and(|last: &Member| last.comma.is_none()) {
                 return Err("a comma or `}` is missing".to_owned());
@@ -164,32 +173,39 @@ impl Reader<'_> {
                 return Err("a colon is missing".to_owned());
             }
             self.space()?;
-            let begin = self.at;
-            let (value, object) = self.value(depth + 1)?;
-            let end = self.at;
-            self.space()?;
-            let comma = Some(self.at).filter(|_| self.takes(b','));
-            values.insert(name.clone(), value);
-            members.push(Member { name, start, value: begin..end, object, comma });
+            let (value, member) = self.member(name.clone(), Some(start), depth)?;
+            values.insert(name, value);
+            members.push(member);
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, String> {
+    fn list(&mut self, depth: usize) -> Result<(Value, Group), String> {
+        let open = self.at;
         self.at += 1;
-        let mut values = Vec::new();
-        let mut may_go_on = true;
+        let (mut values, mut members) = (Vec::new(), Vec::new());
         loop {
             self.space()?;
+            let close = self.at;
             if self.takes(b']') {
-                return Ok(Value::Array(values));
+                return Ok((Value::Array(values), Group { kind: Kind::List, open, close, members }));
             }
-            if !may_go_on {
+            if members.last().is_some_and(|last: &Member| last.comma.is_none()) {
                 return Err("a comma or `]` is missing".to_owned());
             }
-            values.push(self.value(depth + 1)?.0);
-            self.space()?;
-            may_go_on = self.takes(b',');
+            let (value, member) = self.member(String::new(), None, depth)?;
+            values.push(value);
+            members.push(member);
         }
+    }
+
+    /// Reads a value and the comma behind it. Without a name, the member starts with its value.
+    fn member(&mut self, name: String, start: Option<usize>, depth: usize) -> Result<(Value, Member), String> {
+        let begin = self.at;
+        let (value, group) = self.value(depth + 1)?;
+        let end = self.at;
+        self.space()?;
+        let comma = Some(self.at).filter(|_| self.takes(b','));
+        Ok((value, Member { name, start: start.unwrap_or(begin), value: begin..end, group, comma }))
     }
 
     fn string(&mut self) -> Result<String, String> {
@@ -234,9 +250,11 @@ mod tests {
         let text = "// a\n{ /* b */ \"x\": [1, 2.5e3, true,], // c\n \"y\\\"\": {\"z\": null,}, }\n";
         let document = read(text).expect("JSON").expect("something");
         assert_eq!(document.value, json!({ "x": [1, 2500.0, true], "y\"": { "z": null } }));
-        let object = document.object.expect("an object");
+        let object = document.group.expect("an object");
         assert_eq!(&text[object.members[0].value.clone()], "[1, 2.5e3, true,]");
         assert_eq!(&text[object.close..], "}\n");
+        let list = object.members[0].group.as_ref().expect("a list");
+        assert_eq!((list.kind, &text[list.members[1].value.clone()]), (Kind::List, "2.5e3"));
     }
 
     #[test]

@@ -1,39 +1,54 @@
-//! `bashful mcp install`: tells a client of this server, in the client's own settings.
+//! `bashful mcp install`: puts this server into a client's own settings, with the approvals that it needs, and takes it out again.
 
+mod approve;
+pub(crate) mod change;
 mod client;
 mod edit;
 mod file;
 mod jsonc;
 #[cfg(test)]
 mod properties;
+pub(crate) mod record;
+mod show;
+mod splice;
+pub(crate) mod stage;
+mod style;
 mod toml;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use bashful_dialect::Dialect;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use thiserror::Error;
 
 pub(crate) use client::Client;
 
 use crate::exit::Exit;
-use crate::guard::{asks, may_ask};
 use crate::print;
 use crate::setup::{self, Surroundings};
-use edit::EditError;
-use file::Settings;
-
-/// What is shown of one line. Some clients keep all of their settings on one.
-const LINE_SHOWN: usize = 200;
+use approve::{Extent, Wanted};
+use change::{Change, Done, Edit};
+use record::Installation;
+use stage::{Answer, Asking, Noted};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What would be written is shown first, and nothing else in the file is touched.
+Every change is shown first, then one yes writes all of them. Nothing else in the files is touched,
+and --remove takes back exactly what was written.
+
+Without --approve a client asks before it uses the tool, or refuses it where nobody can be asked.
+--approve lets every command of this tool run without asking. Where a client wants a folder to be
+trusted, that is the current directory. --replace also turns the client's own shell tool off, so that
+the model uses this one. Both work for claude, codex, gemini, qwen and opencode; copilot has no
+setting for --replace, and gets the flag to use.
 
 Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done.
 
-Example: bashful mcp install claude --cwd ~/project")]
+Examples:
+  bashful mcp install claude --approve
+  bashful mcp install codex --replace --cwd ~/project
+  bashful mcp install gemini --remove")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct InstallArgs {
     /// Which client.
@@ -42,27 +57,33 @@ pub(crate) struct InstallArgs {
     /// Write the project's settings, in the current directory, instead of your own.
     #[arg(long)]
     project: bool,
-    /// What the server is called there: letters, digits, `-` and `_`.
+    /// The server's name there: letters, digits, `-` and `_`.
     #[arg(long, value_name = "NAME", default_value = "bashful", value_parser = server_name)]
     name: String,
-    /// Which tools it has: native, plain or pi.
+    /// The tools to serve: native, plain or pi.
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
-    /// Where it runs commands. Without it, where the client starts it; some start it anywhere.
+    /// Directory to run commands in. Without it, the one where the client starts the server; some start it anywhere.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Take it out again.
+    /// Let every command of this tool run without asking.
+    #[arg(long, conflicts_with = "remove")]
+    approve: bool,
+    /// Turn the client's own shell tool off. Includes --approve.
+    #[arg(long, conflicts_with = "remove")]
+    replace: bool,
+    /// Take everything out again that was written.
     #[arg(long, conflicts_with_all = ["dialect", "cwd"])]
     remove: bool,
-    /// Do not ask.
+    /// Do not ask whether to write. Approves nothing by itself.
     #[arg(long)]
     yes: bool,
-    /// Show what would be written, and write nothing.
+    /// Show the changes, and write nothing.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
 
-/// Why a client cannot be told.
+/// Why a client's settings cannot be found.
 #[derive(Debug, Error)]
 enum InstallError {
     #[error("there is no place for your settings: HOME is not set")]
@@ -75,79 +96,122 @@ enum InstallError {
     NoProgram(#[source] std::io::Error),
     #[error("{} cannot be written into settings: it is not UTF-8", path.display())]
     NotText { path: PathBuf },
-    #[error("{} is left as it is, because {why}\nwhat belongs into it:\n{paste}", path.display())]
-    Unusable { path: PathBuf, why: EditError, paste: String },
-    #[error("{} is left as it is, because {why}", path.display())]
-    Unremovable { path: PathBuf, why: EditError },
-    #[error(
-        "nothing is written without a yes, and there is no terminal to ask on: add --yes, or --dry-run to see it first"
-    )]
-    NobodyToAsk,
 }
 
-/// Tells a client of this server, or that it is gone.
+/// Installs or removes this server.
 pub(crate) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let path = settings_path(args, &around)?;
-    let settings = Settings::read(&path)?;
-    let Some(text) = changed(args, config, &around, &path, &settings)? else {
-        let state = if args.remove { "has no" } else { "has it already:" };
-        print::talk(&format!("{} {state} {}; nothing to do", path.display(), args.name));
-        return Ok(Exit::Code(0));
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).map_err(InstallError::NoDirectory)?;
+    let file = settings_path(args, &around, &here)?;
+    let records = around.state_directory().map(|state| state.join("installed"));
+    let client = args.client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let of = Installation { name: args.name.clone(), project: args.project.then(|| here.clone()) };
+    let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
+    if args.remove {
+        return remove(args, &file, noted.as_ref());
+    }
+    let extent = match (args.approve, args.replace) {
+        (_, true) => Extent::Replaced,
+        (true, false) => Extent::Approved,
+        (false, false) => Extent::Server,
     };
-    let no_directory = settings.missing_directory().filter(|_| !args.project).map_or_else(String::new, |directory| {
-        format!("[{} is not there yet; has {} been installed?]\n", directory.display(), args.client.title())
-    });
-    let about = format!("{}:\n{}{no_directory}", path.display(), difference(&settings.text, &text));
-    settings.check_writable()?;
-    if args.dry_run || args.yes {
-        print::data(about.as_bytes())?;
-    } else if !may_ask() {
-        return Err(InstallError::NobodyToAsk.into());
-    } else if !asks(&about, "write it?") {
-        print::talk("[nothing was written]");
+    let wanted = Wanted {
+        client: args.client,
+        name: &args.name,
+        extent,
+        file: &file,
+        project: args.project,
+        here: &here,
+        around: &around,
+    };
+    let arguments = arguments(args, config, &around)?;
+    install(args, &wanted, &arguments, noted.as_ref())
+}
+
+fn install(
+    args: &InstallArgs,
+    wanted: &Wanted<'_>,
+    arguments: &[String],
+    noted: Option<&Noted<'_>>,
+) -> Result<Exit, Box<dyn Error>> {
+    let program = program_text(wanted.around)?;
+    let keys = args.client.server_keys(&program, arguments, wanted.extent >= Extent::Approved);
+    let mut extras = wanted.extras();
+    extras.changes.insert(0, server(args, wanted.file, keys));
+    let staged = stage::stage(&extras.changes)?;
+    let say_the_rest = || {
+        let mut lines = extras.remarks.clone();
+        lines.extend(wanted.steps());
+        for line in lines {
+            print::talk(&format!("[{line}]"));
+        }
+    };
+    if staged.is_empty() {
+        print::talk(&format!("{} has it already: {}; nothing to do", wanted.file.display(), args.name));
+        say_the_rest();
+        return Ok(Exit::Code(0));
+    }
+    let warning = wanted.warning();
+    let expects = Some(args.client.title()).filter(|_| !args.project);
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: &warning, expects };
+    let answer = stage::carry_out(&staged, asking, noted, false)?;
+    if answer == Answer::Declined {
         return Ok(Exit::Code(1));
     }
-    if !args.dry_run {
-        settings.write(&text)?;
-        let then =
-            if args.remove { "the client forgets it when it is started next" } else { args.client.then(args.project) };
-        print::talk(&format!("[written; {then}]"));
+    if answer == Answer::Written {
+        let when = match args.client {
+            Client::Zed | Client::Vscode => "it is used from now on",
+            _ => "it is used when the client is started next",
+        };
+        print::talk(&format!("[written; {when}]"));
+        if noted.is_none() {
+            print::talk("[there is no state directory to note this in: --remove will take out the server alone]");
+        }
     }
+    say_the_rest();
     Ok(Exit::Code(0))
 }
 
-/// The file that is to be changed.
-fn settings_path(args: &InstallArgs, around: &Surroundings) -> Result<PathBuf, InstallError> {
+fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<Exit, Box<dyn Error>> {
+    let server = server(args, file, Vec::new());
+    let mut done = match noted {
+        Some(noted) => record::changes(noted.directory, noted.client, &noted.of)?,
+        None => Vec::new(),
+    };
+    let is_server = |done: &Done| done.change.file == server.file && matches!(done.change.edit, Edit::Server { .. });
+    if !done.iter().any(is_server) {
+        // Put in by hand, or by the client itself.
+        done.insert(0, Done::by_others(server));
+    }
+    let (staged, left) = stage::unstage(&done)?;
+    for line in &left {
+        print::talk(&format!("[{line}]"));
+    }
+    if !staged.iter().any(stage::Staged::is_changed) {
+        print::talk(&format!("{} has no {}; nothing to do", file.display(), args.name));
+        return Ok(Exit::Code(0));
+    }
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+    let answer = stage::carry_out(&staged, asking, noted, true)?;
+    if answer == Answer::Written {
+        print::talk("[written; the client forgets it when it is started next]");
+    }
+    Ok(Exit::Code(if answer == Answer::Declined { 1 } else { 0 }))
+}
+
+fn server(args: &InstallArgs, file: &Path, keys: Vec<(String, serde_json::Value)>) -> Change {
+    Change::new(file.to_path_buf(), Edit::Server { path: args.client.server_path(&args.name), keys })
+}
+
+/// The file that gets the server.
+fn settings_path(args: &InstallArgs, around: &Surroundings, here: &Path) -> Result<PathBuf, InstallError> {
     if !args.project {
         return args.client.user_file(around).ok_or(InstallError::NoHome);
     }
-    let here = std::env::current_dir().map_err(InstallError::NoDirectory)?;
-    args.client.project_file(&here).ok_or(InstallError::NoProject { client: args.client.title() })
+    args.client.project_file(here).ok_or(InstallError::NoProject { client: args.client.title() })
 }
 
-/// What will be in the file. None if it is as it should be.
-fn changed(
-    args: &InstallArgs,
-    config: Option<&Path>,
-    around: &Surroundings,
-    path: &Path,
-    settings: &Settings,
-) -> Result<Option<String>, Box<dyn Error>> {
-    let path = || path.to_path_buf();
-    if args.remove {
-        let removed = args.client.remove(&settings.text, &args.name);
-        return Ok(removed.map_err(|why| InstallError::Unremovable { path: path(), why })?);
-    }
-    let entry = args.client.entry(&text(program(around)?)?, &arguments(args, config, around)?);
-    let set = args.client.set(&settings.text, &args.name, &entry);
-    Ok(set.map_err(|why| {
-        let alone = args.client.set("", &args.name, &entry);
-        InstallError::Unusable { path: path(), why, paste: alone.ok().flatten().unwrap_or_default() }
-    })?)
-}
-
-/// What the client starts the server with.
+/// The arguments that the client starts the server with.
 fn arguments(args: &InstallArgs, config: Option<&Path>, around: &Surroundings) -> Result<Vec<String>, Box<dyn Error>> {
     let mut arguments = vec!["mcp".to_owned()];
     if let Some(dialect) = args.dialect {
@@ -157,40 +221,27 @@ fn arguments(args: &InstallArgs, config: Option<&Path>, around: &Surroundings) -
         arguments.extend(["--cwd".to_owned(), text(setup::directory(around, Some(cwd))?)?]);
     }
     if let Some(config) = config {
-        // It is read now, so that a client does not find out what is wrong with it.
+        // It is read now, so that it is not the client who finds out what is wrong with it.
         around.settings(Some(config))?;
         arguments.extend(["--config".to_owned(), text(std::path::absolute(config)?)?]);
     }
     Ok(arguments)
 }
 
-/// This program, by the name that it is found by if it has one: that stays when the program is replaced by a newer one.
-fn program(around: &Surroundings) -> Result<PathBuf, InstallError> {
+/// The absolute path of this program, as it is to stand in settings. The name on `PATH` is taken if it leads here, because that name
+/// stays when the program is replaced by a newer one.
+pub(crate) fn program_text(around: &Surroundings) -> Result<String, Box<dyn Error>> {
     let this = std::env::current_exe().and_then(|this| this.canonicalize()).map_err(InstallError::NoProgram)?;
     let path = around.variable("PATH").cloned().unwrap_or_default();
     let found = std::env::split_paths(&path)
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join("bashful"));
     let same = found.into_iter().find(|found| found.canonicalize().is_ok_and(|found| found == this));
-    Ok(same.unwrap_or(this))
+    Ok(text(same.unwrap_or(this))?)
 }
 
 fn text(path: PathBuf) -> Result<String, InstallError> {
     path.into_os_string().into_string().map_err(|path| InstallError::NotText { path: path.into() })
-}
-
-/// The lines that go and the lines that come. All of them are in one place.
-fn difference(old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();
-    let head = same(&mut old.iter().zip(&new));
-    let tail = same(&mut old[head..].iter().rev().zip(new[head..].iter().rev()));
-    let show = |mark: &str, line: &&str| {
-        let shown: String = line.chars().take(LINE_SHOWN).collect();
-        format!("{mark} {shown}{}\n", if shown.len() < line.len() { "…" } else { "" })
-    };
-    let gone = old[head..old.len() - tail].iter().map(|line| show("-", line));
-    gone.chain(new[head..new.len() - tail].iter().map(|line| show("+", line))).collect()
 }
 
 /// A name that every client takes.

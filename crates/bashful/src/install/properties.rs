@@ -1,12 +1,9 @@
-//! Whatever settings look like: an entry goes in and comes out, and nothing else changes.
+//! Whatever settings look like: a key or an item goes in and comes out, and nothing else changes.
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::edit::{Entry, Spot, remove, set};
-use super::jsonc;
-
-const SPOT: Spot<'_> = Spot { groups: &["servers"], name: "me" };
+use super::edit::{EditError, add, discard, read, set, unset, value_at};
 
 /// Space and comments, with all in them that could be taken for more.
 fn space() -> impl Strategy<Value = String> {
@@ -25,12 +22,15 @@ fn name() -> impl Strategy<Value = String> {
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![Just("1"), Just("-2.5e3"), Just("null"), Just("\"}\""), Just("[]"), Just("{}")];
     leaf.prop_map(str::to_owned).prop_recursive(3, 20, 4, |inner| {
-        let list = (proptest::collection::vec((space(), inner.clone(), space()), 1..4), any::<bool>());
-        let list = list.prop_map(|(parts, comma)| {
-            let parts: Vec<String> = parts.into_iter().map(|(a, value, b)| format!("{a}{value}{b}")).collect();
-            format!("[{}{}]", parts.join(","), if comma { "," } else { "" })
-        });
-        prop_oneof![list, object(inner, Just(None))]
+        prop_oneof![list(inner.clone()), object(inner, Just(None))]
+    })
+}
+
+fn list(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    (proptest::collection::vec((space(), value, space()), 0..4), any::<bool>(), space()).prop_map(|(parts, comma, end)| {
+        let comma = if comma && !parts.is_empty() { "," } else { "" };
+        let parts: Vec<String> = parts.into_iter().map(|(a, value, b)| format!("{a}{value}{b}")).collect();
+        format!("[{}{comma}{end}]", parts.join(","))
     })
 }
 
@@ -59,45 +59,69 @@ fn object(
     )
 }
 
+/// Settings that may have a group `servers` with other things in it, and in that a list `names`.
 fn settings() -> impl Strategy<Value = String> {
-    let servers = (space(), object(value(), Just(None)), space());
+    let names = (space(), list(value()), space()).prop_map(|(a, list, b)| format!("{a}\"names\":{a}{list}{b}"));
+    let servers = (space(), object(value(), proptest::option::of(names)), space());
     let servers = servers.prop_map(|(a, servers, b)| format!("{a}\"servers\":{a}{servers}{b}"));
     (space(), object(value(), proptest::option::of(servers)), space()).prop_map(|(a, all, b)| format!("{a}{all}{b}"))
 }
 
-/// What is written there, without space.
-fn ink(text: &str) -> impl Iterator<Item = char> + '_ {
-    text.chars().filter(|char| !char.is_whitespace())
+/// A text without its space.
+fn ink(text: &str) -> String {
+    text.chars().filter(|char| !char.is_whitespace()).collect()
+}
+
+/// How many names of a path are there.
+fn found(text: &str, path: &[&str]) -> usize {
+    let value = read(text).expect("JSON");
+    (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default()
+}
+
+/// Makes a change and takes it back. The ink of both texts is the same, so that comments, order and values are.
+fn goes_in_and_comes_out(
+    text: &str,
+    path: &[&str],
+    put: impl Fn(&str) -> Result<Option<String>, EditError>,
+    take: impl Fn(&str, usize) -> Result<Option<String>, EditError>,
+) -> Result<(), TestCaseError> {
+    let with = put(text).expect("possible").expect("a change");
+    prop_assert_eq!(put(&with).expect("possible"), None, "it is there already");
+    // Everything that was there is there, in its order.
+    let all = ink(&with);
+    let mut rest = all.chars();
+    prop_assert!(ink(text).chars().all(|wanted| rest.any(|char| char == wanted)), "{}", with);
+    let without = take(&with, found(text, path)).expect("possible").expect("a change");
+    prop_assert_eq!(read(&without).expect("JSON"), read(text).expect("JSON"));
+    prop_assert_eq!(ink(&without), ink(text));
+    Ok(())
 }
 
 proptest! {
     #[test]
-    fn an_entry_goes_in_and_comes_out_and_nothing_else_changes(text in settings()) {
-        let entry = Entry(vec![("command", json!("/x")), ("args", json!(["mcp"]))]);
-        let before = jsonc::read(&text).expect("JSON").expect("an object").value;
-        let with = set(&text, SPOT, &entry).expect("possible").expect("a change");
-        // All that was there is there, in its order.
-        let mut rest = ink(&with);
-        prop_assert!(ink(&text).all(|wanted| rest.any(|char| char == wanted)), "{with}");
-        prop_assert_eq!(set(&with, SPOT, &entry).expect("possible"), None);
-        let without = remove(&with, SPOT).expect("possible").expect("a change");
-        let mut after = jsonc::read(&without).expect("JSON").expect("an object").value;
-        if before.get("servers").is_none() {
-            after.as_object_mut().expect("an object").remove("servers");
-        }
-        prop_assert_eq!(after, before);
-        let mut rest = ink(&without);
-        prop_assert!(ink(&text).all(|wanted| rest.any(|char| char == wanted)), "{without}");
+    fn a_key_goes_in_and_comes_out_and_nothing_else_changes(text in settings()) {
+        let path = ["servers", "me", "command"];
+        goes_in_and_comes_out(&text, &path, |text| set(text, &path, &json!("/x")), |text, found| unset(text, &path, found))?;
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in ".{0,200}", junk in "[{}\\[\\]\",:/* \n\\\\a]{0,80}") {
-        let entry = Entry(vec![("command", json!("/x"))]);
-        for text in [text, junk] {
-            let _ = set(&text, SPOT, &entry);
-            let _ = remove(&text, SPOT);
-            let _ = super::toml::set(&text, SPOT, &entry);
-            let _ = super::toml::remove(&text, SPOT);
+    fn an_item_goes_in_and_comes_out_and_nothing_else_changes(text in settings(), deep in any::<bool>()) {
+        let item = if deep { json!({ "matcher": "x", "hooks": [{ "command": "y" }] }) } else { json!("Bash") };
+        let path = ["servers", "names"];
+        goes_in_and_comes_out(&text, &path, |text| add(text, &path, &item), |text, found| discard(text, &path, &item, found))?;
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,200}", junk in "[{}\\[\\]\",:/* \n\\\\a]{0,80}", toml in "[\\[\\]ab.= \"\n#{}1]{0,60}") {
+        let value = Value::from("x");
+        let path = ["a", "b"];
+        for text in [text, junk, toml] {
+            let _ = set(&text, &path, &value);
+            let _ = unset(&text, &path, 0);
+            let _ = add(&text, &path, &value);
+            let _ = discard(&text, &path, &value, 0);
+            let _ = super::toml::set(&text, &path, &value);
+            let _ = super::toml::unset(&text, &path, 0);
         }
     }
 }

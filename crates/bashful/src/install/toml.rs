@@ -1,80 +1,110 @@
-//! Puts one table into a TOML text, or takes it out, and leaves everything else as it is.
+//! Sets one key of a table in a TOML text, or takes a key or a table out, and leaves everything else as it is.
 
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use super::edit::{EditError, Entry, Spot, newline, without_mark};
+use super::edit::{EditError, without_mark};
+use super::style::newline;
 
-/// Puts an entry where it belongs. None if it is there already.
-pub(super) fn set(text: &str, spot: Spot<'_>, entry: &Entry) -> Result<Option<String>, EditError> {
+/// Sets the key at the end of a path. A table that is missing comes behind all others. None if the key has this value already.
+pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let before = read(body)?;
-    let newline = newline(body);
-    let mut wanted = Table::new();
-    let mut lines = vec![format!("[{}.{}]", spot.groups.join("."), spot.name)];
-    for (name, value) in &entry.0 {
-        let value = Value::try_from(value).map_err(|error| EditError::Toml(error.to_string()))?;
-        lines.push(format!("{name} = {value}"));
-        wanted.insert((*name).to_owned(), value);
+    let (key, tables) = path.split_last().ok_or_else(|| entangled(path))?;
+    let value = Value::try_from(value).map_err(|error| EditError::Toml(error.to_string()))?;
+    let there = table(&before, tables)?.and_then(|table| table.get(*key));
+    if there == Some(&value) {
+        return Ok(None);
     }
-    let section = lines.join(newline);
-    let changed = match group(&before, spot)?.and_then(|group| group.get(spot.name)) {
-        Some(there) if wanted.iter().all(|(name, value)| there.get(name) == Some(value)) => return Ok(None),
-        Some(_) => {
-            let place = extent(body, spot).ok_or_else(|| EditError::Entangled(spot.name.to_owned()))?;
-            format!("{}{section}{}", &body[..place.start], &body[place.end..])
-        }
+    let newline = newline(body);
+    let line = format!("{} = {value}", name(key));
+    let document = DeTable::parse(body).map_err(|_| entangled(path))?;
+    let changed = if there.is_some() {
+        let place = member(document.get_ref(), path).ok_or_else(|| entangled(path))?.1.span();
+        format!("{}{value}{}", &body[..place.start], &body[place.end..])
+    } else if let Some(end) = end_of_keys(body, document.get_ref(), tables) {
+        format!("{}{newline}{line}{}", &body[..end], &body[end..])
+    } else {
+        let gap = match body {
+            "" => "",
+            _ if body.ends_with('\n') => newline,
+            _ => &[newline, newline].concat(),
+        };
+        let head = tables.iter().map(|table| name(table)).collect::<Vec<_>>().join(".");
+        format!("{body}{gap}[{head}]{newline}{line}{newline}")
+    };
+    let mut expected = before;
+    let within = tables.iter().fold(&mut expected, |table, name| {
+        let inner = table.entry(*name).or_insert_with(|| Value::Table(Table::new()));
+        inner.as_table_mut().expect("it has been looked at above")
+    });
+    within.insert((*key).to_owned(), value);
+    checked(mark, &changed, &expected, path).map(Some)
+}
+
+/// Takes out the key or the table at the end of a path, and with it the table that it leaves empty unless that is among the first
+/// `found` names. None if it is not there.
+pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
+    let (mark, body) = without_mark(text);
+    let before = read(body)?;
+    let (key, tables) = path.split_last().ok_or_else(|| entangled(path))?;
+    let Some(within) = table(&before, tables)?.filter(|table| table.contains_key(*key)) else { return Ok(None) };
+    let document = DeTable::parse(body).map_err(|_| entangled(path))?;
+    let is_alone = within.len() == 1 && tables.len() > found;
+    if is_alone && section(body, document.get_ref(), tables).is_some() {
+        return unset(text, tables, found);
+    }
+    let changed = match section(body, document.get_ref(), path) {
+        Some(place) => without_section(body, place),
         None => {
-            let gap = match body {
-                "" => "",
-                _ if body.ends_with('\n') => newline,
-                _ => &[newline, newline].concat(),
-            };
-            format!("{body}{gap}{section}{newline}")
+            let (name, value) = member(document.get_ref(), path).ok_or_else(|| entangled(path))?;
+            let start = body[..name.start].rfind('\n').map_or(0, |at| at + 1);
+            let rest = &body[line_end(body, value.span().end)..];
+            let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+            format!("{}{rest}", &body[..start])
         }
     };
     let mut expected = before;
-    let groups = spot.groups.iter().fold(&mut expected, |group, name| {
-        let inner = group.entry(*name).or_insert_with(|| Value::Table(Table::new()));
-        inner.as_table_mut().expect("it has been looked at above")
-    });
-    groups.insert(spot.name.to_owned(), Value::Table(wanted));
-    checked(mark, &changed, &expected, spot).map(Some)
+    let within = tables.iter().try_fold(&mut expected, |table, name| table.get_mut(*name)?.as_table_mut());
+    within.and_then(|table| table.remove(*key));
+    checked(mark, &changed, &expected, path).map(Some)
 }
 
-/// Takes an entry out. None if it is not there.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, EditError> {
-    let (mark, body) = without_mark(text);
-    let before = read(body)?;
-    if group(&before, spot)?.is_none_or(|group| !group.contains_key(spot.name)) {
-        return Ok(None);
-    }
-    let place = extent(body, spot).ok_or_else(|| EditError::Entangled(spot.name.to_owned()))?;
-    let lead = &body[..place.start];
-    let mut rest = &body[place.end..];
-    rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
-    // The blank line that was put before it goes with it.
-    let blank = ["\r\n\r\n", "\n\n"].into_iter().find(|blank| lead.ends_with(blank));
-    let lead = blank.map_or(lead, |blank| &lead[..lead.len() - blank.len() / 2]);
-    let mut expected = before;
-    let groups = spot.groups.iter().try_fold(&mut expected, |group, name| group.get_mut(*name)?.as_table_mut());
-    groups.and_then(|group| group.remove(spot.name));
-    checked(mark, &format!("{lead}{rest}"), &expected, spot).map(Some)
-}
-
-fn read(text: &str) -> Result<Table, EditError> {
+/// Reads a text.
+pub(super) fn read(text: &str) -> Result<Table, EditError> {
+    let text = without_mark(text).1;
     text.parse().map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         EditError::Toml(format!("line {}: {}", 1 + before.matches('\n').count(), error.message()))
     })
 }
 
-/// The group that the entry belongs to, if it is there.
-fn group<'a>(table: &'a Table, spot: Spot<'_>) -> Result<Option<&'a Table>, EditError> {
-    let mut within = table;
-    for name in spot.groups {
+/// The text without a section, and without the blank line that was put before it.
+fn without_section(body: &str, place: Range<usize>) -> String {
+    let lead = &body[..place.start];
+    let mut rest = &body[place.end..];
+    rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+    let blank = ["\r\n\r\n", "\n\n"].into_iter().find(|blank| lead.ends_with(blank));
+    let lead = blank.map_or(lead, |blank| &lead[..lead.len() - blank.len() / 2]);
+    format!("{lead}{rest}")
+}
+
+/// A name as a key is written: bare if it can be.
+fn name(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
+    if is_bare { name.to_owned() } else { Value::from(name).to_string() }
+}
+
+fn entangled(path: &[&str]) -> EditError {
+    EditError::Entangled(path.join("."))
+}
+
+/// The table at the end of a path, if it is there.
+fn table<'a>(root: &'a Table, path: &[&str]) -> Result<Option<&'a Table>, EditError> {
+    let mut within = root;
+    for name in path {
         match within.get(*name) {
             None => return Ok(None),
             Some(Value::Table(inner)) => within = inner,
@@ -84,39 +114,54 @@ fn group<'a>(table: &'a Table, spot: Spot<'_>) -> Result<Option<&'a Table>, Edit
     Ok(Some(within))
 }
 
-/// From the head of the entry's table to the end of its last line. None if it has no head of its own.
-fn extent(text: &str, spot: Spot<'_>) -> Option<Range<usize>> {
-    let document = DeTable::parse(text).ok()?;
-    let mut entry = None;
-    let mut within = document.get_ref();
-    for name in spot.groups.iter().chain([&spot.name]) {
-        let inner = within.get(*name)?;
-        entry = Some(inner);
-        within = inner.get_ref().as_table()?;
-    }
-    let head = entry?.span();
-    if !text[head.clone()].starts_with('[') {
-        return None;
-    }
-    let last = end(entry?);
-    Some(head.start..last + text[last..].find(['\r', '\n']).unwrap_or(text.len() - last))
+/// The place of a key, and its value.
+fn member<'a, 'b>(root: &'a DeTable<'b>, path: &[&str]) -> Option<(Range<usize>, &'a Spanned<DeValue<'b>>)> {
+    let (key, tables) = path.split_last()?;
+    let within = tables.iter().try_fold(root, |table, name| table.get(*name)?.get_ref().as_table())?;
+    let (name, value) = within.iter().find(|(name, _)| name.get_ref() == *key)?;
+    Some((name.span(), value))
 }
 
-/// Where a value ends, with all that is in it.
+/// From the head of a table to the end of its last line. None if the table has no head of its own.
+fn section(text: &str, root: &DeTable<'_>, path: &[&str]) -> Option<Range<usize>> {
+    let table = member(root, path)?.1;
+    let is_headed = table.get_ref().as_table().is_some() && text[table.span()].starts_with('[');
+    is_headed.then(|| table.span().start..line_end(text, end(table)))
+}
+
+/// The end of the line of a table's last key, or of its head. None if the table has no head of its own.
+fn end_of_keys(text: &str, root: &DeTable<'_>, path: &[&str]) -> Option<usize> {
+    let head = section(text, root, path)?.start;
+    let table = member(root, path)?.1.get_ref().as_table()?;
+    let is_key = |value: &&Spanned<DeValue<'_>>| match value.get_ref() {
+        DeValue::Table(_) => !text[value.span()].starts_with('['),
+        // A list of tables has heads of its own.
+        DeValue::Array(_) => !text[value.span()].starts_with("[["),
+        _ => true,
+    };
+    let last = table.iter().map(|(_, value)| value).filter(is_key).map(|value| value.span().end).max();
+    Some(line_end(text, last.unwrap_or(head)))
+}
+
+fn line_end(text: &str, from: usize) -> usize {
+    from + text[from..].find(['\r', '\n']).unwrap_or(text.len() - from)
+}
+
+/// Where a value ends, with everything in it.
 fn end(value: &Spanned<DeValue<'_>>) -> usize {
     let within = value.get_ref().as_table().into_iter().flatten().map(|(_, inner)| end(inner)).max();
     within.unwrap_or(0).max(value.span().end)
 }
 
 /// The text, if it says what it should.
-fn checked(mark: &str, text: &str, expected: &Table, spot: Spot<'_>) -> Result<String, EditError> {
+fn checked(mark: &str, text: &str, expected: &Table, path: &[&str]) -> Result<String, EditError> {
     if read(text).is_ok_and(|table| without_empty(&table) == without_empty(expected)) {
         return Ok(format!("{mark}{text}"));
     }
-    Err(EditError::Entangled(spot.name.to_owned()))
+    Err(entangled(path))
 }
 
-/// A group is not there any more when its last table is gone.
+/// A table without those that are empty: TOML forgets a table with the last head that names it.
 fn without_empty(table: &Table) -> Table {
     let kept = table.iter().filter_map(|(name, value)| {
         match value {
@@ -134,20 +179,24 @@ mod tests {
 
     use super::*;
 
-    const SPOT: Spot<'_> = Spot { groups: &["servers"], name: "me" };
+    const PATH: [&str; 2] = ["servers", "me"];
     const SECTION: &str = "[servers.me]\ncommand = \"/x\"\nargs = [\"mcp\"]\n";
 
-    fn entry() -> Entry {
-        Entry(vec![("command", json!("/x")), ("args", json!(["mcp"]))])
+    fn set_server(text: &str) -> Result<String, EditError> {
+        let keys = [("command", json!("/x")), ("args", json!(["mcp"]))];
+        keys.iter().try_fold(text.to_owned(), |text, (name, value)| {
+            Ok(set(&text, &[PATH[0], PATH[1], name], value)?.unwrap_or(text))
+        })
     }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let set = set(text, SPOT, &entry()).expect("possible").expect("a change");
+        let set = set_server(text).expect("possible");
         assert_eq!(set, expected);
-        assert_eq!(super::set(&set, SPOT, &entry()).expect("possible"), None, "it is there already");
-        let removed = remove(&set, SPOT).expect("possible").expect("a change");
+        assert_eq!(set_server(&set).expect("possible"), set, "it is there already");
+        let removed = unset(&set, &PATH, 0).expect("possible").expect("a change");
         assert_eq!(removed.trim_end(), text.trim_end());
+        assert_eq!(unset(&removed, &PATH, 0).expect("possible"), None, "it is gone already");
     }
 
     #[test]
@@ -160,27 +209,59 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_differs_is_replaced_where_it_is() {
-        let text = "[a]\n\n# about me\n[servers.me] # here\nurl = '''\n[x]'''\n[servers.me.env]\nK = 'v' # k\n# about b\n[b]\n";
-        let changed = set(text, SPOT, &entry()).expect("possible").expect("a change");
-        assert_eq!(changed, format!("[a]\n\n# about me\n{SECTION}# about b\n[b]\n"));
-        let removed = remove(&changed, SPOT).expect("possible").expect("a change");
+    fn a_key_that_differs_is_replaced_where_it_is_and_its_neighbors_are_left() {
+        let text = "[a]\n\n# about me\n[servers.me] # here\ncommand = '''\n[x]''' # c\n[servers.me.env]\nK = 'v' # k\n# about b\n[b]\n";
+        let expected = text.replace("'''\n[x]''' # c", "\"/x\" # c\nargs = [\"mcp\"]");
+        assert_eq!(set_server(text).expect("possible"), expected);
+        let removed = unset(&expected, &PATH, 0).expect("possible").expect("a change");
         assert_eq!(removed, "[a]\n\n# about me\n# about b\n[b]\n");
-        let more = format!("{SECTION}enabled = true\n");
-        assert_eq!(set(&more, SPOT, &entry()).expect("possible"), None);
+    }
+
+    /// Checks a text with a key set, and that taking the key out again gives the text from before.
+    #[track_caller]
+    fn check_key(text: &str, path: &[&str], found: usize, expected: &str) {
+        let set = set(text, path, &json!(false)).expect("possible").expect("a change");
+        assert_eq!(set, expected);
+        assert_eq!(unset(&set, path, found).expect("possible").as_deref(), Some(text));
     }
 
     #[test]
-    fn what_cannot_be_changed_alone_is_left_alone() {
-        let refused = |text: &str| set(text, SPOT, &entry()).expect_err(text);
-        let entangled = EditError::Entangled("me".to_owned());
-        assert_eq!(refused("servers = { b = { command = 'x' } }\n"), entangled);
-        assert_eq!(refused("servers = { me = { command = 'x' } }\n"), entangled);
-        assert_eq!(refused("[servers]\nme.command = 'x'\n"), entangled);
+    fn a_key_comes_behind_the_others_of_its_table() {
+        let path = ["features", "shell"];
+        check_key("[features]\na = true # yes\n\n[b]\n", &path, 1, "[features]\na = true # yes\nshell = false\n\n[b]\n");
+        check_key("[features]\n", &path, 1, "[features]\nshell = false\n");
+        check_key(
+            "[features]\nlist = [\n  1,\n]\n[features.x]\na = 1\n[[features.y]]\n",
+            &path,
+            1,
+            "[features]\nlist = [\n  1,\n]\nshell = false\n[features.x]\na = 1\n[[features.y]]\n",
+        );
+        check_key("[b]\nc = 1\n", &path, 0, "[b]\nc = 1\n\n[features]\nshell = false\n");
+        let dir = ["projects", "/a b.c", "trusted"];
+        check_key("[b]\nc = 1\n", &dir, 0, "[b]\nc = 1\n\n[projects.\"/a b.c\"]\ntrusted = false\n");
+    }
+
+    #[test]
+    fn a_table_that_was_there_before_stays() {
+        let text = "[features]\nshell = false\n";
+        assert_eq!(unset(text, &["features", "shell"], 1).expect("possible").as_deref(), Some("[features]\n"));
+        assert_eq!(unset(text, &["features", "shell"], 0).expect("possible").as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_changed_in_one_place_is_left_alone() {
+        let refused = |text: &str| set_server(text).expect_err(text);
+        let entangled = |key: &str| EditError::Entangled(format!("servers.me.{key}"));
+        assert_eq!(refused("servers = { b = { command = 'x' } }\n"), entangled("command"));
+        assert_eq!(refused("servers = { me = { command = '/x' } }\n"), entangled("args"));
+        assert_eq!(refused("[servers]\nme.command = '/x'\n"), entangled("args"));
         assert_eq!(refused("servers = 1\n"), EditError::NotAGroup("servers".to_owned()));
-        // Its parts are in two places.
-        assert_eq!(refused("[servers.me]\nx = 1\n[b]\ny = 1\n[servers.me.env]\nz = 1\n"), entangled);
         let wrong = refused("a = 1\nb = \n").to_string();
         assert!(wrong.starts_with("it is not TOML: line 2: "), "{wrong}");
+        // Its parts are in two places.
+        let apart = "[servers.me]\nx = 1\n[b]\ny = 1\n[servers.me.env]\nz = 1\n";
+        assert_eq!(unset(apart, &PATH, 0), Err(EditError::Entangled("servers.me".to_owned())));
+        let inline = "features = { shell = false, a = 1 }\n";
+        assert!(matches!(unset(inline, &["features", "shell"], 1), Err(EditError::Entangled(_))));
     }
 }

@@ -1,0 +1,269 @@
+//! Everything beside the server's entry: approvals, trusted folders, and built-in shells that are turned off.
+//!
+//! Each setting was tried with the client itself; docs/hooks.md and the README name the versions.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::change::{Change, Edit};
+use super::client::Client;
+use super::edit;
+use super::file::Settings;
+use crate::setup::Surroundings;
+
+/// Gemini CLI reads every file of this directory. Ours holds one rule.
+const GEMINI_POLICY: &str = "\
+# Written by `bashful mcp install gemini --replace`: the model runs commands through bashful.
+[[rule]]
+toolName = \"run_shell_command\"
+decision = \"deny\"
+priority = 999
+";
+
+/// The shell tools of Copilot CLI.
+const COPILOT_SHELL: &str = "bash,read_bash,write_bash,stop_bash,list_bash";
+
+/// How much the user has agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) enum Extent {
+    /// The server's entry alone.
+    Server,
+    /// Its commands run without questions.
+    Approved,
+    /// The client's own shell tool is turned off, too.
+    Replaced,
+}
+
+/// One installation that is asked for.
+pub(super) struct Wanted<'a> {
+    pub(super) client: Client,
+    pub(super) name: &'a str,
+    pub(super) extent: Extent,
+    /// The client's settings file that gets the server.
+    pub(super) file: &'a Path,
+    /// Set if that file is a project's.
+    pub(super) project: bool,
+    /// The current directory without links, which is the folder to trust.
+    pub(super) here: &'a Path,
+    pub(super) around: &'a Surroundings,
+}
+
+/// Changes to write, and remarks about those that cannot be written.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    pub(super) changes: Vec<Change>,
+    pub(super) remarks: Vec<String>,
+}
+
+impl Wanted<'_> {
+    /// The changes beside the server's entry.
+    pub(super) fn extras(&self) -> Extras {
+        let mut extras = Extras::default();
+        if self.extent >= Extent::Approved {
+            self.approve(&mut extras);
+        }
+        if self.extent >= Extent::Replaced {
+            self.replace(&mut extras);
+        }
+        extras
+    }
+
+    fn approve(&self, extras: &mut Extras) {
+        let name = self.name;
+        match self.client {
+            Client::Claude => {
+                extras.add(self.claude_settings(), &["permissions", "allow"], json!(format!("mcp__{name}")));
+                if self.project {
+                    extras.add(self.claude_settings(), &["enabledMcpjsonServers"], json!(name));
+                }
+            }
+            Client::Codex if self.project => {
+                let user = self.client.user_file(self.around);
+                self.trust(extras, user, &["projects", &self.here_text(), "trust_level"], "trusted");
+            }
+            Client::Gemini | Client::Qwen => {
+                let user = self.client.user_file(self.around).map(|file| file.with_file_name("trustedFolders.json"));
+                self.trust(extras, user, &[&self.here_text()], "TRUST_FOLDER");
+            }
+            Client::Copilot => {
+                // Without a tool's name it holds for all tools of the server.
+                let approval = json!({ "kind": "mcp", "serverName": name, "toolName": null });
+                if self.is_home() {
+                    extras.remarks.push(self.not_trusted());
+                } else if let Some(user) = self.client.user_file(self.around) {
+                    let file = user.with_file_name("permissions-config.json");
+                    extras.add(file, &["locations", &self.here_text(), "tool_approvals"], approval);
+                }
+            }
+            Client::Opencode => {
+                extras.set(self.file.to_path_buf(), &["permission", &format!("{name}_*")], json!("allow"));
+            }
+            _ => {}
+        }
+    }
+
+    fn replace(&self, extras: &mut Extras) {
+        let file = || self.file.to_path_buf();
+        match self.client {
+            // `Monitor`, which runs commands as well, goes with it.
+            Client::Claude => extras.add(self.claude_settings(), &["permissions", "deny"], json!("Bash")),
+            Client::Codex => extras.set(file(), &["features", "shell_tool"], json!(false)),
+            // Rules in a project are not read.
+            Client::Gemini if self.project => extras.add(file(), &["tools", "exclude"], json!("run_shell_command")),
+            Client::Gemini => {
+                let policy = self.file.with_file_name("policies").join("bashful.toml");
+                extras.changes.push(Change::new(policy, Edit::Whole { text: GEMINI_POLICY.to_owned() }));
+            }
+            Client::Qwen => {
+                extras.add(file(), &["permissions", "deny"], json!("run_shell_command"));
+                extras.add(file(), &["tools", "exclude"], json!("run_shell_command"));
+            }
+            Client::Opencode => extras.set(file(), &["tools", "bash"], json!(false)),
+            _ => {}
+        }
+    }
+
+    /// In a project, the file that Claude Code keeps out of version control: approvals are one person's.
+    fn claude_settings(&self) -> PathBuf {
+        if self.project {
+            return self.file.with_file_name(".claude").join("settings.local.json");
+        }
+        let named = self.around.named("CLAUDE_CONFIG_DIR");
+        named.unwrap_or_else(|| self.file.with_file_name(".claude")).join("settings.json")
+    }
+
+    /// Trusts the current directory, unless it is the home directory or the user has decided otherwise.
+    fn trust(&self, extras: &mut Extras, file: Option<PathBuf>, path: &[&str], level: &str) {
+        let Some(file) = file else { return };
+        if self.is_home() {
+            return extras.remarks.push(self.not_trusted());
+        }
+        let there = value_in(&file, path);
+        if there.as_ref().is_some_and(|there| there != level) {
+            let client = self.client.title();
+            let remark = format!("you have told {client} not to trust {}; that is left as it is", self.here.display());
+            return extras.remarks.push(remark);
+        }
+        extras.set(file, path, json!(level));
+    }
+
+    /// Trusting the home directory, or one above it, would trust everything.
+    fn is_home(&self) -> bool {
+        let home = self.around.home().and_then(|home| home.canonicalize().ok());
+        self.here == Path::new("/") || home.is_some_and(|home| home.starts_with(self.here))
+    }
+
+    fn not_trusted(&self) -> String {
+        let here = self.here.display();
+        format!("{here} is not trusted, because that would trust everything in it: run this again in your project's directory")
+    }
+
+    fn here_text(&self) -> String {
+        self.here.to_string_lossy().into_owned()
+    }
+
+    /// The warning that stands before the question.
+    pub(super) fn warning(&self) -> String {
+        let (title, mut lines) = (self.client.title(), Vec::new());
+        if self.extent >= Extent::Approved && self.can_approve() {
+            lines.push(format!("--approve: {title} will run every command of this tool without asking you"));
+        }
+        if self.extent >= Extent::Replaced && self.can_replace() {
+            lines.push(format!("--replace: {title} will not offer its own shell tool to the model"));
+        }
+        if self.client == Client::Codex {
+            let sandbox = "Codex's sandbox does not hold MCP servers: commands of this tool run outside of it, even with `read-only`";
+            lines.push(sandbox.to_owned());
+        }
+        lines.iter().map(|line| format!("[{line}]\n")).collect()
+    }
+
+    fn can_approve(&self) -> bool {
+        use Client::{Claude, Codex, Copilot, Gemini, Opencode, Qwen};
+        matches!(self.client, Claude | Codex | Gemini | Qwen | Copilot | Opencode)
+    }
+
+    fn can_replace(&self) -> bool {
+        self.can_approve() && self.client != Client::Copilot
+    }
+
+    /// The steps that are left to the user.
+    pub(super) fn steps(&self) -> Vec<String> {
+        let (title, name) = (self.client.title(), self.name);
+        let mut steps = Vec::new();
+        if self.extent < Extent::Approved {
+            steps.extend(self.approval_step());
+        } else if !self.can_approve() {
+            steps.push(format!("--approve writes nothing for {title}, which keeps approvals to itself: when it asks, choose to always allow it"));
+        } else if matches!(self.client, Client::Gemini | Client::Qwen | Client::Copilot) {
+            let otherwise = match self.client {
+                Client::Copilot => format!("it asks again, unless you start it with --allow-tool {name}"),
+                Client::Gemini => "it asks whether you trust the folder, and `gemini -p` needs --skip-trust".to_owned(),
+                _ => "it may ask whether you trust the folder".to_owned(),
+            };
+            steps.push(format!("this holds for {}; in other folders {otherwise}", self.here.display()));
+        }
+        if self.extent >= Extent::Replaced && self.client == Client::Copilot {
+            let flags = format!("copilot --excluded-tools={COPILOT_SHELL}");
+            steps.push(format!("{title} has no setting that turns its shell off; start it with\n  {flags}"));
+        } else if self.extent >= Extent::Replaced && !self.can_replace() {
+            steps.push(format!("--replace writes nothing for {title}: turn its own terminal tool off in its settings"));
+        }
+        steps
+    }
+
+    /// Approving, for those who have not asked for `--approve`.
+    fn approval_step(&self) -> Option<String> {
+        let name = self.name;
+        Some(match self.client {
+            Client::Claude if self.project => format!(
+                "Claude Code asks whether to use the server when it is started here, and then before each use; `claude -p` needs \
+                 --allowedTools mcp__{name}. With --approve it is written down"
+            ),
+            Client::Claude => format!(
+                "Claude Code asks before it uses the tool, and `claude -p` refuses it without --allowedTools mcp__{name}. With --approve it \
+                 is written down"
+            ),
+            Client::Codex if self.project => "Codex reads it only in a project that you trust, asks before each call, and `codex exec` \
+                 refuses the tool. With --approve it is written down"
+                .to_owned(),
+            Client::Codex => "Codex asks before each call, and `codex exec` refuses the tool. With --approve it is written down".to_owned(),
+            Client::Gemini => "Gemini CLI offers the tool only in folders that you trust, asks before each call, and `gemini -p` refuses it. \
+                 With --approve both are written down"
+                .to_owned(),
+            Client::Qwen => "Qwen Code asks before each call, and `qwen -p` refuses the tool. With --approve it is written down".to_owned(),
+            Client::Copilot => format!(
+                "Copilot CLI asks before each call, and `copilot -p` refuses the tool without --allow-tool {name}. With --approve it is \
+                 written down for this folder"
+            ),
+            Client::Opencode => {
+                "opencode runs the tool without asking, unless `permission` in its settings says otherwise".to_owned()
+            }
+            _ => format!("{} asks before each call: choose to always allow it there", self.client.title()),
+        })
+    }
+}
+
+impl Extras {
+    fn add(&mut self, file: PathBuf, path: &[&str], item: Value) {
+        let path = path.iter().map(ToString::to_string).collect();
+        self.changes.push(Change::new(file, Edit::Add { path, item }));
+    }
+
+    fn set(&mut self, file: PathBuf, path: &[&str], value: Value) {
+        let path = path.iter().map(ToString::to_string).collect();
+        self.changes.push(Change::new(file, Edit::Set { path, value }));
+    }
+}
+
+/// A value in a settings file. A file that cannot be read is left to whoever changes it, and says why.
+fn value_in(file: &Path, path: &[&str]) -> Option<Value> {
+    let text = Settings::read(file).ok()?.text;
+    let value = if file.extension().is_some_and(|extension| extension == "toml") {
+        serde_json::to_value(super::toml::read(&text).ok()?).ok()?
+    } else {
+        edit::read(&text).ok()?
+    };
+    edit::value_at(&value, path).cloned()
+}

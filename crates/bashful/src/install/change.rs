@@ -1,0 +1,174 @@
+//! One change to one settings file, and how it is taken back.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::edit::{self, EditError, value_at};
+use super::toml;
+
+/// A change to a file, which may not be there yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) file: PathBuf,
+    pub(crate) edit: Edit,
+}
+
+/// Files whose names end in `.toml` are TOML, all others JSON with comments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Edit {
+    /// The entry of a server. Keys that others have added to it stay.
+    Server { path: Vec<String>, keys: Vec<(String, Value)> },
+    /// One key.
+    Set { path: Vec<String>, value: Value },
+    /// One item of a list.
+    Add { path: Vec<String>, item: Value },
+    /// A file that nobody else writes.
+    Whole { text: String },
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    pub(crate) change: Change,
+    /// How many names of the path were there before. The groups of the others go when they are left empty.
+    found: usize,
+    /// The value that the key had before.
+    before: Option<Value>,
+    /// The file was not there before. It goes when nothing is left in it.
+    pub(crate) made_file: bool,
+}
+
+/// What becomes of a text when a change is taken back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// The text without the change.
+    Text(String),
+    /// The change is not there any more.
+    Gone,
+    /// Somebody has put another value in its place, which stays.
+    Changed,
+}
+
+impl Change {
+    pub(crate) fn new(file: PathBuf, edit: Edit) -> Self {
+        Self { file, edit }
+    }
+
+    fn is_toml(&self) -> bool {
+        self.file.extension().is_some_and(|extension| extension == "toml")
+    }
+
+    /// The text with the change; none if the change is there already. `is_new` says that there is no file yet.
+    pub(crate) fn apply(&self, text: &str, is_new: bool) -> Result<Option<(String, Done)>, EditError> {
+        if let Edit::Whole { text: whole } = &self.edit {
+            let done = Done { change: self.clone(), found: 0, before: None, made_file: true };
+            return match text {
+                text if text == whole => Ok(None),
+                "" => Ok(Some((whole.clone(), done))),
+                _ => Err(EditError::NotOurs),
+            };
+        }
+        let path: Vec<&str> = self.path().iter().map(String::as_str).collect();
+        let value = self.read(text)?;
+        let found = (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default();
+        let there = value_at(&value, &path);
+        let changed = match &self.edit {
+            Edit::Set { value, .. } => self.set(text, &path, value)?,
+            Edit::Add { item, .. } => edit::add(text, &path, item)?,
+            Edit::Server { keys, .. } => self.set_server(text, &path, keys, there)?,
+            Edit::Whole { .. } => None,
+        };
+        let before = if matches!(self.edit, Edit::Set { .. }) { there.cloned() } else { None };
+        Ok(changed.map(|text| (text, Done { change: self.clone(), found, before, made_file: is_new })))
+    }
+
+    fn path(&self) -> &[String] {
+        match &self.edit {
+            Edit::Server { path, .. } | Edit::Set { path, .. } | Edit::Add { path, .. } => path,
+            Edit::Whole { .. } => &[],
+        }
+    }
+
+    /// The value that a text says, whatever its form.
+    fn read(&self, text: &str) -> Result<Value, EditError> {
+        if !self.is_toml() {
+            return edit::read(text);
+        }
+        let table = toml::read(text)?;
+        serde_json::to_value(table).map_err(|error| EditError::Toml(error.to_string()))
+    }
+
+    fn set(&self, text: &str, path: &[&str], value: &Value) -> Result<Option<String>, EditError> {
+        if self.is_toml() { toml::set(text, path, value) } else { edit::set(text, path, value) }
+    }
+
+    fn unset(&self, text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
+        if self.is_toml() { toml::unset(text, path, found) } else { edit::unset(text, path, found) }
+    }
+
+    fn set_server(
+        &self,
+        text: &str,
+        path: &[&str],
+        keys: &[(String, Value)],
+        there: Option<&Value>,
+    ) -> Result<Option<String>, EditError> {
+        let mut changed = None;
+        if there.is_some_and(|there| there.get("command").is_none()) {
+            // A server of another kind, at a URL: none of its keys would make sense here.
+            changed = self.unset(text, path, path.len())?;
+        }
+        for (name, value) in keys {
+            let now = changed.as_deref().unwrap_or(text);
+            if let Some(next) = self.set(now, &[path, &[name.as_str()]].concat(), value)? {
+                changed = Some(next);
+            }
+        }
+        Ok(changed)
+    }
+}
+
+impl Done {
+    /// Decides whether both are about the same key, item or file. Values may differ.
+    pub(crate) fn has_target_of(&self, other: &Self) -> bool {
+        let (this, other) = (&self.change, &other.change);
+        let is_same = match (&this.edit, &other.edit) {
+            (Edit::Add { item, .. }, Edit::Add { item: other, .. }) => item == other,
+            (this, other) => std::mem::discriminant(this) == std::mem::discriminant(other),
+        };
+        is_same && this.file == other.file && this.path() == other.path()
+    }
+
+    /// For a server that somebody else has put in: its groups stay.
+    pub(crate) fn by_others(change: Change) -> Self {
+        let found = change.path().len().saturating_sub(1);
+        Self { change, found, before: None, made_file: false }
+    }
+
+    /// Takes the change back.
+    pub(crate) fn undo(&self, text: &str) -> Result<Undone, EditError> {
+        let change = &self.change;
+        let path: Vec<&str> = change.path().iter().map(String::as_str).collect();
+        let undone = match &change.edit {
+            Edit::Whole { text: whole } if text == whole => Some(String::new()),
+            Edit::Whole { .. } if text.is_empty() => None,
+            Edit::Whole { .. } => return Ok(Undone::Changed),
+            Edit::Server { .. } => change.unset(text, &path, self.found)?,
+            Edit::Add { item, .. } => edit::discard(text, &path, item, self.found)?,
+            Edit::Set { value, .. } => match (value_at(&change.read(text)?, &path), &self.before) {
+                (Some(now), _) if now != value => return Ok(Undone::Changed),
+                (Some(_), Some(before)) => change.set(text, &path, before)?,
+                _ => change.unset(text, &path, self.found)?,
+            },
+        };
+        Ok(undone.map_or(Undone::Gone, Undone::Text))
+    }
+}
+
+/// Decides whether nothing is left in a text that was made for a change.
+pub(crate) fn is_empty(text: &str) -> bool {
+    matches!(text.trim(), "" | "{}")
+}

@@ -1,0 +1,128 @@
+//! Remembers what `install` wrote, so that `--remove` takes back that and nothing that the user had.
+//!
+//! One file for each client, in `installed` of the state directory. It holds no settings of the user except single values that were
+//! replaced. A change is recorded before it is made: one that was made is never forgotten.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::change::Done;
+
+/// Why nothing can be remembered.
+#[derive(Debug, Error)]
+pub(crate) enum RecordError {
+    #[error("cannot read {}, where bashful notes what it has written", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is damaged; remove it, and take out by hand what bashful has written", path.display())]
+    Damaged { path: PathBuf, source: serde_json::Error },
+    #[error("cannot write {}, where bashful notes what it has written", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Names one installation of a client: the server's name, and the project if it is in a project's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Installation {
+    pub(crate) name: String,
+    pub(crate) project: Option<PathBuf>,
+}
+
+/// The changes of one installation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    of: Installation,
+    done: Vec<Done>,
+}
+
+/// The record of one client, locked while it is held.
+#[derive(Debug)]
+pub(crate) struct Record {
+    path: PathBuf,
+    entries: Vec<Entry>,
+    _lock: File,
+}
+
+impl Record {
+    /// Reads the record of a client and locks it; `directory` is made if it is not there.
+    pub(crate) fn open(directory: &Path, client: &str) -> Result<Self, RecordError> {
+        let path = directory.join(format!("{client}.json"));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory).and_then(|()| {
+            let lock = File::open(directory)?;
+            flock(&lock, FlockOperation::LockExclusive)?;
+            Ok(lock)
+        });
+        let lock = made.map_err(|source| RecordError::Write { path: path.clone(), source })?;
+        let entries = read(&path)?;
+        Ok(Self { path, entries, _lock: lock })
+    }
+
+    /// Notes a change, behind those that were noted before. Of one that is made again, the state before the first time counts.
+    pub(crate) fn push(&mut self, of: &Installation, done: &Done) -> Result<(), RecordError> {
+        let done = done.clone();
+        match self.entries.iter_mut().find(|entry| entry.of == *of) {
+            None => self.entries.push(Entry { of: of.clone(), done: vec![done] }),
+            Some(entry) => match entry.done.iter_mut().find(|noted| noted.has_target_of(&done)) {
+                None => entry.done.push(done),
+                Some(noted) => noted.change = done.change,
+            },
+        }
+        self.save()
+    }
+
+    /// Forgets a change.
+    pub(crate) fn forget(&mut self, of: &Installation, done: &Done) -> Result<(), RecordError> {
+        for entry in self.entries.iter_mut().filter(|entry| entry.of == *of) {
+            entry.done.retain(|noted| !noted.has_target_of(done));
+        }
+        self.entries.retain(|entry| !entry.done.is_empty());
+        self.save()
+    }
+
+    /// The state now, for [`Self::restore`].
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.entries.clone()
+    }
+
+    /// Goes back to an earlier state.
+    pub(crate) fn restore(&mut self, entries: Vec<Entry>) -> Result<(), RecordError> {
+        self.entries = entries;
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), RecordError> {
+        let cannot = |source| RecordError::Write { path: self.path.clone(), source };
+        if self.entries.is_empty() {
+            return match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(error)),
+                _ => Ok(()),
+            };
+        }
+        let beside = self.path.with_extension("new");
+        let text = serde_json::to_string_pretty(&self.entries).map_err(|error| cannot(error.into()))?;
+        fs::write(&beside, text).and_then(|()| fs::rename(&beside, &self.path)).map_err(|source| {
+            // The rest of it is of no use to anybody.
+            let _ = fs::remove_file(&beside);
+            cannot(source)
+        })
+    }
+}
+
+/// The changes of one installation, in the order in which they were made.
+pub(crate) fn changes(directory: &Path, client: &str, of: &Installation) -> Result<Vec<Done>, RecordError> {
+    let entries = read(&directory.join(format!("{client}.json")))?;
+    Ok(entries.into_iter().find(|entry| entry.of == *of).map(|entry| entry.done).unwrap_or_default())
+}
+
+fn read(path: &Path) -> Result<Vec<Entry>, RecordError> {
+    let path = path.to_path_buf();
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|source| RecordError::Damaged { path, source }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(RecordError::Read { path, source }),
+    }
+}

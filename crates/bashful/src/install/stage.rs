@@ -1,0 +1,202 @@
+//! From changes to files: every change is made in memory first, shown, agreed to, and only then written.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::change::{Change, Done, Undone, is_empty};
+use super::edit::EditError;
+use super::file::Settings;
+use super::record::{Installation, Record};
+use super::show::difference;
+use crate::guard::{asks, may_ask};
+use crate::print;
+
+/// Why nothing is written.
+#[derive(Debug, Error)]
+pub(crate) enum StageError {
+    #[error("{} is left as it is, because {why}\nwhat belongs into it:\n{paste}", path.display())]
+    Unusable { path: PathBuf, why: EditError, paste: String },
+    #[error("{} is left as it is, because {why}", path.display())]
+    Unremovable { path: PathBuf, why: EditError },
+    #[error(
+        "nothing is written without a yes, and there is no terminal to ask on: add --yes, or --dry-run to see it first"
+    )]
+    NobodyToAsk,
+}
+
+/// One file with all of its changes made, not yet written.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    settings: Settings,
+    /// None if the file is to be removed.
+    text: Option<String>,
+    done: Vec<Done>,
+}
+
+/// Whether the user agreed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Written,
+    OnlyShown,
+    Declined,
+}
+
+/// How the user is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub(crate) yes: bool,
+    pub(crate) dry_run: bool,
+    /// Shown between the changes and the question.
+    pub(crate) warning: &'a str,
+    /// The client's name, if a missing directory means that the client may not be there.
+    pub(crate) expects: Option<&'a str>,
+}
+
+/// The place of the record: its directory, the client's file in it, and the installation.
+#[derive(Debug)]
+pub(crate) struct Noted<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) client: &'a str,
+    pub(crate) of: Installation,
+}
+
+/// Makes changes. Files that have all of theirs already are left out.
+pub(crate) fn stage(changes: &[Change]) -> Result<Vec<Staged>, Box<dyn Error>> {
+    let mut staged = Vec::new();
+    for file in files(changes.iter().map(|change| &change.file)) {
+        let settings = Settings::read(file)?;
+        let (mut text, mut done) = (settings.text.clone(), Vec::new());
+        let of_file = || changes.iter().filter(|change| change.file == *file);
+        for change in of_file() {
+            let applied = change.apply(&text, settings.is_new());
+            let applied = applied.map_err(|why| StageError::Unusable { path: file.clone(), why, paste: alone(of_file()) })?;
+            if let Some((next, made)) = applied {
+                text = next;
+                done.push(made);
+            }
+        }
+        if !done.is_empty() {
+            staged.push(Staged { settings, text: Some(text), done });
+        }
+    }
+    Ok(staged)
+}
+
+/// Takes changes back, the last one first. The texts say which were left, because somebody has changed them since.
+pub(crate) fn unstage(done: &[Done]) -> Result<(Vec<Staged>, Vec<String>), Box<dyn Error>> {
+    let (mut staged, mut left) = (Vec::new(), Vec::new());
+    for file in files(done.iter().rev().map(|done| &done.change.file)) {
+        let settings = Settings::read(file)?;
+        let (mut text, mut undone, mut made_file) = (settings.text.clone(), Vec::new(), false);
+        for done in done.iter().rev().filter(|done| done.change.file == *file) {
+            match done.undo(&text).map_err(|why| StageError::Unremovable { path: file.clone(), why })? {
+                Undone::Text(next) => text = next,
+                Undone::Gone => {}
+                Undone::Changed => left.push(format!("{} was changed since, and is left as it is", file.display())),
+            }
+            made_file |= done.made_file;
+            undone.push(done.clone());
+        }
+        let text = Some(text).filter(|text| !(made_file && is_empty(text)));
+        staged.push(Staged { settings, text, done: undone });
+    }
+    Ok((staged, left))
+}
+
+/// Every file once, in the order in which they come.
+fn files<'a>(all: impl Iterator<Item = &'a PathBuf>) -> Vec<&'a PathBuf> {
+    let mut files: Vec<&PathBuf> = Vec::new();
+    for file in all {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+/// The changes as a file of their own.
+fn alone<'a>(changes: impl Iterator<Item = &'a Change>) -> String {
+    changes.fold(String::new(), |text, change| match change.apply(&text, true) {
+        Ok(Some((text, _))) => text,
+        _ => text,
+    })
+}
+
+impl Staged {
+    pub(crate) fn is_changed(&self) -> bool {
+        self.text.as_ref() != Some(&self.settings.text) && !(self.text.is_none() && self.settings.is_new())
+    }
+
+    /// The file's name and its lines that go and come.
+    fn shown(&self, expects: Option<&str>) -> String {
+        let path = self.settings.path().display();
+        let missing = self.settings.missing_directory().zip(expects).map_or_else(String::new, |(directory, client)| {
+            format!("[{} is not there yet; has {client} been installed?]\n", directory.display())
+        });
+        let gone = if self.text.is_none() { " is removed" } else { "" };
+        let lines = difference(&self.settings.text, self.text.as_deref().unwrap_or_default());
+        format!("{path}{gone}:\n{lines}{missing}")
+    }
+
+    fn write(&self) -> Result<(), Box<dyn Error>> {
+        match &self.text {
+            _ if !self.is_changed() => {}
+            Some(text) => self.settings.write(text)?,
+            None => self.settings.delete()?,
+        }
+        Ok(())
+    }
+}
+
+/// Shows all changes, asks once, and writes them, each file whole or not at all.
+pub(crate) fn carry_out(
+    staged: &[Staged],
+    asking: Asking<'_>,
+    noted: Option<&Noted<'_>>,
+    removes: bool,
+) -> Result<Answer, Box<dyn Error>> {
+    let changed: Vec<&Staged> = staged.iter().filter(|staged| staged.is_changed()).collect();
+    let about: String = changed.iter().map(|staged| staged.shown(asking.expects)).collect();
+    let about = format!("{about}{}", asking.warning);
+    for staged in &changed {
+        staged.settings.check_writable()?;
+    }
+    if asking.dry_run || asking.yes {
+        print::data(about.as_bytes())?;
+    } else if !may_ask() {
+        return Err(StageError::NobodyToAsk.into());
+    } else if !asks(&about, "write it?") {
+        print::talk("[nothing was written]");
+        return Ok(Answer::Declined);
+    }
+    if asking.dry_run {
+        return Ok(Answer::OnlyShown);
+    }
+    let mut record = noted.map(|noted| Record::open(noted.directory, noted.client)).transpose()?;
+    for staged in staged {
+        write_noted(staged, record.as_mut().zip(noted), removes)?;
+    }
+    Ok(Answer::Written)
+}
+
+/// Writes one file. Additions are noted before, removals are forgotten after.
+fn write_noted(
+    staged: &Staged,
+    record: Option<(&mut Record, &Noted<'_>)>,
+    removes: bool,
+) -> Result<(), Box<dyn Error>> {
+    let Some((record, noted)) = record else { return staged.write() };
+    if removes {
+        staged.write()?;
+        return Ok(staged.done.iter().try_for_each(|done| record.forget(&noted.of, done))?);
+    }
+    let before = record.entries();
+    let written = staged.done.iter().try_for_each(|done| record.push(&noted.of, done)).map_err(Into::into);
+    let written = written.and_then(|()| staged.write());
+    if written.is_err() {
+        record.restore(before)?;
+    }
+    written
+}
