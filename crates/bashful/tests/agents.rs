@@ -62,4 +62,4 @@ macro_rules! cases {
     )* };
 }
 
-cases! { codex opencode }
+cases! { codex gemini }

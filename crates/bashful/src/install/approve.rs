@@ -156,7 +156,9 @@ impl Wanted<'_> {
 
     fn not_trusted(&self) -> String {
         let here = self.here.display();
-        format!("{here} is not trusted, because that would trust everything in it: run this again in your project's directory")
+        format!(
+            "{here} is not trusted, because that would trust everything in it: run this again in your project's directory"
+        )
     }
 
     fn here_text(&self) -> String {

@@ -73,7 +73,8 @@ impl Change {
         }
         let path: Vec<&str> = self.path().iter().map(String::as_str).collect();
         let value = self.read(text)?;
-        let found = (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default();
+        let found =
+            (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default();
         let there = value_at(&value, &path);
         let changed = match &self.edit {
             Edit::Set { value, .. } => self.set(text, &path, value)?,

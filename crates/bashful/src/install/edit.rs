@@ -214,7 +214,11 @@ mod tests {
         let set = set_server(text).expect("possible");
         assert_eq!(set, expected);
         for (name, value) in server() {
-            assert_eq!(super::set(&set, &[PATH[0], PATH[1], name], &value).expect("possible"), None, "it is there already");
+            assert_eq!(
+                super::set(&set, &[PATH[0], PATH[1], name], &value).expect("possible"),
+                None,
+                "it is there already"
+            );
         }
         let removed = unset(&set, &PATH, depth(text)).expect("possible").expect("a change");
         assert_eq!(unset(&removed, &PATH, 0).expect("possible"), None, "it is gone already");

@@ -119,7 +119,11 @@ impl Settings {
         let _ours = self.lock_unchanged(self.real.parent().unwrap_or(Path::new("/")))?;
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
         fs::remove_file(&self.real).map_err(cannot)?;
-        if self.real == self.path || !self.path.is_symlink() { Ok(()) } else { fs::remove_file(&self.path).map_err(cannot) }
+        if self.real == self.path || !self.path.is_symlink() {
+            Ok(())
+        } else {
+            fs::remove_file(&self.path).map_err(cannot)
+        }
     }
 
     /// Keeps others of us from writing at the same time, and makes sure that nobody has written since the file was read. The client

@@ -21,17 +21,18 @@ fn name() -> impl Strategy<Value = String> {
 
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![Just("1"), Just("-2.5e3"), Just("null"), Just("\"}\""), Just("[]"), Just("{}")];
-    leaf.prop_map(str::to_owned).prop_recursive(3, 20, 4, |inner| {
-        prop_oneof![list(inner.clone()), object(inner, Just(None))]
-    })
+    leaf.prop_map(str::to_owned)
+        .prop_recursive(3, 20, 4, |inner| prop_oneof![list(inner.clone()), object(inner, Just(None))])
 }
 
 fn list(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
-    (proptest::collection::vec((space(), value, space()), 0..4), any::<bool>(), space()).prop_map(|(parts, comma, end)| {
-        let comma = if comma && !parts.is_empty() { "," } else { "" };
-        let parts: Vec<String> = parts.into_iter().map(|(a, value, b)| format!("{a}{value}{b}")).collect();
-        format!("[{}{comma}{end}]", parts.join(","))
-    })
+    (proptest::collection::vec((space(), value, space()), 0..4), any::<bool>(), space()).prop_map(
+        |(parts, comma, end)| {
+            let comma = if comma && !parts.is_empty() { "," } else { "" };
+            let parts: Vec<String> = parts.into_iter().map(|(a, value, b)| format!("{a}{value}{b}")).collect();
+            format!("[{}{comma}{end}]", parts.join(","))
+        },
+    )
 }
 
 /// An object, maybe with a member of its own among others of different names.

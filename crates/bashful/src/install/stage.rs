@@ -71,7 +71,8 @@ pub(crate) fn stage(changes: &[Change]) -> Result<Vec<Staged>, Box<dyn Error>> {
         let of_file = || changes.iter().filter(|change| change.file == *file);
         for change in of_file() {
             let applied = change.apply(&text, settings.is_new());
-            let applied = applied.map_err(|why| StageError::Unusable { path: file.clone(), why, paste: alone(of_file()) })?;
+            let applied =
+                applied.map_err(|why| StageError::Unusable { path: file.clone(), why, paste: alone(of_file()) })?;
             if let Some((next, made)) = applied {
                 text = next;
                 done.push(made);

@@ -228,7 +228,12 @@ mod tests {
     #[test]
     fn a_key_comes_behind_the_others_of_its_table() {
         let path = ["features", "shell"];
-        check_key("[features]\na = true # yes\n\n[b]\n", &path, 1, "[features]\na = true # yes\nshell = false\n\n[b]\n");
+        check_key(
+            "[features]\na = true # yes\n\n[b]\n",
+            &path,
+            1,
+            "[features]\na = true # yes\nshell = false\n\n[b]\n",
+        );
         check_key("[features]\n", &path, 1, "[features]\nshell = false\n");
         check_key(
             "[features]\nlist = [\n  1,\n]\n[features.x]\na = 1\n[[features.y]]\n",

@@ -80,9 +80,11 @@ const CODEX: Agent = Agent {
              request_max_retries=0,stream_max_retries=0}}",
             base_url("/v1")
         );
-        let settings = ["model_provider=\"rig\"", &provider, "model=\"gpt-5.4\"", "check_for_update_on_startup=false"];
+        // Plugins and analytics would wait for servers that the stage cannot reach.
+        let offline = ["check_for_update_on_startup=false", "features.plugins=false", "analytics.enabled=false"];
+        let settings = ["model_provider=\"rig\"", &provider, "model=\"gpt-5.4\""].into_iter().chain(offline);
         let mut all = words(&["exec", "--skip-git-repo-check"]);
-        all.extend(settings.iter().flat_map(|setting| words(&["-c", setting])));
+        all.extend(settings.flat_map(|setting| words(&["-c", setting])));
         all.extend(words(&[PROMPT]));
         all
     },
@@ -169,7 +171,7 @@ const COPILOT: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[],
+    excused: &[("replace", "no setting hides its shell, only the flag --excluded-tools")],
 };
 
 const QWEN: Agent = Agent {

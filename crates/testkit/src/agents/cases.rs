@@ -78,7 +78,8 @@ fn output(rig: &Rig, agent: &'static Agent) -> Verdict {
     for turn in 0..3 {
         no_facts(&play, &play.result(turn)?)?;
     }
-    held()
+    let at_once = play.offers_at_once(&Tool::Served("bash".to_owned()));
+    Ok(Held::Yes(if at_once { "" } else { "after a search for the tool" }.to_owned()))
 }
 
 /// Requires that a result has none of the facts that are for programs.
@@ -117,8 +118,18 @@ fn background(rig: &Rig, agent: &'static Agent) -> Verdict {
 /// After `install --approve` a call needs no permission.
 fn approve(rig: &Rig, agent: &'static Agent) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &["--approve"])?;
-    home.play(vec![vec![Call::bash(SPEAK)]], false, None)?.expect(0, &SPOKEN)?;
+    let play = home.play(vec![vec![Call::bash(SPEAK)]], false, None)?;
+    play.expect(0, &SPOKEN)?;
+    offered_at_once(&play)?;
     held()
+}
+
+/// Requires that the model need not search for the tool.
+fn offered_at_once(play: &Performance) -> Result<(), String> {
+    if play.offers_at_once(&Tool::Served("bash".to_owned())) {
+        return Ok(());
+    }
+    Err(format!("the first request does not offer bash\n{play}"))
 }
 
 /// After `install --replace` bashful is the only shell, and a call needs no permission.
@@ -126,8 +137,9 @@ fn replace(rig: &Rig, agent: &'static Agent) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &["--replace"])?;
     let play = home.play(vec![vec![Call::bash(SPEAK)]], false, None)?;
     play.expect(0, &SPOKEN)?;
+    offered_at_once(&play)?;
     let (shell, _) = agent.own_shell;
-    if play.offers(&Tool::Own(shell.to_owned())) {
+    if play.offers_at_once(&Tool::Own(shell.to_owned())) {
         return Err(format!("the agent still offers its own {shell}\n{play}"));
     }
     held()

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::play::{Call, Seen};
+use super::play::{Call, Seen, Tool};
 use super::wire::{Answer, Offered, Planned, Wire, call_id};
 
 /// The model's port on the stage's own loopback, where nobody else listens.
@@ -89,13 +89,51 @@ impl Model {
         let Some(calls) = self.turns.get(turn) else { return Answer::Text("done".to_owned()) };
         let mut planned = Vec::new();
         for (index, call) in calls.iter().enumerate() {
-            let tool = offered.iter().find(|tool| call.tool.is(tool.namespace.as_deref(), &tool.name));
-            let Some(tool) = tool else { return Answer::Text(format!("{:?} is not offered", call.tool)) };
-            let tool = Offered { ..tool.clone() };
-            planned.push(Planned { id: call_id(turn, index), tool, arguments: call.arguments.clone() });
+            let id = call_id(turn, index);
+            match find(call, &offered) {
+                Found::Offered(tool) => planned.push(Planned { id, tool, arguments: call.arguments.clone() }),
+                Found::Behind(tool, arguments) => planned.push(Planned { id, tool, arguments }),
+                Found::AfterSearch(tool, arguments) if !body.to_string().contains(&search_id(turn)) => {
+                    return Answer::Calls(vec![Planned { id: search_id(turn), tool, arguments }]);
+                }
+                Found::AfterSearch(..) | Found::Nowhere => {
+                    return Answer::Text(format!("{:?} is not offered", call.tool));
+                }
+            }
         }
         Answer::Calls(planned)
     }
+}
+
+/// Where the model finds the tool of a call.
+enum Found {
+    Offered(Offered),
+    /// The model calls another tool, which passes the call on. Qwen Code hides the tools of servers behind `tool_call`.
+    Behind(Offered, Value),
+    /// The model has to search first; the next request offers the tool. Claude Code does so with the tools of servers.
+    AfterSearch(Offered, Value),
+    Nowhere,
+}
+
+fn find(call: &Call, offered: &[Offered]) -> Found {
+    if let Some(tool) = offered.iter().find(|tool| call.tool.is(tool.namespace.as_deref(), &tool.name)) {
+        return Found::Offered(tool.clone());
+    }
+    let Tool::Served(name) = &call.tool else { return Found::Nowhere };
+    let name = format!("mcp__bashful__{name}");
+    let helper = |helper: &str| offered.iter().find(|tool| tool.name == helper).cloned();
+    if let Some(tool) = helper("tool_call") {
+        Found::Behind(tool, json!({ "name": name, "arguments": call.arguments }))
+    } else if let Some(tool) = helper("ToolSearch") {
+        Found::AfterSearch(tool, json!({ "query": format!("select:{name}"), "max_results": 5 }))
+    } else {
+        Found::Nowhere
+    }
+}
+
+/// The id of a search in a turn. It is none of the script's calls, so the turn stays the same.
+fn search_id(turn: usize) -> String {
+    format!("search_{turn}")
 }
 
 /// The answer to a request that offers no tools. Gemini CLI asks in JSON who speaks next and which model to take.

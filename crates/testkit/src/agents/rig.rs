@@ -165,10 +165,11 @@ impl Performance {
         }
     }
 
-    /// Whether the agent offered a tool to its model in any request.
-    pub(super) fn offers(&self, tool: &Tool) -> bool {
-        let offered = self.record.requests.iter().flat_map(|seen| Wire::offered(&seen.body));
-        offered.into_iter().any(|offered| tool.is(offered.namespace.as_deref(), &offered.name))
+    /// Whether the agent offered a tool in its first request with tools: before the model could search for it.
+    pub(super) fn offers_at_once(&self, tool: &Tool) -> bool {
+        let offered =
+            self.record.requests.iter().map(|seen| Wire::offered(&seen.body)).find(|offered| !offered.is_empty());
+        offered.into_iter().flatten().any(|offered| tool.is(offered.namespace.as_deref(), &offered.name))
     }
 }
 
