@@ -30,6 +30,11 @@ macro_rules! cases {
             }
 
             #[test]
+            fn a_long_output_of_a_failure_is_cut_by_nobody_else() {
+                check("long failure");
+            }
+
+            #[test]
             fn a_job_is_named_and_waited_for() {
                 check("background");
             }

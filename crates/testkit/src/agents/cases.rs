@@ -7,7 +7,7 @@ use serde_json::json;
 use super::agent::Agent;
 use super::play::{Call, Stop, StopBy, Tool};
 use super::rig::{AgentHome, Performance, Rig};
-use super::sdk::rows_are_whole;
+use super::rows::{Rows, check_rows};
 
 /// A promise that has to hold with every agent.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +30,10 @@ pub enum Held {
 }
 
 /// All cases, in the order of the table.
-pub const CASES: [Case; 9] = [
+pub const CASES: [Case; 10] = [
     Case { name: "output", run: output },
     Case { name: "long output", run: long_output },
+    Case { name: "long failure", run: long_failure },
     Case { name: "background", run: background },
     Case { name: "approve", run: approve },
     Case { name: "replace", run: replace },
@@ -90,18 +91,35 @@ fn no_facts(play: &Performance, result: &str) -> Result<(), String> {
     }
 }
 
-/// An output of half a megabyte, and one that fails: the model sees head, tail and the artifact, and the agent cuts nothing of it.
+/// Numbers of rows of 10 to 17 bytes: below and above the sizes at which clients are known to cut, and at last half a megabyte.
+const ROW_COUNTS: [usize; 9] = [300, 500, 620, 1_400, 1_600, 2_150, 2_700, 7_400, 30_000];
+
+/// The model sees long outputs whole, or head, tail and the artifact as bashful names them. The agent itself cuts nothing.
 fn long_output(rig: &Rig, agent: &'static Agent) -> Verdict {
+    long_outputs(rig, agent, "true", &[])
+}
+
+/// The same for commands that fail. Some agents cut those sooner.
+fn long_failure(rig: &Rig, agent: &'static Agent) -> Verdict {
+    long_outputs(rig, agent, "exit 2", &["exit code 2"])
+}
+
+fn long_outputs(rig: &Rig, agent: &'static Agent, end: &str, texts: &[&str]) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &[])?;
-    let rows = |count| format!("for ((i = 1; i <= {count}; i++)); do echo row-$i-of-many; done");
-    let turns = vec![vec![Call::bash(&rows(30_000))], vec![Call::bash(&format!("{}; exit 2", rows(20_000)))]];
-    let play = home.play(turns, true, None)?;
-    play.expect(0, &["artifact://1"])?;
-    play.expect(1, &["artifact://2", "exit code 2"])?;
-    for (turn, count) in [(0, 30_000), (1, 20_000)] {
-        rows_are_whole(&play.result(turn)?, count).map_err(|error| format!("turn {turn}: {error}\n{play}"))?;
+    let call =
+        |count| vec![Call::bash(&format!("for ((i = 1; i <= {count}; i++)); do echo row-$i-of-many; done; {end}"))];
+    let play = home.play(ROW_COUNTS.into_iter().map(call).collect(), true, None)?;
+    let mut whole = 0;
+    for (turn, count) in ROW_COUNTS.into_iter().enumerate() {
+        play.expect(turn, texts)?;
+        let result = play.result(turn)?;
+        match check_rows(&result, count).map_err(|error| format!("turn {turn}, {count} rows: {error}\n{play}"))? {
+            Rows::Whole => whole = result.len(),
+            Rows::Clipped => play.expect(turn, &["artifact://"])?,
+        }
     }
-    Ok(Held::Yes(format!("{} characters", play.result(0)?.chars().count())))
+    play.expect(ROW_COUNTS.len() - 1, &["artifact://"])?;
+    Ok(Held::Yes(format!("up to {whole} bytes whole")))
 }
 
 /// A job is started, named and waited for.

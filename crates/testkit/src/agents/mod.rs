@@ -12,6 +12,7 @@ mod model;
 mod package;
 mod play;
 mod rig;
+mod rows;
 mod sdk;
 mod stage;
 mod wire;

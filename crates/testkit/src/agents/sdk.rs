@@ -12,6 +12,7 @@ use super::model::PORT;
 use super::package::Package;
 use super::play::{Call, Play, Record, Tool};
 use super::rig::Rig;
+use super::rows::check_rows;
 use super::stage::perform;
 use super::wire::Wire;
 
@@ -72,7 +73,7 @@ impl Sdk {
         if short.contains("duration_ms") || !long.contains("artifact://1") {
             return Err(why("facts are shown, or the artifact is not named"));
         }
-        rows_are_whole(long, ROWS).map_err(|error| why(&error))?;
+        check_rows(long, ROWS).map_err(|error| why(&error))?;
         Ok(Held::Yes(String::new()))
     }
 
@@ -117,24 +118,4 @@ fn results(record: &Record) -> Vec<String> {
         Some(shown) => shown.into_iter().map(|shown| shown.text).collect(),
         None => record.said.lines().find_map(|line| serde_json::from_str(line).ok()).unwrap_or_default(),
     }
-}
-
-/// Requires that a clip of `row-N-of-many` lines is just as bashful made it: the rows that its notice names, and no other gap.
-pub(super) fn rows_are_whole(text: &str, count: usize) -> Result<(), String> {
-    let rows: Vec<usize> =
-        text.split("row-").skip(1).filter_map(|rest| rest.split_once("-of-many")?.0.parse().ok()).collect();
-    let gaps: Vec<(usize, usize)> =
-        rows.windows(2).filter(|pair| pair[1] != pair[0] + 1).map(|pair| (pair[0], pair[1])).collect();
-    let ends = (rows.first().copied(), rows.last().copied());
-    if ends != (Some(1), Some(count)) {
-        return Err(format!("rows 1 to {count} should begin and end it, but {ends:?} do"));
-    }
-    let [(before, after)] = gaps.as_slice() else {
-        return Err(format!("there should be one gap, but there are {gaps:?}"));
-    };
-    let notice = format!("lines 1-{before} and {after}-{count} of {count}");
-    if !text.contains(&notice) {
-        return Err(format!("rows {before} to {after} are left out, but the text lacks {notice:?}"));
-    }
-    Ok(())
 }
