@@ -90,7 +90,9 @@ fn seconds(time: SystemTime) -> u64 {
 /// Asks, and notes that a command may run once.
 pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let (settings, _) = around.settings(file)?;
+    let (mut settings, _) = around.settings(file)?;
+    // A hook may have refused one.
+    guard::ask_about_interactive_shells(&mut settings);
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
     let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);

@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::exit::Exit;
+use crate::hook::HookCommand;
 use crate::install::InstallArgs;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
@@ -42,13 +43,9 @@ enum Command {
     Check(CheckArgs),
     /// Let a command that the guard refuses run once. Needs a terminal.
     Allow(AllowArgs),
-    /// Judge a command of another agent: reads the call from standard input and answers in the agent's form.
-    #[command(after_help = "Example, for the agent's settings: bashful hook claude")]
-    Hook {
-        /// Whose form it is.
-        #[arg(value_enum)]
-        agent: Agent,
-    },
+    /// Judge the commands of another agent before they run.
+    #[command(subcommand, after_help = "Example: bashful hook install claude")]
+    Hook(HookCommand),
     /// Show the settings in force.
     #[command(after_help = "Example: bashful config --defaults >~/.config/bashful/config.toml")]
     Config(ConfigArgs),
@@ -176,17 +173,6 @@ pub(crate) struct AllowArgs {
     /// For how long it is allowed.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) minutes: u8,
-}
-
-/// An agent that asks before it runs a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Agent {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
 }
 
 #[derive(Debug, Args)]
@@ -354,7 +340,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Explain(args) => explain::main(args, file),
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),
-        Command::Hook { agent } => hook::main(*agent, file),
+        Command::Hook(command) => hook::main(command, file),
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),

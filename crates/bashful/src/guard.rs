@@ -18,7 +18,7 @@ use thiserror::Error;
 pub(crate) use bashful_dialect::text::warnings;
 
 use crate::allow::Allowances;
-use crate::settings::{Settings, may_be_there};
+use crate::settings::{RuleLevel, Settings, may_be_there};
 use crate::setup::Surroundings;
 
 /// Why there is no guard, although there should be one.
@@ -75,6 +75,11 @@ pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard,
     let levels: BTreeMap<String, Setting> =
         settings.guard.levels.0.iter().map(|(name, level)| (name.clone(), level.setting())).collect();
     Guard::new(Policy { levels, own_rules }).map_err(|source| GuardError::Rules { place, source })
+}
+
+/// Turns on the rule about shells that wait for more commands, unless the settings have a level for it.
+pub(crate) fn ask_about_interactive_shells(settings: &mut Settings) {
+    settings.guard.levels.0.entry("shell/interactive".to_owned()).or_insert(RuleLevel::Ask);
 }
 
 /// Where it is kept what the user has allowed; none if there is no place for it.

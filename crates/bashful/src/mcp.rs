@@ -22,12 +22,13 @@ use crate::signals::Signals;
 pub(crate) const SET_UP: &str = "\
 To tell a client of it:
   bashful mcp install CLIENT    writes its settings, once you have seen what; CLIENT is claude,
-                                claude-desktop, codex, gemini, vscode, cursor, windsurf, zed,
-                                copilot or opencode
+                                claude-desktop, codex, gemini, qwen, vscode, cursor, windsurf,
+                                zed, copilot or opencode; --approve lets it run without questions
 or by hand:
   Claude Code       claude mcp add --scope user bashful -- bashful mcp
   Codex             codex mcp add bashful -- bashful mcp
   Gemini CLI        gemini mcp add --scope user bashful bashful mcp
+  Qwen Code         qwen mcp add --scope user bashful bashful mcp
   Copilot CLI       copilot mcp add bashful -- bashful mcp
   VS Code           code --add-mcp '{\"name\":\"bashful\",\"command\":\"bashful\",\"args\":[\"mcp\"]}'
   Claude Desktop, Cursor, Windsurf (`mcpServers` in their JSON settings), Zed (`context_servers`):

@@ -172,48 +172,6 @@ fn own_rules_are_read_and_held_to_their_examples() {
 }
 
 #[test]
-fn hooks_answer_in_the_form_of_their_agent() {
-    let home = Home::new(BASHFUL);
-    let call = |event: &str, tool: &str, script: &str| {
-        serde_json::json!({ "session_id": "s", "cwd": "/tmp", "hook_event_name": event, "tool_name": tool,
-            "tool_input": { "command": script } })
-        .to_string()
-    };
-    let claude = with(&home, &["hook", "claude"], &call("PreToolUse", "Bash", "git add -A"), &[]);
-    let answer = &json(&claude)["hookSpecificOutput"];
-    assert_eq!((claude.status.code(), &answer["permissionDecision"]), (Some(0), &"deny".into()));
-    let gemini = with(&home, &["hook", "gemini"], &call("BeforeTool", "run_shell_command", "rm -rf ~"), &[]);
-    assert_eq!((gemini.status.code(), &json(&gemini)["decision"]), (Some(0), &"deny".into()));
-    for (agent, input, code) in [
-        ("claude", call("PreToolUse", "Bash", "ls"), 0),
-        ("codex", call("PreToolUse", "apply_patch", "rm -rf /"), 0),
-        ("gemini", call("AfterTool", "run_shell_command", "rm -rf /"), 0),
-        ("codex", "not JSON".to_owned(), 1),
-    ] {
-        let output = with(&home, &["hook", agent], &input, &[]);
-        assert_eq!((text(&output.stdout), output.status.code()), (String::new(), Some(code)), "{agent} {input}");
-    }
-    // Those who cannot ask say how to allow it instead.
-    let ask = [("BASHFUL_GUARD_LEVELS", r#"{"git/force-push"="ask"}"#)];
-    let how = "it has to be allowed; the user can allow it once, in a terminal: bashful allow --cwd /tmp 'git push -f'";
-    let reason = |agent: &str, event: &str, tool: &str| {
-        let said = json(&with(&home, &["hook", agent], &call(event, tool, "git push -f"), &ask));
-        let reason = said["reason"].as_str().or(said["hookSpecificOutput"]["permissionDecisionReason"].as_str());
-        reason.expect("a reason").to_owned()
-    };
-    assert!(reason("gemini", "BeforeTool", "run_shell_command").ends_with(how));
-    assert!(reason("codex", "PreToolUse", "Bash").ends_with(how));
-    assert!(!reason("claude", "PreToolUse", "Bash").contains("bashful allow"));
-    let broken =
-        with(&home, &["hook", "claude"], &call("PreToolUse", "Bash", "ls"), &[("BASHFUL_GUARD_LEVELS", "{x=1}")]);
-    assert_eq!(
-        json(&broken)["hookSpecificOutput"]["permissionDecision"],
-        "deny",
-        "no guard is not a guard that passes"
-    );
-}
-
-#[test]
 fn nobody_without_a_terminal_can_allow_anything() {
     let home = Home::new(BASHFUL);
     let output = with(&home, &["allow", "git push -f"], "y\n", &[]);

@@ -141,7 +141,7 @@ impl Guard {
     /// The level of a rule, if it is on.
     pub(crate) fn level(&self, name: &str, own: Level) -> Option<Level> {
         match self.levels.get(name) {
-            None => Some(own),
+            None => rules::BUILT_IN.iter().all(|rule| rule.is_on || rule.name != name).then_some(own),
             Some(Setting::At(level)) => Some(*level),
             Some(Setting::Off) => None,
         }

@@ -1,6 +1,6 @@
 //! The guard on scripts, each with what is to become of it.
 
-use bashful_guard::{BUILT_IN, Guard, Place};
+use bashful_guard::{BUILT_IN, Guard, Place, Policy, Setting};
 
 /// The scripts of a file that has one a line.
 fn scripts(text: &str) -> impl Iterator<Item = String> {
@@ -25,7 +25,8 @@ fn what_does_no_harm_passes_however_it_looks() {
 
 #[test]
 fn every_rule_keeps_its_word() {
-    let guard = Guard::default();
+    let levels = BUILT_IN.iter().map(|rule| (rule.name.to_owned(), Setting::At(rule.level))).collect();
+    let guard = Guard::new(Policy { levels, ..Policy::default() }).expect("rules");
     let finds = |name: &str, script: &str| {
         guard.judge(script, &Place::default()).findings.iter().any(|finding| finding.rule == name)
     };
@@ -37,6 +38,15 @@ fn every_rule_keeps_its_word() {
             assert!(!finds(rule.name, script), "{} finds nothing in {script}", rule.name);
         }
         assert!(!refuses(rule.alternative), "what {} says to try passes", rule.name);
+    }
+}
+
+#[test]
+fn a_rule_that_is_off_finds_nothing() {
+    for rule in BUILT_IN.iter().filter(|rule| !rule.is_on) {
+        for script in rule.refuses {
+            assert!(Guard::default().judge(script, &Place::default()).findings.is_empty(), "{script}");
+        }
     }
 }
 

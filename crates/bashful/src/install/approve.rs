@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::change::{Change, Edit};
 use super::client::Client;
 use super::edit;
-use super::file::Settings;
 use crate::setup::Surroundings;
 
 /// Gemini CLI reads every file of this directory. Ours holds one rule.
@@ -167,18 +166,17 @@ impl Wanted<'_> {
 
     /// The warning that stands before the question.
     pub(super) fn warning(&self) -> String {
-        let (title, mut lines) = (self.client.title(), Vec::new());
+        let (title, mut lines) = (self.client.title(), String::new());
         if self.extent >= Extent::Approved && self.can_approve() {
-            lines.push(format!("--approve: {title} will run every command of this tool without asking you"));
+            lines = format!("[--approve: {title} will run every command of this tool without asking you]\n");
         }
         if self.extent >= Extent::Replaced && self.can_replace() {
-            lines.push(format!("--replace: {title} will not offer its own shell tool to the model"));
+            lines = format!("{lines}[--replace: {title} will not offer its own shell tool to the model]\n");
         }
         if self.client == Client::Codex {
-            let sandbox = "Codex's sandbox does not hold MCP servers: commands of this tool run outside of it, even with `read-only`";
-            lines.push(sandbox.to_owned());
+            lines += "[Codex's sandbox does not hold MCP servers: commands of this tool run outside of it, even with `read-only`]\n";
         }
-        lines.iter().map(|line| format!("[{line}]\n")).collect()
+        lines
     }
 
     fn can_approve(&self) -> bool {
@@ -195,7 +193,7 @@ impl Wanted<'_> {
         let (title, name) = (self.client.title(), self.name);
         let mut steps = Vec::new();
         if self.extent < Extent::Approved {
-            steps.extend(self.approval_step());
+            steps.push(self.approval_step());
         } else if !self.can_approve() {
             steps.push(format!("--approve writes nothing for {title}, which keeps approvals to itself: when it asks, choose to always allow it"));
         } else if matches!(self.client, Client::Gemini | Client::Qwen | Client::Copilot) {
@@ -216,9 +214,9 @@ impl Wanted<'_> {
     }
 
     /// Approving, for those who have not asked for `--approve`.
-    fn approval_step(&self) -> Option<String> {
+    fn approval_step(&self) -> String {
         let name = self.name;
-        Some(match self.client {
+        match self.client {
             Client::Claude if self.project => format!(
                 "Claude Code asks whether to use the server when it is started here, and then before each use; `claude -p` needs \
                  --allowedTools mcp__{name}. With --approve it is written down"
@@ -243,7 +241,7 @@ impl Wanted<'_> {
                 "opencode runs the tool without asking, unless `permission` in its settings says otherwise".to_owned()
             }
             _ => format!("{} asks before each call: choose to always allow it there", self.client.title()),
-        })
+        }
     }
 }
 
@@ -259,13 +257,8 @@ impl Extras {
     }
 }
 
-/// A value in a settings file. A file that cannot be read is left to whoever changes it, and says why.
+/// A value in a settings file. A file that cannot be read is left to the change, which says why.
 fn value_in(file: &Path, path: &[&str]) -> Option<Value> {
-    let text = Settings::read(file).ok()?.text;
-    let value = if file.extension().is_some_and(|extension| extension == "toml") {
-        serde_json::to_value(super::toml::read(&text).ok()?).ok()?
-    } else {
-        edit::read(&text).ok()?
-    };
-    edit::value_at(&value, path).cloned()
+    let settings = super::read_settings(file).ok()?;
+    edit::value_at(&settings, path).cloned()
 }

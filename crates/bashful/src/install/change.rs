@@ -1,6 +1,6 @@
 //! One change to one settings file, and how it is taken back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl Change {
     }
 
     fn is_toml(&self) -> bool {
-        self.file.extension().is_some_and(|extension| extension == "toml")
+        is_toml(&self.file)
     }
 
     /// The text with the change; none if the change is there already. `is_new` says that there is no file yet.
@@ -72,7 +72,7 @@ impl Change {
             };
         }
         let path: Vec<&str> = self.path().iter().map(String::as_str).collect();
-        let value = self.read(text)?;
+        let value = read(&self.file, text)?;
         let found =
             (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default();
         let there = value_at(&value, &path);
@@ -91,15 +91,6 @@ impl Change {
             Edit::Server { path, .. } | Edit::Set { path, .. } | Edit::Add { path, .. } => path,
             Edit::Whole { .. } => &[],
         }
-    }
-
-    /// The value that a text says, whatever its form.
-    fn read(&self, text: &str) -> Result<Value, EditError> {
-        if !self.is_toml() {
-            return edit::read(text);
-        }
-        let table = toml::read(text)?;
-        serde_json::to_value(table).map_err(|error| EditError::Toml(error.to_string()))
     }
 
     fn set(&self, text: &str, path: &[&str], value: &Value) -> Result<Option<String>, EditError> {
@@ -159,7 +150,7 @@ impl Done {
             Edit::Whole { .. } => return Ok(Undone::Changed),
             Edit::Server { .. } => change.unset(text, &path, self.found)?,
             Edit::Add { item, .. } => edit::discard(text, &path, item, self.found)?,
-            Edit::Set { value, .. } => match (value_at(&change.read(text)?, &path), &self.before) {
+            Edit::Set { value, .. } => match (value_at(&read(&change.file, text)?, &path), &self.before) {
                 (Some(now), _) if now != value => return Ok(Undone::Changed),
                 (Some(_), Some(before)) => change.set(text, &path, before)?,
                 _ => change.unset(text, &path, self.found)?,
@@ -167,6 +158,18 @@ impl Done {
         };
         Ok(undone.map_or(Undone::Gone, Undone::Text))
     }
+}
+
+fn is_toml(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// The value that the text of a file says, whatever its form.
+pub(crate) fn read(file: &Path, text: &str) -> Result<Value, EditError> {
+    if !is_toml(file) {
+        return edit::read(text);
+    }
+    serde_json::to_value(toml::read(text)?).map_err(|error| EditError::Toml(error.to_string()))
 }
 
 /// Decides whether nothing is left in a text that was made for a change.

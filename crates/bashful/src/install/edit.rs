@@ -51,7 +51,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<Option<Str
     };
     let mut expected = document.value.clone();
     *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = value.clone();
-    checked(mark, spliced(body, splices), &expected, path).map(Some)
+    checked(mark, &spliced(body, splices), &expected, path).map(Some)
 }
 
 /// Adds an item to the list at a path; a list that is missing is made. None if the item is in it already.
@@ -69,7 +69,7 @@ pub(super) fn add(text: &str, path: &[&str], item: &Value) -> Result<Option<Stri
     let mut expected = document.value.clone();
     let added = items.iter().chain([item]).cloned().collect();
     *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = added;
-    checked(mark, spliced(body, splices), &expected, path).map(Some)
+    checked(mark, &spliced(body, splices), &expected, path).map(Some)
 }
 
 /// Takes out the key at the end of a path, and with it the groups around it that it leaves empty. The first `found` names of the
@@ -89,7 +89,7 @@ pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<St
     let mut expected = document.value.clone();
     let group = groups.iter().fold(&mut expected, |group, name| &mut group[*name]);
     group.as_object_mut().and_then(|group| group.remove(*name));
-    checked(mark, spliced(body, cut(body, within, index)), &expected, path).map(Some)
+    checked(mark, &spliced(body, cut(body, within, index)), &expected, path).map(Some)
 }
 
 /// Takes an item out of the list at a path, and with it the list and the groups that it leaves empty, as [`unset`] does. None if
@@ -107,7 +107,7 @@ pub(super) fn discard(text: &str, path: &[&str], item: &Value, found: usize) -> 
     let mut expected = document.value.clone();
     let left = items.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, item)| item.clone()).collect();
     *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = left;
-    checked(mark, spliced(body, cut(body, list, index)), &expected, path).map(Some)
+    checked(mark, &spliced(body, cut(body, list, index)), &expected, path).map(Some)
 }
 
 /// The value that a text says; an empty object, if it says nothing.
@@ -177,8 +177,8 @@ fn entangled(path: &[&str]) -> EditError {
 }
 
 /// The changed text, if it says what it should.
-fn checked(mark: &str, changed: String, expected: &Value, path: &[&str]) -> Result<String, EditError> {
-    match jsonc::read(&changed) {
+fn checked(mark: &str, changed: &str, expected: &Value, path: &[&str]) -> Result<String, EditError> {
+    match jsonc::read(changed) {
         Ok(Some(document)) if document.value == *expected => Ok(format!("{mark}{changed}")),
         _ => Err(entangled(path)),
     }

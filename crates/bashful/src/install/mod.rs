@@ -196,7 +196,7 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
     if answer == Answer::Written {
         print::talk("[written; the client forgets it when it is started next]");
     }
-    Ok(Exit::Code(if answer == Answer::Declined { 1 } else { 0 }))
+    Ok(Exit::Code(u8::from(answer == Answer::Declined)))
 }
 
 fn server(args: &InstallArgs, file: &Path, keys: Vec<(String, serde_json::Value)>) -> Change {
@@ -238,6 +238,13 @@ pub(crate) fn program_text(around: &Surroundings) -> Result<String, Box<dyn Erro
         .map(|directory| directory.join("bashful"));
     let same = found.into_iter().find(|found| found.canonicalize().is_ok_and(|found| found == this));
     Ok(text(same.unwrap_or(this))?)
+}
+
+/// Reads settings, JSON or TOML by the file's name. A file that is not there says nothing.
+pub(crate) fn read_settings(file: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
+    let text = file::Settings::read(file)?.text;
+    let value = change::read(file, &text);
+    Ok(value.map_err(|why| stage::StageError::Unreadable { path: file.to_path_buf(), why })?)
 }
 
 fn text(path: PathBuf) -> Result<String, InstallError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::change::{Change, Done, Undone, is_empty};
+use super::change::{Change, Done, Edit, Undone, is_empty};
 use super::edit::EditError;
 use super::file::Settings;
 use super::record::{Installation, Record};
@@ -20,6 +20,8 @@ pub(crate) enum StageError {
     Unusable { path: PathBuf, why: EditError, paste: String },
     #[error("{} is left as it is, because {why}", path.display())]
     Unremovable { path: PathBuf, why: EditError },
+    #[error("{} cannot be used, because {why}", path.display())]
+    Unreadable { path: PathBuf, why: EditError },
     #[error(
         "nothing is written without a yes, and there is no terminal to ask on: add --yes, or --dry-run to see it first"
     )]
@@ -50,7 +52,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) dry_run: bool,
     /// Shown between the changes and the question.
     pub(crate) warning: &'a str,
-    /// The client's name, if a missing directory means that the client may not be there.
+    /// The client's name, if a missing directory for its servers means that the client may not be there.
     pub(crate) expects: Option<&'a str>,
 }
 
@@ -133,6 +135,7 @@ impl Staged {
     /// The file's name and its lines that go and come.
     fn shown(&self, expects: Option<&str>) -> String {
         let path = self.settings.path().display();
+        let expects = expects.filter(|_| self.done.iter().any(|done| matches!(done.change.edit, Edit::Server { .. })));
         let missing = self.settings.missing_directory().zip(expects).map_or_else(String::new, |(directory, client)| {
             format!("[{} is not there yet; has {client} been installed?]\n", directory.display())
         });

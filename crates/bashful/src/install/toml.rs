@@ -56,15 +56,14 @@ pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<St
     if is_alone && section(body, document.get_ref(), tables).is_some() {
         return unset(text, tables, found);
     }
-    let changed = match section(body, document.get_ref(), path) {
-        Some(place) => without_section(body, place),
-        None => {
-            let (name, value) = member(document.get_ref(), path).ok_or_else(|| entangled(path))?;
-            let start = body[..name.start].rfind('\n').map_or(0, |at| at + 1);
-            let rest = &body[line_end(body, value.span().end)..];
-            let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
-            format!("{}{rest}", &body[..start])
-        }
+    let changed = if let Some(place) = section(body, document.get_ref(), path) {
+        without_section(body, place)
+    } else {
+        let (name, value) = member(document.get_ref(), path).ok_or_else(|| entangled(path))?;
+        let start = body[..name.start].rfind('\n').map_or(0, |at| at + 1);
+        let rest = &body[line_end(body, value.span().end)..];
+        let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+        format!("{}{rest}", &body[..start])
     };
     let mut expected = before;
     let within = tables.iter().try_fold(&mut expected, |table, name| table.get_mut(*name)?.as_table_mut());
@@ -86,6 +85,10 @@ fn without_section(body: &str, place: Range<usize>) -> String {
     let lead = &body[..place.start];
     let mut rest = &body[place.end..];
     rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+    if lead.is_empty() {
+        // At the very beginning, the blank line is the one before the next section.
+        rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+    }
     let blank = ["\r\n\r\n", "\n\n"].into_iter().find(|blank| lead.ends_with(blank));
     let lead = blank.map_or(lead, |blank| &lead[..lead.len() - blank.len() / 2]);
     format!("{lead}{rest}")

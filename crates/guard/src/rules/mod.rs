@@ -21,6 +21,8 @@ pub struct Rule {
     pub name: &'static str,
     /// How serious it is unless settings say otherwise.
     pub level: Level,
+    /// Whether it finds anything unless settings turn it on.
+    pub is_on: bool,
     /// What it says.
     pub message: &'static str,
     /// Something that does what was probably meant, and passes.
@@ -35,6 +37,7 @@ pub struct Rule {
 pub(crate) const BLIND_ADD: Rule = Rule {
     name: "git/blind-add",
     level: Level::Deny,
+    is_on: true,
     message: "permission denied: blind git add commands (git add -A, git add ., git add --all, git add *) are not allowed, \
               specify files explicitly",
     alternative: "git add src/main.rs README.md",
@@ -71,6 +74,7 @@ pub(crate) const BLIND_ADD: Rule = Rule {
 pub(crate) const FORCE_PUSH: Rule = Rule {
     name: "git/force-push",
     level: Level::Deny,
+    is_on: true,
     message: "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
               without force",
     alternative: "git push --force-with-lease",
@@ -100,6 +104,7 @@ pub(crate) const FORCE_PUSH: Rule = Rule {
 pub(crate) const CRITICAL_RM: Rule = Rule {
     name: "rm/critical",
     level: Level::Deny,
+    is_on: true,
     message: "permission denied: this rm command could delete critical data (.git, home directory, or root). Specify the \
               full path explicitly (no wildcards, ~, or $HOME)",
     alternative: "rm -rf ./build",
@@ -139,6 +144,7 @@ pub(crate) const BELOW_HOME: Rule = Rule {
     message: CRITICAL_RM.message,
     alternative: CRITICAL_RM.alternative,
     level: Level::Deny,
+    is_on: true,
     refuses: &["rm -rf ~/Documents", "rm -r $HOME/.cache/x", "rm -rf ~other/x"],
     allows: &["rm -rf '~/Documents'", "cd ~/project && rm -rf build", "rm ~/notes.txt", "rm -rf $HOMEBREW_CACHE/x"],
 };
@@ -147,6 +153,7 @@ pub(crate) const BELOW_HOME: Rule = Rule {
 pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
     name: "rm/unknown-directory",
     level: Level::Warn,
+    is_on: true,
     message: "if the variable in this path is empty, rm deletes everything from the root on",
     alternative: "rm -rf \"${DIR:?}\"/build",
     refuses: &["rm -rf \"$DIR\"/*", "rm -rf $DIR/", "rm -rf /$DIR"],
@@ -157,6 +164,7 @@ pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
 pub(crate) const DELETE_REMOTE: Rule = Rule {
     name: "git/delete-remote",
     level: Level::Warn,
+    is_on: true,
     message: "this push deletes branches or tags on the remote",
     alternative: "git push origin main",
     refuses: &["git push --delete origin x", "git push origin :x", "git push -d origin x", "git push --prune origin"],
@@ -167,6 +175,7 @@ pub(crate) const DELETE_REMOTE: Rule = Rule {
 pub(crate) const SELF_ALLOW: Rule = Rule {
     name: "guard/allow",
     level: Level::Deny,
+    is_on: true,
     message: "permission denied: only the user can allow what the guard refuses",
     alternative: "bashful check 'make test'",
     refuses: &[
@@ -181,6 +190,7 @@ pub(crate) const SELF_ALLOW: Rule = Rule {
 pub(crate) const TOO_COMPLEX: Rule = Rule {
     name: "guard/too-complex",
     level: Level::Ask,
+    is_on: true,
     message: "this script is too complex to be judged",
     alternative: "bash build.sh",
     // Its examples are too long to stand here; the tests of pathological input have them.
@@ -188,9 +198,54 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
     allows: &["for f in a b c; do echo \"$f\"; done"],
 };
 
+/// A shell that reads its commands from standard input, where somebody may write them who asks no guard.
+///
+/// Off by default: most tools close standard input, and then such a shell ends at once.
+pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
+    name: "shell/interactive",
+    level: Level::Ask,
+    is_on: false,
+    message: "commands that are typed into an interactive shell are not judged",
+    alternative: "bash -c 'make test'",
+    refuses: &[
+        "bash",
+        "sh -i",
+        "cd src && exec /bin/bash --norc",
+        "env -i bash",
+        "python3",
+        "python3 -i",
+        "sudo bash -l",
+        "cat | sh",
+        "node",
+    ],
+    allows: &[
+        "bash -c 'make test'",
+        "bash build.sh",
+        "echo ls | bash",
+        "curl -s example.com | sh",
+        "bash <<< ls",
+        "bash < build.sh",
+        "bash --version",
+        "python3 -m pytest",
+        "python3 -V",
+        "python3 script.py",
+        "node -e 1",
+        "echo bash",
+    ],
+};
+
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 8] =
-    [BLIND_ADD, FORCE_PUSH, CRITICAL_RM, BELOW_HOME, UNKNOWN_DIRECTORY, DELETE_REMOTE, SELF_ALLOW, TOO_COMPLEX];
+pub const BUILT_IN: [Rule; 9] = [
+    BLIND_ADD,
+    FORCE_PUSH,
+    CRITICAL_RM,
+    BELOW_HOME,
+    UNKNOWN_DIRECTORY,
+    DELETE_REMOTE,
+    SELF_ALLOW,
+    TOO_COMPLEX,
+    INTERACTIVE_SHELL,
+];
 
 /// Looks at a command of this name. `git` is looked at when its own options are out of the way: [`judge_git`].
 pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
@@ -202,7 +257,24 @@ pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
     if name == "bashful" && subcommand_is(arguments, "allow") {
         run.find_rule(&SELF_ALLOW);
     }
+    if is_interpreter(name) && arguments.iter().all(|word| STAYS_INTERACTIVE.contains(&word.as_str())) {
+        run.find_interactive();
+    }
     own::judge(run, name, arguments);
+}
+
+/// Options with which an interpreter still waits for what is typed.
+const STAYS_INTERACTIVE: [&str; 8] = ["-i", "-q", "-u", "-B", "-s", "-a", "-", "--interactive"];
+
+/// Programs of other languages that take commands from a terminal if they are given nothing else.
+fn is_interpreter(name: &str) -> bool {
+    let python = name.strip_prefix("python").or_else(|| name.strip_prefix("pypy"));
+    let is_version = |rest: &str| rest.chars().all(|char| char.is_ascii_digit() || char == '.');
+    python.is_some_and(is_version)
+        || matches!(
+            name,
+            "ipython" | "ipython3" | "node" | "nodejs" | "deno" | "irb" | "perl" | "php" | "lua" | "tclsh"
+        )
 }
 
 /// Looks at a subcommand of git.
@@ -229,6 +301,13 @@ impl Run<'_> {
     /// Adds a finding of a rule.
     pub(crate) fn find_rule(&mut self, rule: &Rule) {
         self.report(rule.name, rule.level, rule.message, rule.alternative);
+    }
+
+    /// Adds a finding for a shell or interpreter, if nothing is known to be on its standard input.
+    pub(crate) fn find_interactive(&mut self) {
+        if self.state.input.is_empty() {
+            self.find_rule(&INTERACTIVE_SHELL);
+        }
     }
 
     pub(crate) fn report(&mut self, name: &str, level: Level, message: &str, alternative: &str) {

@@ -86,6 +86,10 @@ impl Run<'_> {
             Some((file, after)) => (Source::File(file.clone()), Some(file.clone()), after),
             None => (Source::Input, None, &[][..]),
         };
+        let asks_about_itself = words.iter().any(|word| word == "--version" || word == "--help");
+        if matches!(source, Source::Input) && !asks_about_itself {
+            self.find_interactive();
+        }
         // Only bash needs to be told to expand aliases.
         aliases |= name != "bash";
         self.run_shell(&zero.unwrap_or_else(|| name.to_owned()), source, arguments.to_vec(), aliases);

@@ -1,0 +1,108 @@
+//! `bashful hook install`: puts the hook into an agent's settings, or takes it out.
+
+use std::error::Error;
+use std::path::Path;
+
+use clap::Args;
+use thiserror::Error;
+
+use super::Agent;
+use super::places::command;
+use crate::exit::Exit;
+use crate::install::change::{Change, Done, Edit};
+use crate::install::record::{self, Installation};
+use crate::install::stage::{Answer, Asking, Noted, Staged, carry_out, stage, unstage};
+use crate::print;
+use crate::setup::Surroundings;
+
+/// The name of the hook in the record. There is one for each agent.
+const HOOK: &str = "hook";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The change is shown first, and nothing else in the file is touched. Codex runs no hook before you
+have trusted it there; `bashful hook status` tells whether the hook is in force.
+
+Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done.
+
+Example: bashful hook install codex")]
+pub(crate) struct InstallArgs {
+    /// Which agent.
+    #[arg(value_enum)]
+    agent: Agent,
+    /// Take it out again.
+    #[arg(long)]
+    remove: bool,
+    /// Do not ask whether to write.
+    #[arg(long)]
+    yes: bool,
+    /// Show the change, and write nothing.
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+/// Why there are no settings to write to.
+#[derive(Debug, Error)]
+#[error("there is no place for your settings: HOME is not set")]
+struct NoHome;
+
+/// Installs or removes the hook.
+pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let agent = args.agent;
+    let file = agent.user_file(&around).ok_or(NoHome)?;
+    let records = around.state_directory().map(|state| state.join("installed"));
+    let client = format!("{}-{HOOK}", agent.word());
+    let of = Installation { name: HOOK.to_owned(), project: None };
+    let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
+    let path = vec!["hooks".to_owned(), agent.event().to_owned()];
+    let own = command(agent, &around, config)?;
+    let change = Change::new(file.clone(), Edit::Add { path: path.clone(), item: agent.group(&own) });
+    let (staged, removes): (Vec<Staged>, bool) = if args.remove {
+        let mut done = match &noted {
+            Some(noted) => record::changes(noted.directory, noted.client, &noted.of)?,
+            None => Vec::new(),
+        };
+        if done.is_empty() {
+            done.push(Done::by_others(change));
+        }
+        (unstage(&done)?.0, true)
+    } else {
+        (stage(&[change])?, false)
+    };
+    if staged.iter().any(Staged::is_changed) {
+        let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+        match carry_out(&staged, asking, noted.as_ref(), removes)? {
+            Answer::Declined => return Ok(Exit::Code(1)),
+            Answer::Written => print::talk("[written]"),
+            Answer::OnlyShown => {}
+        }
+    } else {
+        let state = if args.remove { "has no hook of ours" } else { "has the hook already" };
+        print::talk(&format!("{} {state}; nothing to do", file.display()));
+    }
+    for hook in agent.hooks_in(&file)?.iter().filter(|hook| args.remove || hook.command() != own) {
+        print::talk(&format!("[{} has another hook of bashful, which stays: {}]", file.display(), hook.command()));
+    }
+    if !args.remove {
+        print::talk(&format!("[{}]", next_step(agent)));
+    }
+    Ok(Exit::Code(0))
+}
+
+/// The step that is left to the user, and what a missing program means.
+fn next_step(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => {
+            "it is in force when Claude Code is started next. If bashful is removed, Claude Code runs commands unjudged"
+        }
+        Agent::Codex => {
+            "Codex runs no hook before you have trusted it: start `codex`, and at \"Hooks need review\" choose to trust it. Until then, \
+             and in `codex exec`, every command runs unjudged, without a word. Check with\n  bashful hook status codex\n\
+             If bashful is removed, Codex runs commands unjudged"
+        }
+        Agent::Gemini => {
+            "it is in force when Gemini CLI is started next. If bashful is removed, Gemini CLI refuses every command"
+        }
+    }
+}

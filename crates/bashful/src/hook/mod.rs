@@ -1,0 +1,239 @@
+//! `bashful hook`: the guard for the shell tools of other agents.
+//!
+//! An agent hands over a call of one of its tools on standard input before it runs it, and reads the answer from standard output. The
+//! forms are those of `docs/hooks.md`. No answer means "go on" to every agent, and so does a hook that fails: therefore a shell
+//! call that cannot be judged is denied, and nothing ends with an exit code that agents ignore.
+
+mod call;
+mod glance;
+mod install;
+mod places;
+mod sha256;
+mod status;
+
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::time::SystemTime;
+
+use bashful_dialect::{Allowable, how_to_allow};
+use bashful_engine::{Level, Verdict};
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::setup::{self, Surroundings};
+use crate::{guard, print};
+use call::{Reading, ShellCall};
+
+/// The exit code that every agent takes for a refusal, with the reason on standard error.
+const BLOCKS: u8 = 2;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Judge a call of Claude Code: reads it from standard input, and answers on standard output.
+    Claude,
+    /// Judge a call of Codex.
+    Codex,
+    /// Judge a call of Gemini CLI.
+    Gemini,
+    /// Put the hook into an agent's settings, or take it out.
+    Install(install::InstallArgs),
+    /// Tell whether the hooks are in force.
+    Status(status::StatusArgs),
+}
+
+/// An agent that asks a hook before it runs a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+}
+
+impl Agent {
+    /// The word for it on the command line.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+        }
+    }
+
+    /// The event that comes before a tool runs.
+    fn event(self) -> &'static str {
+        match self {
+            Self::Claude | Self::Codex => "PreToolUse",
+            Self::Gemini => "BeforeTool",
+        }
+    }
+
+    /// The tools that run commands. Codex 0.166 calls all of them `Bash`; the others are names that it had before.
+    fn shell_tools(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &["Bash", "Monitor"],
+            Self::Codex => &["Bash", "shell", "local_shell", "exec_command"],
+            Self::Gemini => &["run_shell_command"],
+        }
+    }
+
+    /// Those of the versions that docs/hooks.md names, which a hook has to get.
+    fn current_tools(self) -> &'static [&'static str] {
+        if self == Self::Codex { &["Bash"] } else { self.shell_tools() }
+    }
+
+    /// The matcher that stands in the agent's settings.
+    fn matcher(self) -> &'static str {
+        match self {
+            Self::Claude => "Bash|Monitor",
+            Self::Codex => "Bash",
+            Self::Gemini => "run_shell_command",
+        }
+    }
+}
+
+/// The decision about a call.
+#[derive(Debug, PartialEq, Eq)]
+struct Answer {
+    level: Level,
+    text: String,
+    /// The way for the user, where the agent does not ask them.
+    how_to_allow: Option<String>,
+}
+
+impl Answer {
+    fn deny(text: String) -> Self {
+        Self { level: Level::Deny, text, how_to_allow: None }
+    }
+}
+
+/// Does what the arguments say.
+pub(crate) fn main(command: &HookCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    match command {
+        HookCommand::Claude => Ok(answer_one(Agent::Claude, file)),
+        HookCommand::Codex => Ok(answer_one(Agent::Codex, file)),
+        HookCommand::Gemini => Ok(answer_one(Agent::Gemini, file)),
+        HookCommand::Install(args) => install::main(args, file),
+        HookCommand::Status(args) => status::main(args),
+    }
+}
+
+/// Answers one call.
+fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
+    // An agent goes on after any other code.
+    std::panic::set_hook(Box::new(|panic| {
+        print::talk(&format!("bashful failed while it judged this command, which is therefore refused: {panic}"));
+        std::process::exit(BLOCKS.into());
+    }));
+    let answer = match call::read(agent, std::io::stdin().lock()) {
+        Reading::NotOurs => None,
+        Reading::Shell(call) => judge(agent, &call, file),
+        Reading::Unreadable(why) => Some(Answer::deny(format!("bashful cannot judge this call, because {why}"))),
+    };
+    let Some(answer) = answer else { return Exit::Code(0) };
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(format!("{}\n", formed(agent, &answer)).as_bytes()).and_then(|()| out.flush());
+    match written {
+        // An answer that nobody has read must not count as none.
+        Err(error) if answer.level != Level::Warn => {
+            print::talk(&format!("{}\n{error}", answer.text));
+            Exit::Code(BLOCKS)
+        }
+        _ => Exit::Code(0),
+    }
+}
+
+fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> {
+    let around = Surroundings::read();
+    let guard = around.settings(file).and_then(|(mut settings, _)| {
+        if agent == Agent::Codex {
+            // Text that is sent to a running command later does not pass any hook.
+            guard::ask_about_interactive_shells(&mut settings);
+        }
+        let guard = if settings.guard.enabled { Some(guard::guard(&settings, &around)?) } else { None };
+        Ok(guard.map(|guard| (guard, settings)))
+    });
+    let (guard, settings) = match guard {
+        Ok(guard) => guard?,
+        Err(error) => {
+            return Some(Answer::deny(format!("bashful cannot judge this: {}", print::chain(error.as_ref()))));
+        }
+    };
+    let verdict = guard.judge(&call.script, &guard::place(call.directory.as_deref(), &around));
+    let allowed = verdict.refuses()
+        && guard::allowances(&around)
+            .zip(call.directory.as_ref())
+            .is_some_and(|(allowances, directory)| allowances.take(&call.script, directory, SystemTime::now()));
+    if allowed {
+        return None;
+    }
+    let how_to_allow = || {
+        let refused = Allowable { script: call.script.as_bytes(), directory: call.directory.as_deref()? };
+        Some(how_to_allow(&refused, &setup::eyes(&settings, &around).ok()?))
+    };
+    let answer = worst(&verdict)?;
+    Some(Answer { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })
+}
+
+/// The findings of the highest level.
+fn worst(verdict: &Verdict) -> Option<Answer> {
+    let level = verdict.level()?;
+    let texts: Vec<String> =
+        verdict.findings.iter().filter(|finding| finding.level == level).map(bashful_engine::Finding::text).collect();
+    Some(Answer { level, text: texts.join("\n\n"), how_to_allow: None })
+}
+
+/// The answer in the agent's form.
+fn formed(agent: Agent, answer: &Answer) -> Value {
+    if answer.level == Level::Warn {
+        // The command runs, and the user sees why one might look twice.
+        return json!({ "systemMessage": answer.text });
+    }
+    let refused = match &answer.how_to_allow {
+        Some(how) => format!("{}\n\nit needs approval; {how}", answer.text),
+        None => answer.text.clone(),
+    };
+    match agent {
+        Agent::Gemini => json!({ "decision": "deny", "reason": refused }),
+        Agent::Claude | Agent::Codex => {
+            // Codex takes `ask` for an error of the hook, and then runs the command.
+            let asks = agent == Agent::Claude && answer.level == Level::Ask;
+            json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": if asks { "ask" } else { "deny" },
+                "permissionDecisionReason": if asks { &answer.text } else { &refused },
+            } })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_have_the_form_of_their_agent() {
+        let at = |level| Answer { level, text: "why".into(), how_to_allow: None };
+        let decision = |agent, level| formed(agent, &at(level));
+        let claude = json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why" } });
+        assert_eq!(decision(Agent::Claude, Level::Deny), claude);
+        assert_eq!(decision(Agent::Codex, Level::Deny), claude);
+        assert_eq!(decision(Agent::Codex, Level::Ask), claude, "it would take anything else for a failed hook");
+        assert_eq!(decision(Agent::Claude, Level::Ask)["hookSpecificOutput"]["permissionDecision"], "ask");
+        assert_eq!(decision(Agent::Gemini, Level::Ask), json!({ "decision": "deny", "reason": "why" }));
+        assert_eq!(decision(Agent::Claude, Level::Warn), json!({ "systemMessage": "why" }));
+    }
+}

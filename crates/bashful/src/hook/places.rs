@@ -1,0 +1,134 @@
+//! The hooks in agents' settings: where they stand, and which of them are ours.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Agent;
+use crate::install::{program_text, read_settings};
+use crate::setup::Surroundings;
+
+/// A hook of ours in somebody's settings.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) file: PathBuf,
+    /// Places in the list of groups, and in the list of one group's hooks.
+    pub(super) at: (usize, usize),
+    /// Empty if the hook has none, and then gets every tool.
+    pub(super) matcher: Option<String>,
+    pub(super) hook: Value,
+}
+
+impl Found {
+    pub(super) fn command(&self) -> &str {
+        self.hook["command"].as_str().unwrap_or_default()
+    }
+
+    /// The program that the hook starts, as it is written there.
+    pub(super) fn program(&self) -> Option<PathBuf> {
+        program(self.command())
+    }
+}
+
+impl Agent {
+    /// The user's settings that hold hooks; none without a home directory.
+    pub(super) fn user_file(self, around: &Surroundings) -> Option<PathBuf> {
+        let named = |variable: &str, below: &str| around.named(variable).or_else(|| Some(around.home()?.join(below)));
+        Some(match self {
+            Self::Claude => named("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
+            Self::Codex => named("CODEX_HOME", ".codex")?.join("hooks.json"),
+            Self::Gemini => named("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
+        })
+    }
+
+    /// All settings that hold hooks for a directory, the user's first.
+    pub(super) fn files(self, around: &Surroundings, here: &Path) -> Vec<PathBuf> {
+        let below: &[&str] = match self {
+            Self::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
+            Self::Codex => &[".codex/hooks.json"],
+            Self::Gemini => &[".gemini/settings.json"],
+        };
+        let mut files: Vec<PathBuf> = self.user_file(around).into_iter().collect();
+        files.extend(below.iter().map(|file| here.join(file)));
+        // In the home directory they are the same.
+        files.dedup();
+        files
+    }
+
+    /// The group of hooks that is put into the settings.
+    pub(super) fn group(self, command: &str) -> Value {
+        json!({ "matcher": self.matcher(), "hooks": [{ "type": "command", "command": command }] })
+    }
+
+    /// All hooks of ours in a file. An error says why the file cannot be read.
+    pub(super) fn hooks_in(self, file: &Path) -> Result<Vec<Found>, Box<dyn Error>> {
+        let settings = read_settings(file)?;
+        let groups = settings["hooks"][self.event()].as_array().map_or(&[][..], Vec::as_slice);
+        let all = groups.iter().enumerate().flat_map(|(group_at, group)| {
+            let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
+            hooks.iter().enumerate().map(move |(hook_at, hook)| Found {
+                file: file.to_path_buf(),
+                at: (group_at, hook_at),
+                matcher: group["matcher"].as_str().map(str::to_owned),
+                hook: hook.clone(),
+            })
+        });
+        let arguments = format!(" hook {}", self.word());
+        let is_ours = |found: &Found| {
+            let is_bashful = found.program().is_some_and(|program| program.ends_with("bashful"));
+            is_bashful && found.command().contains(&arguments)
+        };
+        Ok(all.filter(is_ours).collect())
+    }
+}
+
+/// The command line of a hook, with the absolute path of this program.
+pub(super) fn command(agent: Agent, around: &Surroundings, config: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    let mut command = format!("{} hook {}", quoted(&program_text(around)?), agent.word());
+    if let Some(config) = config {
+        around.settings(Some(config))?;
+        let config = std::path::absolute(config)?;
+        command = format!("{command} --config {}", quoted(&config.to_string_lossy()));
+    }
+    Ok(command)
+}
+
+/// The word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = word.chars().all(|char| char.is_ascii_alphanumeric() || "/._-+".contains(char));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// The first word of a command line, without quotes.
+fn program(command: &str) -> Option<PathBuf> {
+    let rest = command.trim_start();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = rest.chars();
+    while let Some(char) = chars.next() {
+        match (quote, char) {
+            (None, '\'' | '"') => quote = Some(char),
+            (Some(open), char) if open == char => quote = None,
+            (None | Some('"'), '\\') => word.extend(chars.next()),
+            (None, char) if char.is_whitespace() => break,
+            (_, char) => word.push(char),
+        }
+    }
+    Some(PathBuf::from(word)).filter(|program| !program.as_os_str().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_again_however_it_is_quoted() {
+        for path in ["/usr/bin/bashful", "/a b/bashful", "/it's/bashful", "/ä\\\"/bashful"] {
+            let command = format!("{} hook claude", quoted(path));
+            assert_eq!(program(&command), Some(PathBuf::from(path)), "{command}");
+        }
+        assert_eq!(program(r#""/a b/bashful" hook"#), Some(PathBuf::from("/a b/bashful")));
+        assert_eq!(program(""), None);
+    }
+}
