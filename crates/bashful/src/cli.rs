@@ -216,7 +216,7 @@ pub(crate) struct McpArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Tell a client of this server, in the client's own settings.
+    /// Put this server into a client's own settings, or take it out.
     Install(InstallArgs),
 }
 

@@ -227,6 +227,27 @@ fn an_entry_keeps_the_keys_that_others_have_added() {
 }
 
 #[test]
+fn an_entry_of_the_users_own_comes_back() {
+    let setting = Setting::new();
+    let own = "{\n  \"mcpServers\": {\n    \"bashful\": {\n      \"command\": \"/my/wrapper\",\n      \"env\": {}\n    }\n  }\n}\n";
+    setting.write(".gemini/settings.json", own);
+    setting.write(".codex/config.toml", "[mcp_servers.bashful]\nurl = \"http://x\"\n");
+    setting.write(
+        ".qwen/settings.json",
+        "{ \"mcpServers\": { \"bashful\": { \"command\": \"bashful\", \"args\": [\"mcp\"] } } }\n",
+    );
+    for client in ["gemini", "codex", "qwen"] {
+        setting.installs(&[client, "--yes"]);
+        setting.installs(&[client, "--approve", "--yes"]);
+        setting.installs(&[client, "--remove", "--yes"]);
+    }
+    assert_eq!(setting.read(".gemini/settings.json"), own);
+    assert_eq!(setting.read(".codex/config.toml"), "[mcp_servers.bashful]\nurl = \"http://x\"\n");
+    let qwen = setting.read(".qwen/settings.json");
+    assert_eq!(qwen, "{ \"mcpServers\": {} }\n", "an earlier installation goes as a whole");
+}
+
+#[test]
 fn a_project_is_approved_for_one_person() {
     let setting = Setting::new();
     let here = setting.project();
@@ -240,6 +261,8 @@ fn a_project_is_approved_for_one_person() {
     setting.installs(&["gemini", "--project", "--replace", "--yes"]);
     assert_eq!(setting.json("project/.gemini/settings.json")["tools"]["exclude"], json!(["run_shell_command"]));
     assert!(!setting.home.path().join(".gemini/policies").exists(), "that would hold for every project");
+    setting.installs(&["copilot", "--project", "--approve", "--yes"]);
+    assert_eq!(setting.json(".copilot/config.json"), json!({ "trustedFolders": [here] }));
 }
 
 #[test]
@@ -257,6 +280,18 @@ fn the_home_directory_and_folders_that_are_not_trusted_stay_so() {
     let said = setting.installs(&["gemini", "--approve", "--yes"]);
     assert!(said.contains("you have told Gemini CLI not to trust"), "{said}");
     assert_eq!(setting.read(".gemini/trustedFolders.json"), distrusted);
+}
+
+#[test]
+fn copilot_is_approved_for_the_repository_that_holds_the_directory() {
+    let setting = Setting::new();
+    fs::create_dir_all(setting.home.path().join("project/.git")).expect("made");
+    fs::create_dir_all(setting.home.path().join("project/sub")).expect("made");
+    let mut command = setting.home.command(&["mcp", "install", "copilot", "--approve", "--yes"]);
+    let output = command.current_dir(setting.home.path().join("project/sub")).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let locations = &setting.json(".copilot/permissions-config.json")["locations"];
+    assert!(locations.as_object().is_some_and(|all| all.keys().eq([&setting.project()])), "{locations}");
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub(super) struct Glance {
     /// The value of `tool_name`.
     pub(super) tool: Option<String>,
     depth: usize,
+    /// The outermost object has ended. Nothing that follows counts.
+    is_over: bool,
     is_in_string: bool,
     is_escaped: bool,
     /// The string under way, with its escapes, if it is one of the outermost object.
@@ -50,8 +52,12 @@ impl Glance {
                 self.is_in_string = true;
                 self.text.clear();
             }
+            _ if self.is_over => {}
             b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.is_over = self.depth == 0;
+            }
             b':' if self.depth == 1 => self.is_value = true,
             b',' if self.depth == 1 => (self.name, self.is_value) = (None, false),
             _ => {}
@@ -107,6 +113,7 @@ mod tests {
         check(br#"{"a":"\",\"tool_name\":\"Read","tool_name":"B\u0061sh"}"#, None, Some("Bash"));
         check(br#"{"tool_name":{"tool_name":"Read"}}"#, None, None);
         check(br#"["tool_name","Bash"]"#, None, None);
+        check(br#"{"tool_name":"Bash"}{"tool_name":"Read"}"#, None, Some("Bash"));
     }
 
     #[test]

@@ -20,8 +20,8 @@ const HOOK: &str = "hook";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The change is shown first, and nothing else in the file is touched. Codex runs no hook before you
-have trusted it there; `bashful hook status` tells whether the hook is in force.
+The change is shown first, and nothing else in the file is touched. Codex runs no hook before
+you have trusted it there; `bashful hook status` tells whether the hook is in force.
 
 Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done.
 

@@ -20,11 +20,11 @@ const CODEX_TIMEOUT: u64 = 600;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It reads the settings of the agents: your own, and those of the current directory. For Codex, it compares
-the hash that Codex has noted for a trusted hook. Flags of a running agent are not seen.
+It reads the settings of the agents: your own, and those of the current directory. For Codex, it
+compares the hash that Codex has noted for a trusted hook. Flags of a running agent are not seen.
 
-Exit code: 0 if every agent asked about has a hook in force (without a name: every agent with a hook
-of bashful in its settings); 1 if not.
+Exit code: 0 if the agent has a hook in force (without a name: every agent with a hook of bashful
+in its settings); 1 if not.
 
 Example: bashful hook status codex")]
 pub(crate) struct StatusArgs {

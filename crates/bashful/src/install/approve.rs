@@ -88,11 +88,15 @@ impl Wanted<'_> {
             Client::Copilot => {
                 // Without a tool's name it holds for all tools of the server.
                 let approval = json!({ "kind": "mcp", "serverName": name, "toolName": null });
-                if self.is_home() {
+                if self.is_home(self.folder()) {
                     extras.remarks.push(self.not_trusted());
                 } else if let Some(user) = self.client.user_file(self.around) {
+                    if self.project {
+                        // Otherwise it does not read the project's servers.
+                        extras.add(user.with_file_name("config.json"), &["trustedFolders"], json!(self.here_text()));
+                    }
                     let file = user.with_file_name("permissions-config.json");
-                    extras.add(file, &["locations", &self.here_text(), "tool_approvals"], approval);
+                    extras.add(file, &["locations", &self.folder().to_string_lossy(), "tool_approvals"], approval);
                 }
             }
             Client::Opencode => {
@@ -135,7 +139,7 @@ impl Wanted<'_> {
     /// Trusts the current directory, unless it is the home directory or the user has decided otherwise.
     fn trust(&self, extras: &mut Extras, file: Option<PathBuf>, path: &[&str], level: &str) {
         let Some(file) = file else { return };
-        if self.is_home() {
+        if self.is_home(self.here) {
             return extras.remarks.push(self.not_trusted());
         }
         let there = value_in(&file, path);
@@ -148,15 +152,21 @@ impl Wanted<'_> {
     }
 
     /// Trusting the home directory, or one above it, would trust everything.
-    fn is_home(&self) -> bool {
+    fn is_home(&self, folder: &Path) -> bool {
         let home = self.around.home().and_then(|home| home.canonicalize().ok());
-        self.here == Path::new("/") || home.is_some_and(|home| home.starts_with(self.here))
+        folder == Path::new("/") || home.is_some_and(|home| home.starts_with(folder))
+    }
+
+    /// The folder that an approval holds for: the current directory. Copilot CLI has approvals for whole repositories.
+    fn folder(&self) -> &Path {
+        let repository = self.here.ancestors().find(|folder| folder.join(".git").exists());
+        repository.filter(|_| self.client == Client::Copilot).unwrap_or(self.here)
     }
 
     fn not_trusted(&self) -> String {
-        let here = self.here.display();
+        let folder = self.folder().display();
         format!(
-            "{here} is not trusted, because that would trust everything in it: run this again in your project's directory"
+            "{folder} is not trusted, because that would trust everything in it: run this again in your project's directory"
         )
     }
 
@@ -202,7 +212,7 @@ impl Wanted<'_> {
                 Client::Gemini => "it asks whether you trust the folder, and `gemini -p` needs --skip-trust".to_owned(),
                 _ => "it may ask whether you trust the folder".to_owned(),
             };
-            steps.push(format!("this holds for {}; in other folders {otherwise}", self.here.display()));
+            steps.push(format!("this holds for {}; in other folders {otherwise}", self.folder().display()));
         }
         if self.extent >= Extent::Replaced && self.client == Client::Copilot {
             let flags = format!("copilot --excluded-tools={COPILOT_SHELL}");
@@ -233,6 +243,10 @@ impl Wanted<'_> {
                  With --approve both are written down"
                 .to_owned(),
             Client::Qwen => "Qwen Code asks before each call, and `qwen -p` refuses the tool. With --approve it is written down".to_owned(),
+            Client::Copilot if self.project => format!(
+                "Copilot CLI reads it only in a folder that you trust for good, asks before each call, and `copilot -p` refuses the tool without \
+                 --allow-tool {name}. With --approve both are written down"
+            ),
             Client::Copilot => format!(
                 "Copilot CLI asks before each call, and `copilot -p` refuses the tool without --allow-tool {name}. With --approve it is \
                  written down for this folder"

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::edit::{self, EditError, value_at};
 use super::toml;
@@ -35,7 +35,7 @@ pub(crate) struct Done {
     pub(crate) change: Change,
     /// How many names of the path were there before. The groups of the others go when they are left empty.
     found: usize,
-    /// The value that the key had before.
+    /// The value that the key or the entry had before.
     before: Option<Value>,
     /// The file was not there before. It goes when nothing is left in it.
     pub(crate) made_file: bool,
@@ -82,7 +82,12 @@ impl Change {
             Edit::Server { keys, .. } => self.set_server(text, &path, keys, there)?,
             Edit::Whole { .. } => None,
         };
-        let before = if matches!(self.edit, Edit::Set { .. }) { there.cloned() } else { None };
+        let before = match &self.edit {
+            Edit::Set { .. } => there.cloned(),
+            // An entry for this program is an earlier installation, and goes as a whole.
+            Edit::Server { .. } => there.filter(|there| !starts_bashful(there)).cloned(),
+            Edit::Add { .. } | Edit::Whole { .. } => None,
+        };
         Ok(changed.map(|text| (text, Done { change: self.clone(), found, before, made_file: is_new })))
     }
 
@@ -148,7 +153,10 @@ impl Done {
             Edit::Whole { text: whole } if text == whole => Some(String::new()),
             Edit::Whole { .. } if text.is_empty() => None,
             Edit::Whole { .. } => return Ok(Undone::Changed),
-            Edit::Server { .. } => change.unset(text, &path, self.found)?,
+            Edit::Server { keys, .. } => match &self.before {
+                Some(before) => self.restore_server(text, &path, keys, before)?,
+                None => change.unset(text, &path, self.found)?,
+            },
             Edit::Add { item, .. } => edit::discard(text, &path, item, self.found)?,
             Edit::Set { value, .. } => match (value_at(&read(&change.file, text)?, &path), &self.before) {
                 (Some(now), _) if now != value => return Ok(Undone::Changed),
@@ -157,6 +165,27 @@ impl Done {
             },
         };
         Ok(undone.map_or(Undone::Gone, Undone::Text))
+    }
+
+    /// Gives the user's own entry back, as far as it was changed.
+    fn restore_server(
+        &self,
+        text: &str,
+        path: &[&str],
+        keys: &[(String, Value)],
+        before: &Value,
+    ) -> Result<Option<String>, EditError> {
+        let change = &self.change;
+        let mut changed = None;
+        for name in keys.iter().map(|(name, _)| name).chain(before.as_object().into_iter().flat_map(Map::keys)) {
+            let (now, path) = (changed.as_deref().unwrap_or(text), [path, &[name.as_str()]].concat());
+            let next = match before.get(name) {
+                Some(value) => change.set(now, &path, value)?,
+                None => change.unset(now, &path, path.len())?,
+            };
+            changed = next.or(changed);
+        }
+        Ok(changed)
     }
 }
 
@@ -170,6 +199,12 @@ pub(crate) fn read(file: &Path, text: &str) -> Result<Value, EditError> {
         return edit::read(text);
     }
     serde_json::to_value(toml::read(text)?).map_err(|error| EditError::Toml(error.to_string()))
+}
+
+/// Decides whether an entry starts this program.
+fn starts_bashful(entry: &Value) -> bool {
+    let command = entry["command"].as_str().or_else(|| entry["command"][0].as_str());
+    command.is_some_and(|command| Path::new(command).ends_with("bashful"))
 }
 
 /// Decides whether nothing is left in a text that was made for a change.

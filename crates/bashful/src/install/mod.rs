@@ -34,14 +34,14 @@ use stage::{Answer, Asking, Noted};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every change is shown first, then one yes writes all of them. Nothing else in the files is touched,
-and --remove takes back exactly what was written.
+Every change is shown first, then one yes writes all of them. Nothing else in the files is
+touched, and --remove takes back exactly what was written.
 
 Without --approve a client asks before it uses the tool, or refuses it where nobody can be asked.
---approve lets every command of this tool run without asking. Where a client wants a folder to be
-trusted, that is the current directory. --replace also turns the client's own shell tool off, so that
-the model uses this one. Both work for claude, codex, gemini, qwen and opencode; copilot has no
-setting for --replace, and gets the flag to use.
+--approve lets every command of this tool run without asking. Where a client wants a folder to
+be trusted, that is the current directory. --replace also turns the client's own shell tool off,
+so that the model uses this one. Both work for claude, codex, gemini, qwen and opencode. For
+copilot, --approve works, and the flag that stands for --replace is printed.
 
 Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done.
 
