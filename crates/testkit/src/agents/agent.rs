@@ -30,8 +30,10 @@ pub struct Agent {
     pub source: Source,
     /// Arguments for one headless run.
     arguments: fn() -> Vec<String>,
-    /// Arguments that approve of every call of bashful's tools.
+    /// Arguments that approve of every call of bashful's tools and of the agent's own shell.
     approval: &'static [&'static str],
+    /// Arguments by which it trusts a hook that its user has not looked at yet.
+    hook_trust: &'static [&'static str],
     /// Its variables, beside `HOME` and `PATH`.
     environment: fn() -> Vec<(&'static str, String)>,
     /// A settings file that has to be there before anything is installed: its path below `HOME`, and its text.
@@ -53,7 +55,8 @@ const CLAUDE: Agent = Agent {
         script: false,
     },
     arguments: || words(&["-p", PROMPT]),
-    approval: &["--allowedTools", "mcp__bashful"],
+    approval: &["--allowedTools", "mcp__bashful,Bash"],
+    hook_trust: &[],
     environment: || {
         vec![
             ("ANTHROPIC_BASE_URL", base_url("")),
@@ -89,6 +92,7 @@ const CODEX: Agent = Agent {
         all
     },
     approval: &["--dangerously-bypass-approvals-and-sandbox"],
+    hook_trust: &["--dangerously-bypass-hook-trust"],
     environment: || vec![("RIG_KEY", "dummy".to_owned())],
     settings: None,
     own_shell: ("exec_command", |command| json!({ "cmd": command })),
@@ -104,6 +108,7 @@ const GEMINI: Agent = Agent {
     },
     arguments: || words(&["-m", "gemini-2.5-pro", "-p", PROMPT]),
     approval: &["--yolo"],
+    hook_trust: &[],
     environment: || {
         vec![
             ("GEMINI_API_KEY", "dummy".to_owned()),
@@ -129,6 +134,7 @@ const OPENCODE: Agent = Agent {
     },
     arguments: || words(&["run", "-m", "rig/scripted", PROMPT]),
     approval: &[],
+    hook_trust: &[],
     environment: || {
         let model = json!({ "name": "scripted", "tool_call": true, "limit": { "context": 200_000, "output": 8_000 } });
         let provider = json!({
@@ -147,7 +153,7 @@ const OPENCODE: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[],
+    excused: &[("hook", "bashful has no hook for it")],
 };
 
 const COPILOT: Agent = Agent {
@@ -159,6 +165,7 @@ const COPILOT: Agent = Agent {
     },
     arguments: || words(&["-p", PROMPT]),
     approval: &["--allow-all-tools"],
+    hook_trust: &[],
     environment: || {
         vec![
             ("COPILOT_PROVIDER_BASE_URL", base_url("/v1")),
@@ -171,7 +178,10 @@ const COPILOT: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[("replace", "no setting hides its shell, only the flag --excluded-tools")],
+    excused: &[
+        ("hook", "bashful has no hook for it"),
+        ("replace", "no setting hides its shell, only the flag --excluded-tools"),
+    ],
 };
 
 const QWEN: Agent = Agent {
@@ -183,6 +193,7 @@ const QWEN: Agent = Agent {
     },
     arguments: || words(&["--auth-type", "openai", "-p", PROMPT]),
     approval: &["--yolo"],
+    hook_trust: &[],
     environment: || {
         vec![
             ("OPENAI_API_KEY", "dummy".to_owned()),
@@ -192,7 +203,7 @@ const QWEN: Agent = Agent {
     },
     settings: None,
     own_shell: ("run_shell_command", |command| json!({ "command": command, "is_background": false })),
-    excused: &[],
+    excused: &[("hook", "bashful has no hook for it")],
 };
 
 impl Agent {
@@ -229,6 +240,7 @@ impl Agent {
         let mut arguments = (self.arguments)();
         if approved {
             arguments.extend(words(self.approval));
+            arguments.extend(words(self.hook_trust));
         }
         arguments
     }
