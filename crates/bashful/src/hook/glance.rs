@@ -13,10 +13,7 @@ pub(super) struct Glance {
     /// The value of `tool_name`.
     pub(super) tool: Option<String>,
     depth: usize,
-    /// The outermost object has ended. Nothing that follows counts.
-    is_over: bool,
-    is_in_string: bool,
-    is_escaped: bool,
+    at: At,
     /// The string under way, with its escapes, if it is one of the outermost object.
     text: Vec<u8>,
     name: Option<String>,
@@ -24,43 +21,59 @@ pub(super) struct Glance {
     is_value: bool,
 }
 
+/// The place of the next byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Outside,
+    InString,
+    /// Behind a backslash in a string.
+    Escaped,
+    /// Behind the outermost object. Nothing counts any more.
+    End,
+}
+
 impl Glance {
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.step(*byte);
+            match self.at {
+                At::Outside => self.step(*byte),
+                At::InString | At::Escaped => self.step_in_string(*byte),
+                At::End => return,
+            }
         }
     }
 
     fn step(&mut self, byte: u8) {
-        if self.is_in_string {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = true,
-                b'"' => {
-                    self.is_in_string = false;
-                    return self.end_of_string();
-                }
-                _ => {}
-            }
-            if self.depth == 1 && self.text.len() <= LONGEST {
-                self.text.push(byte);
-            }
-            return;
-        }
         match byte {
             b'"' => {
-                self.is_in_string = true;
+                self.at = At::InString;
                 self.text.clear();
             }
-            _ if self.is_over => {}
             b'{' | b'[' => self.depth = self.depth.saturating_add(1),
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
-                self.is_over = self.depth == 0;
+                if self.depth == 0 {
+                    self.at = At::End;
+                }
             }
             b':' if self.depth == 1 => self.is_value = true,
             b',' if self.depth == 1 => (self.name, self.is_value) = (None, false),
             _ => {}
+        }
+    }
+
+    fn step_in_string(&mut self, byte: u8) {
+        self.at = match (self.at, byte) {
+            (At::InString, b'"') => {
+                self.at = At::Outside;
+                return self.end_of_string();
+            }
+            (At::InString, b'\\') => At::Escaped,
+            _ => At::InString,
+        };
+        if self.depth == 1 && self.text.len() <= LONGEST {
+            self.text.push(byte);
         }
     }
 
