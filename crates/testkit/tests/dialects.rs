@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
 use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
-use bashful_testkit::{Place, WIDE};
+use bashful_testkit::{Place, WIDE, eventually};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -268,4 +268,20 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     assert_eq!((first.bytes, first.last_line.as_str()), (8, "two"));
     std::fs::write(place.path().join("go"), "").expect("it may go on");
     assert_eq!(call.await.expect("a tool").text, "one\ntwo\n");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_change_that_came_before_the_watch_is_told() {
+    let place = Place::new(PUPPET);
+    let toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let call = json!({ "command": "echo one; touch wrote; sleep 1000", "mode": "background" });
+    toolbox.call("bash", call, Caller::default()).await.expect("a tool");
+    assert!(eventually(|| place.path().join("wrote").exists()));
+    let mut running = toolbox.changes("job://1").expect("a job");
+    tokio::time::timeout(WIDE, running.next()).await.expect("at once").expect("a change");
+    toolbox.call("job", json!({ "action": "kill", "ids": [1] }), Caller::default()).await.expect("a tool");
+    let mut over = toolbox.changes("job://1").expect("a job");
+    assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), Some(()));
+    assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), None);
+    place.check_nothing_survives();
 }
