@@ -58,13 +58,13 @@ macro_rules! cases {
             fn a_killed_agent_takes_the_tree_with_it() {
                 check("kill");
             }
-
-            #[test]
-            fn the_hook_stops_a_push_by_force() {
-                check("hook");
-            }
         }
     )* };
 }
 
-cases! { codex gemini }
+cases! { codex opencode }
+
+#[test]
+fn the_hook_stops_a_push_by_force_in_codex() {
+    check("codex", "hook");
+}
