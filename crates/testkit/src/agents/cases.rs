@@ -58,9 +58,8 @@ impl Case {
     }
 }
 
-fn held() -> Verdict {
-    Ok(Held::Yes(String::new()))
-}
+/// It held, and there is nothing to note.
+const HELD: Held = Held::Yes(String::new());
 
 /// Writes `seen-42` to standard output and `heard-49` to standard error. The script itself contains neither.
 const SPEAK: &str = "echo seen-$((6*7)); echo heard-$((7*7)) >&2";
@@ -130,7 +129,7 @@ fn background(rig: &Rig, agent: &'static Agent) -> Verdict {
     let play = home.play(vec![vec![start], vec![wait]], true, None)?;
     play.expect(0, &["<job>1</job>", "<output_file>"])?;
     play.expect(1, &SPOKEN)?;
-    held()
+    Ok(HELD)
 }
 
 /// After `install --approve` a call needs no permission.
@@ -139,7 +138,7 @@ fn approve(rig: &Rig, agent: &'static Agent) -> Verdict {
     let play = home.play(vec![vec![Call::bash(SPEAK)]], false, None)?;
     play.expect(0, &SPOKEN)?;
     offered_at_once(&play)?;
-    held()
+    Ok(HELD)
 }
 
 /// Requires that the model need not search for the tool.
@@ -160,7 +159,7 @@ fn replace(rig: &Rig, agent: &'static Agent) -> Verdict {
     if play.offers_at_once(&Tool::Own(shell.to_owned())) {
         return Err(format!("the agent still offers its own {shell}\n{play}"));
     }
-    held()
+    Ok(HELD)
 }
 
 /// An agent that is stopped takes the command's whole process tree with it, and what fled into a session of its own too.
@@ -199,7 +198,7 @@ fn hook(rig: &Rig, agent: &'static Agent) -> Verdict {
         return Err(format!("the push by force was run\n{play}"));
     }
     play.expect(1, &["git push"])?;
-    held()
+    Ok(HELD)
 }
 
 /// A repository whose `main` differs from that of its remote, so that only force can push it.
