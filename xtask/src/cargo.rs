@@ -23,10 +23,15 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Builds the one executable of a package with optimizations, and tells where it is.
+pub(crate) fn build_release(package: &str) -> Result<PathBuf, Box<dyn Error>> {
+    build(package, &["--release"])
+}
+
+/// Builds a package with further options, and returns the path of the executable of that name.
 ///
 /// Cargo is asked for the place: the directory has the name of the machine's kind in it.
-pub(crate) fn build_release(package: &str) -> Result<PathBuf, Box<dyn Error>> {
-    let arguments = ["build", "--release", "--package", package, "--message-format", "json-render-diagnostics"];
+pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    let arguments = [&["build", "--package", package, "--message-format", "json-render-diagnostics"], options].concat();
     say::talk(&format!("xtask: cargo {}", arguments.join(" ")));
     let output = command(&arguments).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -1,5 +1,6 @@
 //! Tasks of this repository, for people and machines alike: `cargo xtask TASK`.
 
+mod agents;
 mod bench;
 mod cargo;
 mod ci;
@@ -21,6 +22,7 @@ tasks:
   licenses                       whether every dependency has a license that we can live with
   guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
                                  how many labelled scripts the guard refuses, and how many it should not have
+  agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
 ";
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Some((&"ci", [])) => ci::main(),
         Some((&"licenses", [])) => licenses::main(),
         Some((&"guard", options)) => guard::main(options),
+        Some((&"agents", names)) => agents::main(names),
         Some((&"bench", options)) => bench::main(options),
         Some((&bench::PART, rest)) => bench::part(rest),
         _ => Err(TASKS.into()),

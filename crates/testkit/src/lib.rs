@@ -4,6 +4,7 @@
 //! Every command of a test carries a mark in its environment. What still has that mark when the test is over has
 //! survived, whatever it calls itself.
 
+pub mod agents;
 mod home;
 mod official;
 pub mod oracle;
