@@ -190,7 +190,9 @@ async def subscribing(client, user):
 def surroundings(**more):
     structured = "true" if STRUCTURED else "false"
     levels = '{"git/force-push"="ask"}'
-    return dict(os.environ, BASHFUL_GUARD_LEVELS=levels, BASHFUL_MCP_STRUCTURED=structured, **more)
+    patience = "{mcp={patience_seconds=50}}"
+    settings = dict(BASHFUL_GUARD_LEVELS=levels, BASHFUL_MCP_STRUCTURED=structured, BASHFUL_MCP_CLIENTS=patience)
+    return dict(os.environ, **settings, **more)
 
 
 @asynccontextmanager
