@@ -49,6 +49,17 @@ fn cause(error: &serde_json::Error) -> String {
     cause
 }
 
+/// The id of a request; none if the message is none.
+pub(crate) fn request_id(message: &[u8]) -> Option<RequestId> {
+    let Envelope { id, method } = Envelope::read(message)?;
+    method.and(id)
+}
+
+/// The answer to a request by the id of another that was not answered.
+pub(crate) fn id_in_use(id: &RequestId) -> ErrorData {
+    ErrorData::invalid_request(format!("the request with the id {id} has not been answered yet; use another id"), None)
+}
+
 /// The answer to a request that the library could not make out.
 pub(crate) fn unknown_request(method: &str, params: Option<&Value>) -> ErrorData {
     if METHODS.contains(&method) {

@@ -116,8 +116,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         if let JsonRpcMessage::Request(request) = &message
             && !unanswered(&self.unanswered).insert(request.id.clone())
         {
-            let text = format!("the request with the id {} has not been answered yet; use another id", request.id);
-            self.refuse(Some(request.id.clone()), ErrorData::invalid_request(text, None));
+            self.refuse(Some(request.id.clone()), bad_message::id_in_use(&request.id));
             return None;
         }
         Some(message)

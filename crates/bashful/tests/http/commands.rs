@@ -292,3 +292,18 @@ fn each_session_of_pi_has_one_shell_and_its_own_jobs() {
     assert!(server.end().success());
     home.check_nothing_survives();
 }
+
+#[test]
+fn two_requests_by_one_id_at_once_are_both_answered_or_the_second_is_refused() {
+    let home = home();
+    let server = Server::start(&home);
+    let session = Session::greeted(&server);
+    let mut first = session.begin_call("same", "touch begun; until [ -e go ]; do sleep 0.01; done; echo done");
+    home.wait_for("begun");
+    let mut second = session.begin_call("same", "echo second");
+    let answer = second.reply().message();
+    assert!(answer["error"].is_object() || text(&answer) == "second\n", "{answer}");
+    std::fs::write(home.path().join("go"), "").expect("it may go on");
+    assert_eq!(text(&first.reply().message()), "done\n");
+    ends_well(server, &home);
+}

@@ -14,10 +14,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::time::timeout;
 
 use super::door::Door;
-use super::refusal::{Answer, Refusal, no_message};
+use super::refusal::{Answer, Refusal, no_message, refuse};
 use super::sessions::Sessions;
 use super::wire::Departure;
-use crate::longest_message;
+use crate::{bad_message, longest_message};
 
 /// By which a client says which session it means.
 const SESSION: &str = "mcp-session-id";
@@ -69,6 +69,11 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         };
         // Only now: the message may have taken a while to come.
         self.note_session(&mut parts)?;
+        let in_use = bad_message::request_id(&message)
+            .filter(|id| session_of(&parts).is_some_and(|session| self.sessions.is_unanswered(session, id)));
+        if let Some(id) = in_use {
+            return Ok(refuse(Some(id.clone()), bad_message::id_in_use(&id)));
+        }
         let kind = parts.headers.get(CONTENT_TYPE);
         let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let is_new = !parts.headers.contains_key(SESSION);

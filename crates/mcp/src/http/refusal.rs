@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
 
@@ -88,6 +88,11 @@ pub(crate) fn no_message(message: &[u8]) -> Answer {
         Ok(_) => (None, ErrorData::invalid_params("the notification does not take these parameters", None)),
     };
     let (id, error) = bad_message::refusal(message).unwrap_or_else(nobody);
+    refuse(id, error)
+}
+
+/// Answers a message with an error of the protocol.
+pub(crate) fn refuse(id: Option<RequestId>, error: ErrorData) -> Answer {
     let said = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).unwrap_or_default();
     let mut answer = Response::new(Full::from(said).boxed());
     *answer.status_mut() = StatusCode::BAD_REQUEST;

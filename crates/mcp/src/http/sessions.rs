@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use hyper::http::request::Parts;
-use rmcp::model::{ClientJsonRpcMessage, Extensions, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, Extensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
@@ -42,6 +42,8 @@ struct Session {
     presence: Arc<Mutex<Presence>>,
     /// Answers to its requests, by number.
     answers: BTreeMap<u64, Backlog>,
+    /// The ids that clients gave to the requests of these answers.
+    requests: BTreeMap<u64, RequestId>,
     /// Dropped with the session, which tells everybody who waits for its end.
     end: watch::Sender<()>,
 }
@@ -93,6 +95,14 @@ impl Sessions {
         self.open().get(id).map(|session| Over(session.end.subscribe()))
     }
 
+    /// Whether a request by this id was not answered yet. The library would never answer the first of two.
+    pub(crate) fn is_unanswered(&self, session: &str, id: &RequestId) -> bool {
+        let open = self.open();
+        let Some(session) = open.get(session) else { return false };
+        let mut same = session.requests.iter().filter(|(_, request)| *request == id).map(|(number, _)| number);
+        same.any(|number| session.answers.get(number).is_some_and(|answer| !answer.is_whole()))
+    }
+
     /// Whether another one would have to be refused.
     pub(crate) fn is_full(&self) -> bool {
         let open = self.open();
@@ -139,6 +149,7 @@ impl Session {
             self.answers.remove(old);
         }
         self.answers.insert(number, answer);
+        self.requests.retain(|number, _| self.answers.contains_key(number));
     }
 }
 
@@ -206,7 +217,8 @@ impl SessionManager for Sessions {
         }
         let (id, transport) = self.library.create_session().await?;
         let presence = Arc::new(Mutex::new(Presence { streams: 0, seen: Instant::now() }));
-        let session = Session { presence, answers: BTreeMap::new(), end: watch::Sender::new(()) };
+        let session =
+            Session { presence, answers: BTreeMap::new(), requests: BTreeMap::new(), end: watch::Sender::new(()) };
         self.open().insert(id.clone(), session);
         Ok((id, transport))
     }
@@ -237,9 +249,11 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let visit = self.visit(id);
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let request = if let JsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
         let answer = Backlog::of(self.library.create_stream(id, message).await?, number);
         let events = answer.read(0);
         if let Some(session) = self.open().get_mut(id) {
+            session.requests.extend(request.map(|request| (number, request)));
             session.keep(number, answer);
         }
         Ok(Visited::new(events, visit))
