@@ -19,11 +19,15 @@ use crate::cluster;
 use crate::mask::{Edges, Mask};
 use crate::narrow::{self, Total};
 use crate::outcome::Output;
+use crate::units::ByteSize;
 use crate::window::{Clip, View, Window};
 
 /// So many raw bytes are held in memory before they go to an artifact. Progress bars write far more than what is left of
 /// them to show.
 const HELD: usize = 256 * 1024;
+
+/// Notices of a reply need up to this much of its limit. Output that leaves less gets a second, smaller clip.
+const ROOM_FOR_NOTICES: ByteSize = ByteSize::kib(4);
 
 /// How what is shown differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +58,13 @@ pub(crate) struct HandedOver<'a> {
     pub(crate) at_most: u64,
     /// What is missing in its middle.
     pub(crate) gap: Range<u64>,
+}
+
+/// The part of a text that is shown.
+struct Shown {
+    clip: Clip,
+    /// Lines that lack their end.
+    shortened: u64,
 }
 
 /// Where the raw bytes are.
@@ -153,20 +164,20 @@ impl Capture {
         mask.apply(&newest, edges).unwrap_or(newest)
     }
 
-    /// What is known of the stream now, without withheld values. If a line had to be shortened the whole goes to a file.
-    pub(crate) fn output(&mut self, mask: &Mask) -> Output {
+    /// The stream as it is now, redacted, with at most `at_most` bytes of text. The raw bytes go to a file unless the clip
+    /// shows all of them.
+    pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
         let view = self.finished_view();
-        let mut clip = view.clip();
-        if let Some(last) = self.last {
-            clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
-        }
-        clip = masked(clip, mask);
-        let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
-        if shortened > 0 || (self.last.is_some() && matches!(clip, Clip::Cut { .. })) {
+        let Shown { clip, shortened } = self.shown(&view, mask, at_most);
+        let spare = at_most.0 - clip.text_bytes();
+        let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
+        let narrower = (spare < room).then(|| self.shown(&view, mask, ByteSize(at_most.0 - room)).clip);
+        if shortened > 0 || narrower.is_some() || matches!(clip, Clip::Cut { .. }) {
             self.open();
         }
         Output {
             clip,
+            narrower,
             wanted: None,
             shortened,
             bytes: self.bytes,
@@ -178,6 +189,26 @@ impl Capture {
                 Whole::Saved(writer) => writer.facts().error,
                 Whole::Held { .. } => None,
             },
+        }
+    }
+
+    /// The clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than the bytes it came from, so the
+    /// window is scaled down until the text fits.
+    fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> Shown {
+        let mut window = view.window();
+        loop {
+            let mut clip = view.clip_to(window);
+            if let Some(last) = self.last {
+                clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
+            }
+            let is_whole = matches!(clip, Clip::Whole(_)) && window == view.window();
+            clip = masked(clip, mask);
+            let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
+            let got = clip.text_bytes();
+            if got <= at_most.0 {
+                return Shown { clip, shortened };
+            }
+            window = if is_whole { window.without_whole() } else { window.scaled(at_most.0, got) };
         }
     }
 
@@ -274,3 +305,6 @@ fn masked(mut clip: Clip, mask: &Mask) -> Clip {
     }
     clip
 }
+
+#[cfg(test)]
+mod tests;

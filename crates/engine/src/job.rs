@@ -31,7 +31,7 @@ use crate::mask::{Edges, Mask};
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
-use crate::{LeftoverPolicy, Options};
+use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
 const LIVE_EVERY: Duration = Duration::from_millis(50);
@@ -367,13 +367,13 @@ impl Run {
     }
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
+        let (output, stderr) = self.outputs();
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let (output, stderr) = self.outputs();
         let (end, cut_off) = self.enough.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
         let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
@@ -389,9 +389,25 @@ impl Run {
 
     /// What was written so far: the output, and standard error if that is taken apart.
     fn outputs(&mut self) -> (Output, Option<Output>) {
-        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
+        let limit = self.checked.plan().window.limit();
+        let mut outputs: Vec<Output> = self.outputs_within(&[limit; 2]);
+        // Streams that only a limit on lines has taken apart are shown as one text, and share its limit.
+        if let (Some(_), [output, stderr]) = (self.checked.plan().lines, outputs.as_slice()) {
+            let sizes = [output.clip.text_bytes(), stderr.clip.text_bytes()];
+            if sizes.iter().sum::<u64>() > limit.0 {
+                let rest = |other: u64| ByteSize(limit.0 - other.min(limit.0 / 2));
+                outputs = self.outputs_within(&[rest(sizes[1]), rest(sizes[0])]);
+            }
+        }
+        let mut outputs = outputs.into_iter();
         let output = outputs.next().expect("every command has one stream at least");
         (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
+    }
+
+    /// The streams, each with at most so much text.
+    fn outputs_within(&mut self, limits: &[ByteSize; 2]) -> Vec<Output> {
+        let with_limits = self.streams.iter_mut().zip(limits);
+        with_limits.map(|(stream, limit)| stream.capture.output(&self.mask, *limit)).collect()
     }
 
     /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.

@@ -62,6 +62,9 @@ pub struct CutOff {
 pub struct Output {
     /// What is shown of it, without withheld values.
     pub clip: Clip,
+    /// A smaller clip, for a reply whose notices need the room that `clip` takes. Present if `clip` comes close to the
+    /// limit; the artifact has everything then.
+    pub narrower: Option<Clip>,
     /// Which lines were to be shown; all that fit, if nothing was said.
     pub wanted: Option<Lines>,
     /// How many bytes it wrote.
@@ -111,6 +114,12 @@ pub enum Direction {
 }
 
 impl Output {
+    /// The output with its smaller clip, if it has one.
+    #[must_use]
+    pub fn narrowed(&self) -> Self {
+        Self { clip: self.narrower.as_ref().unwrap_or(&self.clip).clone(), narrower: None, ..self.clone() }
+    }
+
     /// What is left out, as data; none if nothing is. Lines that were only shortened are no part of it.
     pub fn truncation(&self) -> Option<Truncation> {
         let Clip::Cut { head, omitted, tail } = &self.clip else { return None };

@@ -90,6 +90,26 @@ impl Window {
         Self { whole, head, tail, sizes: Sizes::AtMost, columns: self.columns }
     }
 
+    /// The most text that is shown of an output, in bytes.
+    pub fn limit(self) -> ByteSize {
+        ByteSize(self.whole.bytes.0.max(self.head.bytes.0.saturating_add(self.tail.bytes.0)))
+    }
+
+    /// The window that never shows everything.
+    pub(crate) const fn without_whole(self) -> Self {
+        Self { whole: Budget { bytes: ByteSize(0), ..self.whole }, ..self }
+    }
+
+    /// The window with both ends scaled by `limit / got`, and smaller by one byte at least.
+    pub(crate) fn scaled(self, limit: u64, got: u64) -> Self {
+        let scale = |Budget { bytes: ByteSize(bytes), lines }| {
+            let scaled = u128::from(bytes) * u128::from(limit) / u128::from(got.max(1));
+            let scaled = u64::try_from(scaled).unwrap_or(u64::MAX).min(bytes.saturating_sub(1));
+            Budget { bytes: ByteSize(scaled), lines }
+        };
+        Self { head: scale(self.head), tail: scale(self.tail), sizes: Sizes::AtMost, ..self.without_whole() }
+    }
+
     /// At most so many lines and bytes, half of them from each end.
     pub const fn both_ends(lines: u64, bytes: ByteSize) -> Self {
         let half = Budget { bytes: ByteSize(bytes.0 / 2), lines: Some(lines / 2) };
@@ -120,6 +140,27 @@ pub enum Clip {
         /// The end.
         tail: Part,
     },
+}
+
+impl Clip {
+    /// Bytes of the clip as UTF-8 text, in which every invalid sequence is a U+FFFD of three bytes.
+    pub fn text_bytes(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => text_bytes(bytes),
+            Self::Cut { head, tail, .. } => text_bytes(&head.bytes) + text_bytes(&tail.bytes),
+        }
+    }
+}
+
+fn text_bytes(bytes: &[u8]) -> u64 {
+    if std::str::from_utf8(bytes).is_ok() {
+        return bytes.len() as u64;
+    }
+    let of_chunk = |chunk: std::str::Utf8Chunk<'_>| {
+        let replacement = if chunk.invalid().is_empty() { 0 } else { char::REPLACEMENT_CHARACTER.len_utf8() };
+        (chunk.valid().len() + replacement) as u64
+    };
+    bytes.utf8_chunks().map(of_chunk).sum()
 }
 
 /// A stretch of the output.
@@ -198,6 +239,10 @@ impl View {
         }
     }
 
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
     /// How many bytes there were.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -226,15 +271,25 @@ impl View {
 
     /// Whether all of it is shown.
     pub(crate) fn is_whole(&self) -> bool {
-        self.window.whole.holds(self.bytes, self.lines())
+        self.fits(self.window)
+    }
+
+    fn fits(&self, window: Window) -> bool {
+        window.whole.holds(self.bytes, self.lines())
     }
 
     /// What is to be shown.
+    #[cfg(test)]
     pub(crate) fn clip(&self) -> Clip {
-        if self.is_whole() {
+        self.clip_to(self.window)
+    }
+
+    /// The clip for a window that is the view's own, or shows less.
+    pub(crate) fn clip_to(&self, window: Window) -> Clip {
+        if self.fits(window) {
             return Clip::Whole(self.slice(0..self.bytes));
         }
-        let (head_end, tail_begin) = self.borders(self.window);
+        let (head_end, tail_begin) = self.borders(window);
         if head_end == tail_begin {
             return Clip::Whole(self.slice(0..self.bytes));
         }
@@ -247,7 +302,7 @@ impl View {
             omitted: Omitted {
                 bytes: tail_begin - head_end,
                 lines: tail_first.saturating_sub(head_last + 1),
-                by: self.limit_hit(tail_begin - head_end),
+                by: self.limit_hit(window, tail_begin - head_end),
             },
             head: Part { bytes: head, range: 0..head_end, first_line: 1, last_line: head_last },
             tail: Part { bytes: tail, range: tail_begin..self.bytes, first_line: tail_first, last_line: self.lines() },
@@ -255,13 +310,13 @@ impl View {
     }
 
     /// Why so many bytes are left out.
-    fn limit_hit(&self, omitted: u64) -> LimitHit {
-        let whole = self.window.whole;
+    fn limit_hit(&self, window: Window, omitted: u64) -> LimitHit {
+        let whole = window.whole;
         if whole.lines.is_none_or(|most| self.lines() <= most) {
             return LimitHit::Bytes;
         }
         let any = |budget: Budget| Budget { lines: None, ..budget };
-        let of_any_lines = Window { head: any(self.window.head), tail: any(self.window.tail), ..self.window };
+        let of_any_lines = Window { head: any(window.head), tail: any(window.tail), ..window };
         let (head_end, tail_begin) = self.borders(of_any_lines);
         if self.bytes <= whole.bytes.0 || omitted > tail_begin - head_end { LimitHit::Lines } else { LimitHit::Bytes }
     }

@@ -104,6 +104,8 @@ impl Run {
         if matches!(self.keeper, Keeper::Thread) {
             return Err(NotSent::NoKeeper);
         }
+        // Opens the artifact if the reply cuts the output: the job then goes on in the file that the reply names.
+        self.outputs();
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
         let asked = Asked {
