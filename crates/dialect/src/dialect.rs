@@ -5,7 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError, SessionName,
+    Budget, ByteSize, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError,
+    SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -113,6 +114,12 @@ impl Dialect {
             Self::Native | Self::Plain => native::outlasted(sent, whole, call),
             Self::Pi => pi::outlasted(sent, call),
         }
+    }
+
+    /// The answer within the limit on the output that it shows. The plain one is JSON with a limit for each stream, which
+    /// the engine keeps to, and nothing can be cut off its end.
+    pub(crate) fn bounded(self, answer: Answer, limit: ByteSize) -> Answer {
+        if self == Self::Plain { answer } else { answer.at_most(limit) }
     }
 
     /// Jobs as they were looked at.

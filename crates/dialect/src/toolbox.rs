@@ -238,7 +238,7 @@ impl Toolbox {
                     let outcome = outcome?;
                     note(&|ran| ran.ended(&outcome));
                     let ended = Ended { outcome: &outcome, directory: &directory, whole, call: &asked };
-                    return Ok(self.dialect.ended(&ended).masked(&eyes));
+                    return Ok(self.dialect.bounded(self.dialect.ended(&ended).masked(&eyes), outcome.output.limit));
                 }
                 () = watch.due() => watch.tell(),
                 () = until(give_up) => match self.engine.send_to_background(job).await {
@@ -246,7 +246,8 @@ impl Toolbox {
                         note(&|ran| ran.outlasted(&sent));
                         asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
                         mask(&mut sent.job, &eyes);
-                        return Ok(self.dialect.outlasted(&sent, whole, &asked).masked(&eyes));
+                        let answer = self.dialect.outlasted(&sent, whole, &asked).masked(&eyes);
+                        return Ok(self.dialect.bounded(answer, sent.output.limit));
                     }
                     Err(still) => {
                         job = still.job;

@@ -178,6 +178,7 @@ impl Capture {
         Output {
             clip,
             narrower,
+            limit: at_most,
             wanted: None,
             shortened,
             bytes: self.bytes,

@@ -399,7 +399,7 @@ impl Run {
                 outputs = self.outputs_within(&[rest(sizes[1]), rest(sizes[0])]);
             }
         }
-        let mut outputs = outputs.into_iter();
+        let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
         let output = outputs.next().expect("every command has one stream at least");
         (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
     }

@@ -10,6 +10,7 @@ use crate::check::Refusal;
 use crate::job::Job;
 use crate::request::Lines;
 use crate::sessions::{SessionName, SessionOutcome};
+use crate::units::ByteSize;
 use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
@@ -65,6 +66,8 @@ pub struct Output {
     /// A smaller clip, for a reply whose notices need the room that `clip` takes. Present if `clip` comes close to the
     /// limit; the artifact has everything then.
     pub narrower: Option<Clip>,
+    /// The most text that a reply may show of the command's output, in bytes. `clip` keeps to it.
+    pub limit: ByteSize,
     /// Which lines were to be shown; all that fit, if nothing was said.
     pub wanted: Option<Lines>,
     /// How many bytes it wrote.
