@@ -266,9 +266,8 @@ fn report(
     let Ended { outcome, cwd, lifetime } = *ended;
     let shown = Shown::new(args, &outcome.output, outcome.stderr.as_ref(), settings);
     notices.extend(text::session_notices(outcome));
-    notices.extend(
-        [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
-    );
+    notices
+        .extend([Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::output_notices));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     if args.json {
         notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError,
-    SessionName,
+    Budget, ByteSize, Cleaning, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting,
+    RunError, SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -64,6 +64,8 @@ impl Dialect {
         if self == Self::Plain {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
+            // And the output, as it was written.
+            options.cleaning = Cleaning::None;
             // And the command, as it is.
             options.rewriting =
                 Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };

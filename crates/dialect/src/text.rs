@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    ArtifactFacts, Budget, ByteSize, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level, Lifetime,
-    LimitHit, Outcome, Output, SessionName, SessionOutcome, StopReason, Verdict,
+    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level,
+    Lifetime, LimitHit, Outcome, Output, SessionName, SessionOutcome, StopReason, Verdict,
 };
 use bashful_sys::signal;
 
@@ -122,8 +122,29 @@ pub(crate) fn missing(artifact: &ArtifactFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// Notices about the artifact of an output, beside the sentence that [`output`] has for cut output.
-pub fn artifact_notices(output: &Output) -> Vec<String> {
+/// How the text that is shown differs from the bytes that were written, in one sentence; none if a reader sees it.
+pub(crate) fn changed(output: &Output) -> Option<String> {
+    let Changes { crlf_lines, nuls, controls } = output.changes;
+    let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    let invalid = output.clip.invalid_sequences();
+    let parts: Vec<String> = [
+        (crlf_lines > 0).then(|| match crlf_lines {
+            all if all == output.lines => "all lines end in CRLF, shown as LF".to_owned(),
+            some => format!("{some} of {} lines end in CRLF, shown as LF", output.lines),
+        }),
+        (nuls > 0).then(|| count(nuls, "NUL is shown as ␀", "NULs are shown as ␀")),
+        (controls > 0).then(|| count(controls, "control character is left out", "control characters are left out")),
+        (invalid > 0)
+            .then(|| count(invalid, "sequence is not UTF-8, shown as �", "sequences are not UTF-8, shown as �")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Notices about an output: how its text differs from its bytes, and the artifact where [`output`] does not name it.
+pub fn output_notices(output: &Output) -> Vec<String> {
     let is_cut = matches!(output.clip, Clip::Cut { .. });
     let saved = saved(output, |_| String::new()).filter(|_| !is_cut);
     let shortened = (output.shortened > 0).then(|| {
@@ -134,7 +155,7 @@ pub fn artifact_notices(output: &Output) -> Vec<String> {
     let is_changed = output.bytes != output.text_bytes;
     let raw = saved.filter(|_| is_changed && shortened.is_none());
     let raw = raw.map(|saved| format!("{} as written; {saved}", ByteSize(output.bytes)));
-    shortened.into_iter().chain(raw).collect()
+    changed(output).into_iter().chain(shortened).chain(raw).collect()
 }
 
 /// What has to be said about the session of a command.

@@ -365,5 +365,6 @@ impl Watch {
 fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.chars().take(LINE_TOLD).collect()
+    // Output that is shown as it was written may hold anything, and clients print this to terminals.
+    line.chars().filter(|char| !char.is_control()).take(LINE_TOLD).collect()
 }

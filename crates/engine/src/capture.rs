@@ -181,6 +181,7 @@ impl Capture {
             limit: at_most,
             wanted: None,
             shortened,
+            changes: self.cleaner.as_ref().map(Cleaner::changes).unwrap_or_default(),
             bytes: self.bytes,
             lines: view.lines(),
             text_bytes: view.bytes(),

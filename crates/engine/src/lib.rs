@@ -72,6 +72,7 @@ pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};
+pub use clean::Changes;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::Eyes;

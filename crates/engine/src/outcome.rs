@@ -7,6 +7,7 @@ use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
+use crate::clean::Changes;
 use crate::job::Job;
 use crate::request::Lines;
 use crate::sessions::{SessionName, SessionOutcome};
@@ -76,6 +77,8 @@ pub struct Output {
     pub lines: u64,
     /// How many bytes of text that makes for the eyes. What is shown and what is left out make up this number.
     pub text_bytes: u64,
+    /// How the text differs from the bytes, in ways that a reader cannot see.
+    pub changes: Changes,
     /// How many of the lines that are shown lack their end, because they were too long.
     pub shortened: u64,
     /// Where the whole of it is, if it was too much to hold.

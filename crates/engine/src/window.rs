@@ -150,17 +150,26 @@ impl Clip {
             Self::Cut { head, tail, .. } => text_bytes(&head.bytes) + text_bytes(&tail.bytes),
         }
     }
+
+    /// Sequences in the clip that are not UTF-8, each of which becomes one U+FFFD.
+    pub fn invalid_sequences(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => invalid_sequences(bytes),
+            Self::Cut { head, tail, .. } => invalid_sequences(&head.bytes) + invalid_sequences(&tail.bytes),
+        }
+    }
 }
 
 fn text_bytes(bytes: &[u8]) -> u64 {
     if std::str::from_utf8(bytes).is_ok() {
         return bytes.len() as u64;
     }
-    let of_chunk = |chunk: std::str::Utf8Chunk<'_>| {
-        let replacement = if chunk.invalid().is_empty() { 0 } else { char::REPLACEMENT_CHARACTER.len_utf8() };
-        (chunk.valid().len() + replacement) as u64
-    };
-    bytes.utf8_chunks().map(of_chunk).sum()
+    let valid: usize = bytes.utf8_chunks().map(|chunk| chunk.valid().len()).sum();
+    valid as u64 + invalid_sequences(bytes) * char::REPLACEMENT_CHARACTER.len_utf8() as u64
+}
+
+fn invalid_sequences(bytes: &[u8]) -> u64 {
+    bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64
 }
 
 /// A stretch of the output.

@@ -21,7 +21,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     notices.extend(text::session_notices(outcome));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    notices.extend(outputs.clone().flat_map(text::artifact_notices));
+    notices.extend(outputs.clone().flat_map(text::output_notices));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
     let beside = fitting(&notices);
     let text = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() }.fit(|output, stderr| {

@@ -38,7 +38,7 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     notices.extend(call.notices.iter().cloned());
     notices.extend(text::session_notices(outcome).iter().map(|notice| format!("[{notice}]")));
     notices.extend(outputs.clone().filter_map(truncated));
-    let said = outputs.clone().flat_map(text::artifact_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
+    let said = outputs.clone().flat_map(text::output_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
     notices.extend(said.map(|notice| format!("[{notice}]")));
     notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));

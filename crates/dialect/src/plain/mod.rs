@@ -68,6 +68,14 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
         facts["error"] = error.into();
     }
     let is_error = outcome.end != End::Own(Exit::Code(0));
+    let notices: Vec<String> = [("stdout", Some(&outcome.output)), ("stderr", outcome.stderr.as_ref())]
+        .into_iter()
+        .filter_map(|(name, output)| output.map(|output| (name, output)))
+        .flat_map(|(name, output)| notices(output).into_iter().map(move |notice| format!("{name}: {notice}")))
+        .collect();
+    if !notices.is_empty() {
+        facts["notices"] = notices.into();
+    }
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     Answer { is_error, ..Answer::new(facts.to_string(), facts) }.with_links(outputs)
 }
@@ -76,6 +84,15 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
 pub(crate) fn failure(error: &str) -> Answer {
     let facts = json!({ "error": error });
     Answer { is_error: true, ..Answer::new(facts.to_string(), facts) }
+}
+
+/// Output is shown as it was written, so a notice is rare: bytes that are no text, and output that is kept nowhere.
+fn notices(output: &Output) -> Vec<String> {
+    let not_saved = output.not_saved.as_ref().filter(|_| matches!(output.clip, Clip::Cut { .. }));
+    let lacking =
+        output.artifact.as_ref().and_then(text::missing).map(|missing| format!("the artifact lacks {missing}"));
+    let not_saved = lacking.or_else(|| not_saved.cloned()).map(|why| format!("{}: {why}", text::NOT_SAVED));
+    text::changed(output).into_iter().chain(not_saved).collect()
 }
 
 fn shown(output: &Output) -> String {
