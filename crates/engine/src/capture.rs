@@ -47,6 +47,8 @@ pub(crate) struct Capture {
     columns: Option<usize>,
     /// Of the beginning that is shown, so many lines at its end are.
     last: Option<u64>,
+    /// Listeners hear the raw bytes.
+    tells_raw: bool,
     whole: Whole,
 }
 
@@ -85,6 +87,7 @@ impl Capture {
             view: View::new(window),
             columns: window.columns,
             last: None,
+            tells_raw: false,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
@@ -95,13 +98,23 @@ impl Capture {
         self
     }
 
-    /// Takes what has arrived, and tells a listener the text that it settled.
+    /// Listeners hear the raw bytes from now on, or the text that they settle.
+    pub(crate) fn tell_raw(&mut self, raw: bool) {
+        self.tells_raw = raw;
+    }
+
+    /// Takes what has arrived, and tells a listener the text that it settled, or the bytes as they are.
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
-        let view = &mut self.view;
+        let (view, tells_raw) = (&mut self.view, self.tells_raw);
+        if tells_raw {
+            listener(raw);
+        }
         let mut settled = |text: &[u8]| {
             view.push(text);
-            listener(text);
+            if !tells_raw {
+                listener(text);
+            }
         };
         match &mut self.cleaner {
             Some(cleaner) => cleaner.push(raw, &mut settled),
@@ -139,6 +152,11 @@ impl Capture {
                 Whole::Saved(writer)
             }
         };
+    }
+
+    /// The unfinished last line, which listeners have not heard yet.
+    pub(crate) fn untold(&self) -> Vec<u8> {
+        self.cleaner.as_ref().filter(|_| !self.tells_raw).map(Cleaner::pending).unwrap_or_default()
     }
 
     /// How many bytes were written.

@@ -5,6 +5,7 @@
 
 mod enough;
 mod handover;
+mod listen;
 mod stream;
 
 use std::io;
@@ -15,19 +16,21 @@ use std::time::Duration;
 use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
 use thiserror::Error;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
+pub use listen::{Chunk, Heard, Listening, OutputForm, OutputStream, TailUpdate, TailUpdates, WhenBehind};
 
 use enough::Enough;
+use listen::Feed;
 use stream::Stream;
 
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
-use crate::mask::{Edges, Mask};
+use crate::mask::Mask;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
@@ -43,9 +46,6 @@ const LIVE_SHOWN: usize = 8 * 1024;
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// Pieces of text that a listener may be behind before it misses some.
-const CHUNKS_BEHIND: usize = 64;
-
 /// What a command looks like while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Live {
@@ -55,15 +55,6 @@ pub struct Live {
     pub bytes: u64,
     /// How many lines it has written.
     pub lines: u64,
-}
-
-/// A piece of text that a command has written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// On which stream.
-    pub stream: StreamName,
-    /// Whole lines, mostly: a line that may still be redrawn comes when it is finished. Without withheld values.
-    pub text: Arc<[u8]>,
 }
 
 /// A stream of a command.
@@ -84,6 +75,8 @@ pub struct Dropped;
 #[derive(Debug)]
 pub(crate) enum Ask {
     Stop(StopReason),
+    /// To show the newest output now.
+    Live,
     /// To make it a job.
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
 }
@@ -93,8 +86,7 @@ pub(crate) enum Ask {
 pub struct Job {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<Ask>,
-    live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    live: watch::Receiver<Live>,
     outcome: oneshot::Receiver<Outcome>,
 }
 
@@ -117,15 +109,13 @@ impl Job {
         answered.await.ok()
     }
 
-    /// The newest output, now and whenever there is more, at most every 50 ms.
+    /// The newest output, now and whenever there is more, at most every 50 ms. The last value has the end, and then the
+    /// channel is closed. [`Engine::start_listening`](crate::Engine::start_listening) gives all of the output.
     pub fn live(&self) -> watch::Receiver<Live> {
-        self.live.subscribe()
-    }
-
-    /// Everything that is written from now on, piece by piece. A listener that falls behind misses some, and is told how
-    /// much; the command is not held up.
-    pub fn chunks(&self) -> broadcast::Receiver<Chunk> {
-        self.chunks.subscribe()
+        let live = self.live.clone();
+        // If it has ended already, the last value is there.
+        let _ = self.asks.send(Ask::Live);
+        live
     }
 
     /// Waits for the end. A dropped future leaves the command running, and may be asked for again.
@@ -148,7 +138,7 @@ pub(crate) struct Run {
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    feed: Option<Feed>,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
@@ -177,8 +167,7 @@ enum Happened {
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
     asks: mpsc::UnboundedSender<Ask>,
-    live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    live: watch::Receiver<Live>,
 }
 
 impl Run {
@@ -192,10 +181,8 @@ impl Run {
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Self, Handles)> {
         let (ask, asks) = mpsc::unbounded_channel();
-        // Nobody listens yet, and as long as nobody does, nothing is prepared for listeners.
-        let live = watch::Sender::new(Live::default());
-        let chunks = broadcast::Sender::new(CHUNKS_BEHIND);
-        let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
+        let (live, shown) = watch::channel(Live::default());
+        let handles = Handles { asks: ask, live: shown };
         let plan = checked.plan();
         let stream = |(pipe, name)| {
             let lines = plan.lines.filter(|_| name == StreamName::Output);
@@ -219,7 +206,7 @@ impl Run {
             keeper: attached.keeper,
             asks,
             live,
-            chunks,
+            feed: None,
             live_due: None,
             enough: Enough::new(checked.plan().enough),
             early: None,
@@ -233,10 +220,20 @@ impl Run {
         Ok((run, handles))
     }
 
+    /// Streams all that it writes. To be called before anything is read.
+    pub(crate) fn listen(&mut self, listening: Listening) -> OutputStream {
+        let (feed, stream) = Feed::new(listening, Arc::clone(&self.mask));
+        for stream in &mut self.streams {
+            stream.capture.tell_raw(listening.form == OutputForm::Raw);
+        }
+        self.feed = Some(feed);
+        stream
+    }
+
     /// Lets it go on by itself.
     pub(crate) fn into_job(mut self, handles: Handles) -> Job {
         let (send, outcome) = oneshot::channel();
-        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, chunks: handles.chunks, outcome };
+        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 self.give_back();
@@ -267,6 +264,7 @@ impl Run {
                 Happened::Enough => self.close(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
+                Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Asked(Some(Ask::Background(answer))) => {
                     let sent = self.send_to_background().await;
                     let is_sent = sent.is_ok();
@@ -294,8 +292,8 @@ impl Run {
     async fn next(&mut self) -> Happened {
         tokio::select! {
             report = self.link.next() => Happened::Reported(report),
-            () = readable(self.streams.first()) => Happened::Wrote(0),
-            () = readable(self.streams.get(1)) => Happened::Wrote(1),
+            () = readable(self.streams.first(), self.feed.as_ref()) => Happened::Wrote(0),
+            () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
             () = due(self.enough.due()) => Happened::Enough,
@@ -314,15 +312,23 @@ impl Run {
     fn read(&mut self, index: usize) {
         let stream = &mut self.streams[index];
         let name = stream.name;
-        stream.read(&mut |text| tell(&self.chunks, name, text, &self.mask));
+        stream.read(&mut |bytes| tell(&mut self.feed, name, bytes));
         self.enough.look(name, &stream.capture);
         if self.enough.is_over() {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
-        if self.live.receiver_count() > 0 && self.live_due.is_none() {
+        if self.feed.as_ref().is_some_and(Feed::is_closed) {
+            self.streams.iter_mut().for_each(Stream::close);
+        }
+        if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
+    }
+
+    /// Whether anybody wants to see the newest output. The job's own handle is one receiver.
+    fn is_looked_at(&self) -> bool {
+        self.live.receiver_count() > 1
     }
 
     fn tell_live(&mut self) {
@@ -367,6 +373,7 @@ impl Run {
     }
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
+        self.tell_the_end();
         let (output, stderr) = self.outputs();
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
@@ -385,6 +392,17 @@ impl Run {
             directory: self.checked.plan().directory.clone(),
         });
         Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session }
+    }
+
+    /// Tells listeners the line that has no end, and that nothing follows.
+    fn tell_the_end(&mut self) {
+        if self.is_looked_at() {
+            self.tell_live();
+        }
+        let Some(mut feed) = self.feed.take() else { return };
+        for Stream { name, capture, .. } in &self.streams {
+            feed.push(*name, &capture.untold());
+        }
     }
 
     /// What was written so far: the output, and standard error if that is taken apart.
@@ -422,27 +440,25 @@ impl Run {
     fn drain(&mut self) {
         for stream in &mut self.streams {
             let name = stream.name;
-            stream.drain(&mut |text| tell(&self.chunks, name, text, &self.mask));
+            stream.drain(&mut |bytes| tell(&mut self.feed, name, bytes));
         }
     }
 }
 
-/// Passes on a piece of text to those who listen.
-fn tell(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask: &Mask) {
-    if chunks.receiver_count() == 0 || text.is_empty() {
-        return;
+/// Passes on a piece of output to the listener, if there is one.
+fn tell(feed: &mut Option<Feed>, stream: StreamName, bytes: &[u8]) {
+    if let Some(feed) = feed {
+        feed.push(stream, bytes);
     }
-    let text = mask.apply(text, Edges::Both).map_or_else(|| Arc::from(text), Arc::from);
-    // Nobody may be left who listens.
-    let _ = chunks.send(Chunk { stream, text });
 }
 
 /// Waits until it is time to read a stream; for ever if there is none.
-async fn readable(stream: Option<&Stream>) {
-    match stream {
-        Some(stream) => stream.readable().await,
-        None => std::future::pending().await,
+async fn readable(stream: Option<&Stream>, feed: Option<&Feed>) {
+    let Some(stream) = stream else { return std::future::pending().await };
+    if let Some(feed) = feed {
+        feed.room().await;
     }
+    stream.readable().await;
 }
 
 /// When a keeper is overdue whose tree has to be gone after so long; never, if that is beyond what the clock can say.

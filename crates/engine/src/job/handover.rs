@@ -90,6 +90,7 @@ impl Run {
 
     pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
         let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
+        self.tell_the_end();
         let (output, stderr) = self.outputs();
         Ok(InBackground { job, output, stderr, session: self.session.take().map(|session| session.name) })
     }
