@@ -318,9 +318,6 @@ impl Run {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
-        if self.feed.as_ref().is_some_and(Feed::is_closed) {
-            self.streams.iter_mut().for_each(Stream::close);
-        }
         if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }

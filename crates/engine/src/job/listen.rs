@@ -47,8 +47,7 @@ pub enum OutputForm {
 pub enum WhenBehind {
     /// The oldest pieces are dropped, and [`Heard::Dropped`] says how many bytes. The command is never held up.
     Drop,
-    /// The command waits, as it does for any reader of a pipe. Once the listener is dropped, the command finds its output
-    /// closed.
+    /// The command waits, as it does for any reader of a pipe. Once the listener is dropped, the command goes on unheard.
     Wait,
 }
 
@@ -280,11 +279,6 @@ impl Feed {
             }
             room.await;
         }
-    }
-
-    /// Whether the command is to find its output closed.
-    pub(super) fn is_closed(&self) -> bool {
-        self.listening.when_behind == WhenBehind::Wait && self.shared.queue().is_abandoned
     }
 }
 
