@@ -49,7 +49,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
             // A call that is dropped stops its command.
             number = signals.next() => return Ok(Exit::Signal(number)),
         };
-        let shown = if args.json { answer.facts.to_string() } else { answer.text };
+        let shown = if args.json { answer.structured().to_string() } else { answer.text };
         print::data(format!("{}\n", shown.trim_end_matches('\n')).as_bytes())?;
         // The model may have been told, too; here it is for whoever has typed this.
         if let Some(how) = seen.how_to_allow().filter(|how| !shown.contains(how.as_str())) {

@@ -70,7 +70,7 @@ enum Command {
     #[command(after_help = "Example: bashful log --failed --since 2h")]
     Log(LogArgs),
     /// Show what this machine can promise.
-    #[command(after_help = "Example: bashful doctor --json")]
+    #[command(after_help = "Examples: bashful doctor --json\n          bashful doctor --client claude-code")]
     Doctor(DoctorArgs),
 }
 
@@ -201,6 +201,9 @@ pub(crate) struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show how the MCP client of this name is answered, instead.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -214,6 +217,9 @@ pub(crate) struct McpArgs {
     /// Run commands in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Send structured results too, as `[mcp] structured` does. Several agents then show their model nothing else.
+    #[arg(long)]
+    pub(crate) structured: bool,
     /// Serve over HTTP at this address: HOST:PORT, or :PORT for this machine alone; port 0 is any that is free.
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
@@ -255,6 +261,12 @@ pub(crate) struct SchemaArgs {
     /// The directory that the definitions name.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Print the schemas of the facts that programs find in the `_meta` of a result, instead.
+    #[arg(long, conflicts_with_all = ["form", "structured"])]
+    pub(crate) facts: bool,
+    /// With the schemas of structured results, as `bashful mcp --structured` has them.
+    #[arg(long)]
+    pub(crate) structured: bool,
 }
 
 #[derive(Debug, Subcommand)]

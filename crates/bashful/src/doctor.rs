@@ -1,5 +1,6 @@
 //! `bashful doctor`
 
+mod client;
 mod snapshot;
 
 use std::error::Error;
@@ -19,6 +20,12 @@ use crate::setup::{self, Surroundings};
 pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, used) = around.settings(file)?;
+    if let Some(name) = &args.client {
+        let row = client::examine(&settings.mcp, name);
+        let text = if args.json { format!("{row:#}\n") } else { client::as_text(&row) };
+        print::data(text.as_bytes())?;
+        return Ok(Exit::Code(0));
+    }
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let engine = setup::engine(&settings, &around, None)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::{Gate, Toolbox, Witness};
-use bashful_engine::{Engine, Patience, Pattern, Request, Script, SessionOwner};
-use bashful_mcp::{Manners, serve_http, serve_stdio};
+use bashful_engine::{Engine, Pattern, Request, Script, SessionOwner};
+use bashful_mcp::{serve_http, serve_stdio};
 
 use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
@@ -14,7 +14,7 @@ use crate::guard::Pointer;
 use crate::http::{self, Listening, TOKEN};
 use crate::install;
 use crate::log::Log;
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 
@@ -54,11 +54,11 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let asked_to_end = async {
             signals.next().await;
         };
-        let manners = manners(&settings.mcp);
+        let clients = settings.mcp.clients(args.structured);
         match http {
-            Some(Listening { listener, door }) => serve_http(listener, toolbox, manners, door, asked_to_end).await?,
+            Some(Listening { listener, door }) => serve_http(listener, toolbox, clients, door, asked_to_end).await?,
             // Large, and there is one of it.
-            None => Box::pin(serve_stdio(toolbox, manners, asked_to_end)).await?,
+            None => Box::pin(serve_stdio(toolbox, clients, asked_to_end)).await?,
         }
         Ok(Exit::Code(0))
     });
@@ -104,12 +104,4 @@ fn toolbox(
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
     Ok(toolbox)
-}
-
-fn manners(settings: &settings::Mcp) -> Manners {
-    let named = settings.patience_for.0.iter();
-    Manners {
-        patience: Patience(settings.patience_seconds.duration()),
-        patience_for: named.map(|(name, patience)| (name.clone(), Patience(patience.duration()))).collect(),
-    }
 }

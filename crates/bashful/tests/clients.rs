@@ -12,16 +12,19 @@ const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 
 const TOKEN: &str = "known-to-both-0123456789";
 
-/// Runs the official Python client in one of its modes, both ways.
+/// Results as text alone, and structured ones.
+const FORMS: [&[&str]; 2] = [&[], &["--structured"]];
+
+/// Runs the official Python client in one of its modes, both ways, with results of both forms.
 #[track_caller]
 fn check_python(mode: &str) {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let python = here.join("../../target/clients/python/bin/python");
     assert!(python.exists(), "no client at {}: run .ci/setup", python.display());
     let script = here.join("tests/clients/python.py");
-    for way in ["stdio", "http"] {
+    for (way, form) in [("stdio", "text"), ("http", "structured")] {
         let home = Home::new(BASHFUL);
-        let args = [script.as_os_str(), BASHFUL.as_ref(), mode.as_ref(), way.as_ref()];
+        let args = [script.as_os_str(), BASHFUL.as_ref(), mode.as_ref(), way.as_ref(), form.as_ref()];
         let output = home.wrapped(&python, &args).output().expect("it runs");
         let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
         assert!(output.status.success(), "{way}: {}{}", said[0], said[1]);
@@ -52,8 +55,8 @@ struct Served {
 }
 
 impl Served {
-    fn new(home: &Home) -> Self {
-        let mut command = home.command(&["mcp", "--http", ":0"]);
+    fn new(home: &Home, form: &[&str]) -> Self {
+        let mut command = home.command(&[&["mcp", "--http", ":0"], form].concat());
         let mut child = command.env("BASHFUL_MCP_TOKEN", TOKEN).stderr(Stdio::piped()).spawn().expect("it runs");
         let mut line = String::new();
         BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("it says where it is");
@@ -73,12 +76,14 @@ impl Served {
 #[test]
 fn the_conformance_suite_finds_nothing_wrong_but_that_its_own_tools_are_missing() {
     let home = Home::new(BASHFUL);
-    let server = Served::new(&home);
-    for revision in ["2025-11-25", "2026-07-28"] {
-        let file = format!("tests/clients/need_not_hold-{revision}.yml");
-        check_conformance(server.address, TOKEN, revision, &Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+    for form in FORMS {
+        let server = Served::new(&home, form);
+        for revision in ["2025-11-25", "2026-07-28"] {
+            let file = format!("tests/clients/need_not_hold-{revision}.yml");
+            check_conformance(server.address, TOKEN, revision, &Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        }
+        server.end(&home);
     }
-    server.end(&home);
 }
 
 /// Runs the official inspector; what it prints.
@@ -96,25 +101,22 @@ fn inspect(home: &Home, server: &[&str], what: &[&str]) -> String {
 #[test]
 fn the_inspector_finds_nothing_wrong_when_it_is_strict() {
     let home = Home::new(BASHFUL);
-    let served = Served::new(&home);
-    let url = format!("http://{}/mcp", served.address);
+    let call = ["--method", "tools/call", "--tool-name", "bash", "--tool-args-json", "{\"command\":\"echo $((6*7))\"}"];
     let header = format!("Authorization: Bearer {TOKEN}");
-    let over_http = ["--server-url", url.as_str(), "--transport", "http", "--header", header.as_str()];
-    for era in ["legacy", "modern"] {
-        for server in [&[BASHFUL, "mcp"][..], &over_http] {
-            let listed = inspect(&home, server, &["--method", "tools/list", "--strict", "--protocol-era", era]);
-            assert!(listed.contains("\"name\": \"bash\"") && listed.contains("\"name\": \"job\""), "{listed}");
-            let call = [
-                "--method",
-                "tools/call",
-                "--tool-name",
-                "bash",
-                "--tool-args-json",
-                "{\"command\":\"echo $((6*7))\"}",
-            ];
-            let result = inspect(&home, server, &[&call[..], &["--protocol-era", era]].concat());
-            assert!(result.contains("\"text\": \"42\\n\""), "{result}");
+    for form in FORMS {
+        let served = Served::new(&home, form);
+        let url = format!("http://{}/mcp", served.address);
+        let over_http = ["--server-url", url.as_str(), "--transport", "http", "--header", header.as_str()];
+        for era in ["legacy", "modern"] {
+            for server in [&[&[BASHFUL, "mcp"], form].concat()[..], &over_http] {
+                let listed = inspect(&home, server, &["--method", "tools/list", "--strict", "--protocol-era", era]);
+                assert!(listed.contains("\"name\": \"bash\"") && listed.contains("\"name\": \"job\""), "{listed}");
+                assert_eq!(listed.contains("outputSchema"), !form.is_empty(), "{listed}");
+                let result = inspect(&home, server, &[&call[..], &["--protocol-era", era]].concat());
+                assert!(result.contains("\"text\": \"42\\n\""), "{result}");
+                assert_eq!(result.contains("structuredContent"), !form.is_empty(), "{result}");
+            }
         }
+        served.end(&home);
     }
-    served.end(&home);
 }

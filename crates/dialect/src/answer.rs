@@ -10,8 +10,10 @@ use crate::{compose, facts};
 pub struct Answer {
     /// What the model reads. It stands alone: many clients show nothing else.
     pub text: String,
-    /// The facts, as the tool's output schema says.
+    /// The facts, as [`crate::Tool::facts`] says. They repeat nothing of the output.
     pub facts: Value,
+    /// The shown text as fields, in a dialect whose text is JSON itself.
+    pub(crate) fields: Option<Value>,
     /// Whether the call came to nothing, or the command did not end well.
     pub is_error: bool,
     /// Where there is more to read.
@@ -32,7 +34,23 @@ pub struct Link {
 impl Answer {
     /// A call that went well.
     pub(crate) fn new(text: String, facts: Value) -> Self {
-        Self { text, facts, is_error: false, links: Vec::new() }
+        Self { text, facts, fields: None, is_error: false, links: Vec::new() }
+    }
+
+    /// An answer whose text is these fields as JSON.
+    pub(crate) fn of_fields(fields: Value, facts: Value) -> Self {
+        let text = fields.to_string();
+        Self { fields: Some(fields), ..Self::new(text, facts) }
+    }
+
+    /// The facts together with the shown text, as [`crate::Tool::output`] says: for clients that show nothing else.
+    pub fn structured(&self) -> Value {
+        if let Some(fields) = &self.fields {
+            return fields.clone();
+        }
+        let mut structured = self.facts.clone();
+        structured["output"] = self.text.as_str().into();
+        structured
     }
 
     /// A call that came to nothing, because of this.
@@ -44,6 +62,7 @@ impl Answer {
     pub(crate) fn masked(mut self, eyes: &Eyes) -> Self {
         self.text = eyes.mask(self.text);
         self.facts = facts::masked(self.facts, eyes);
+        self.fields = self.fields.map(|fields| facts::masked(fields, eyes));
         self
     }
 

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::arguments::JobsCall;
 use crate::job::mask;
+use crate::limit::ReplyLimit;
 use crate::text::chain;
 use crate::toolbox::Watch;
 
@@ -88,7 +89,7 @@ pub(crate) async fn attend(
     watch: &mut Watch,
 ) -> Result<Seen, String> {
     let patience = watch.patience();
-    let mut desk = Desk { engine, store, looks: Vec::new(), problems: Vec::new() };
+    let mut desk = Desk { engine, store, limit: watch.limit(), looks: Vec::new(), problems: Vec::new() };
     match &call {
         JobsCall::List => {
             let jobs = store.list().map_err(|error| chain(&error))?;
@@ -135,6 +136,7 @@ pub(crate) async fn attend(
 struct Desk<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
+    limit: ReplyLimit,
     looks: Vec<Look>,
     problems: Vec<Problem>,
 }
@@ -150,19 +152,20 @@ impl Desk<'_> {
     }
 
     fn look_at(&mut self, ids: &[u64], part: Option<JobPart>) {
+        let shown = self.limit.for_each_of(ids.len(), SHOWN);
         for id in ids {
-            match self.look(*id, part) {
+            match self.look(*id, part, shown) {
                 Ok(look) => self.looks.push(look),
                 Err(problem) => self.problems.push(problem),
             }
         }
     }
 
-    fn look(&self, id: u64, part: Option<JobPart>) -> Result<Look, Problem> {
+    fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<Look, Problem> {
         let mut job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
         mask(&mut job, &self.engine.eyes());
         let Some(part) = part else { return Ok(Look { job, output: None, cancelled: false }) };
-        let output = match job.text(part, SHOWN) {
+        let output = match job.text(part, shown) {
             Ok(text) => {
                 let shown = self.engine.eyes().show(&text.raw);
                 Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }

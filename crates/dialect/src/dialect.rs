@@ -144,7 +144,7 @@ impl Dialect {
     pub(crate) fn failure(self, status: &str, text: &str) -> Answer {
         match self {
             Self::Native => Answer::failure(status, text),
-            Self::Plain => plain::failure(text),
+            Self::Plain => plain::failure(status, text),
             Self::Pi => pi::failure(text),
         }
     }
@@ -170,6 +170,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) directory: &'a Path,
     pub(crate) whole: Budget,
+    /// The most that the client passes on, in bytes.
+    pub(crate) at_most: Option<ByteSize>,
     pub(crate) call: &'a Asked,
 }
 

@@ -31,6 +31,7 @@ mod desk;
 mod dialect;
 pub mod facts;
 pub mod job;
+mod limit;
 mod native;
 mod pi;
 mod plain;
@@ -46,7 +47,8 @@ pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, un
 pub use asking::{Allowable, Asks, Said, Saying, allow_line, how_to_allow};
 pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
+pub use limit::ReplyLimit;
 pub use resource::{ResourceError, TEMPLATES};
-pub use tool::{Format, Tool, UnknownFormat};
+pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas};
 pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
 pub use witness::{Ran, Told, Witness};

@@ -8,6 +8,9 @@ use thiserror::Error;
 
 use crate::arguments::Limits;
 
+/// The key in a result's `_meta` under which programs find the facts.
+pub const FACTS: &str = "bashful/facts";
+
 /// A tool, as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
@@ -19,7 +22,9 @@ pub struct Tool {
     pub description: String,
     /// What it takes.
     pub input: Map<String, Value>,
-    /// What the facts of its answers look like.
+    /// Schema of the facts that a program finds in a result's `_meta`.
+    pub facts: Map<String, Value>,
+    /// Schema of `structuredContent`, for clients that are sent it.
     pub output: Map<String, Value>,
     /// Whether it may destroy something, as a shell may.
     pub destructive: bool,
@@ -29,9 +34,27 @@ pub struct Tool {
 
 impl Tool {
     pub(crate) fn new(name: &'static str, title: &'static str, description: String, files: [&str; 2]) -> Self {
-        let [input, output] = files.map(|file| serde_json::from_str(file).expect("a test reads every schema"));
-        Self { name, title, description, input, output, destructive: true, open_world: true }
+        let [input, facts] =
+            files.map(|file| -> Map<String, Value> { serde_json::from_str(file).expect("a test reads every schema") });
+        let mut output = facts.clone();
+        // A client that shows only this part to its model must not show less than the text.
+        if let Some(properties) = output.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("output".to_owned(), json!({ "type": "string", "description": "The text of the reply" }));
+        }
+        Self { name, title, description, input, facts, output, destructive: true, open_world: true }
     }
+}
+
+/// How results are put into the protocol. By default a result is its text, with the facts in `_meta`.
+///
+/// Several clients show the model `structuredContent` *instead of* the text, and others show it both; a link to a resource
+/// repeats an address that the text has named. So both are only for clients that ask for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplyForm {
+    /// Definitions have an `outputSchema`, and results a `structuredContent` that includes the shown text.
+    pub structured: bool,
+    /// Results link to the artifacts that their text names.
+    pub links: bool,
 }
 
 /// Whose form of definitions.
@@ -71,9 +94,9 @@ impl FromStr for Format {
 
 impl Format {
     /// The definitions, ready to paste.
-    pub fn write(self, tools: &[Tool]) -> Value {
+    pub fn write(self, tools: &[Tool], form: ReplyForm) -> Value {
         match self {
-            Self::Mcp => json!({ "tools": tools.iter().map(mcp).collect::<Value>() }),
+            Self::Mcp => json!({ "tools": tools.iter().map(|tool| mcp(tool, form)).collect::<Value>() }),
             Self::Anthropic => tools.iter().map(|tool| named(tool, "input_schema")).collect(),
             Self::OpenAi => {
                 let function = |tool| json!({ "type": "function", "function": named(tool, "parameters") });
@@ -91,15 +114,25 @@ fn named(tool: &Tool, schema: &str) -> Value {
     json!({ "name": tool.name, "description": tool.description, schema: tool.input })
 }
 
-fn mcp(tool: &Tool) -> Value {
-    json!({
+fn mcp(tool: &Tool, form: ReplyForm) -> Value {
+    let mut definition = json!({
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.input,
-        "outputSchema": tool.output,
         "annotations": { "destructiveHint": tool.destructive, "openWorldHint": tool.open_world },
-    })
+    });
+    if form.structured {
+        definition["outputSchema"] = tool.output.clone().into();
+    }
+    definition
+}
+
+/// The schemas of the facts that results carry in `_meta`, by the name of their tool.
+pub fn facts_schemas(tools: &[Tool]) -> Value {
+    let schemas: Map<String, Value> =
+        tools.iter().map(|tool| (tool.name.to_owned(), tool.facts.clone().into())).collect();
+    json!({ "_meta": FACTS, "tools": schemas })
 }
 
 /// What the texts of definitions have in common: names in braces, and what stands for them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    Dropped, Engine, Lifetime, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script,
+    Dropped, End, Engine, Exit, Lifetime, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -18,6 +18,7 @@ use crate::asking::{Asks, Question, Said, how_to_allow, refused};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::job::mask;
+use crate::limit::ReplyLimit;
 use crate::resource::{self, ResourceError};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
@@ -63,6 +64,8 @@ pub struct UnknownTool {
 pub struct Caller {
     /// How long the call may take before a command becomes a job; without it, as long as the command.
     pub patience: Option<Patience>,
+    /// How much of a reply reaches the model.
+    pub limit: ReplyLimit,
     /// Is told about once a second how far it has come.
     pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
     /// Can be asked about a command that has to be allowed.
@@ -177,8 +180,10 @@ impl Toolbox {
             request.workdir.get_or_insert_with(|| PathBuf::from("."));
             Some(permit)
         });
-        let plan = self.engine.plan(request).map_err(RunError::from)?;
-        let (directory, whole, lifetime) = (plan.directory.clone(), plan.window.whole, plan.lifetime);
+        let mut plan = self.engine.plan(request).map_err(RunError::from)?;
+        let limit = watch.caller.limit;
+        limit.apply(&mut plan);
+        let (directory, window, lifetime) = (plan.directory.clone(), plan.window, plan.lifetime);
         let eyes = self.engine.eyes_for(&plan);
         let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
         let mut note = |note: &dyn Fn(&mut Ran)| {
@@ -235,9 +240,12 @@ impl Toolbox {
         loop {
             tokio::select! {
                 outcome = job.wait() => {
-                    let outcome = outcome?;
+                    let mut outcome = outcome?;
                     note(&|ran| ran.ended(&outcome));
-                    let ended = Ended { outcome: &outcome, directory: &directory, whole, call: &asked };
+                    let failed = outcome.end != End::Own(Exit::Code(0));
+                    let whole = if failed { limit.shorten(&mut outcome, window) } else { window }.whole;
+                    let at_most = if failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
+                    let ended = Ended { outcome: &outcome, directory: &directory, whole, at_most, call: &asked };
                     return Ok(self.dialect.bounded(self.dialect.ended(&ended).masked(&eyes), outcome.output.limit));
                 }
                 () = watch.due() => watch.tell(),
@@ -246,7 +254,7 @@ impl Toolbox {
                         note(&|ran| ran.outlasted(&sent));
                         asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
                         mask(&mut sent.job, &eyes);
-                        let answer = self.dialect.outlasted(&sent, whole, &asked).masked(&eyes);
+                        let answer = self.dialect.outlasted(&sent, window.whole, &asked).masked(&eyes);
                         return Ok(self.dialect.bounded(answer, sent.output.limit));
                     }
                     Err(still) => {
@@ -318,6 +326,11 @@ impl Watch {
             tick
         });
         Self { caller, began: Instant::now(), tick, live: None }
+    }
+
+    /// How much of the reply reaches the model.
+    pub(crate) fn limit(&self) -> ReplyLimit {
+        self.caller.limit
     }
 
     /// How long he waits at most.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bashful_dialect::{Caller, Dialect, Format, Limits, Tool, Toolbox};
+use bashful_dialect::{Caller, Dialect, Format, Limits, ReplyForm, Tool, Toolbox};
 use bashful_engine::{Engine, Options};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn visit(schema: &Value, check: &mut impl FnMut(&serde_json::Map<String, Value>)
 #[test]
 fn definitions_are_short() {
     for dialect in Dialect::ALL {
-        let size = Format::Mcp.write(&tools(dialect)).to_string().len();
+        let size = Format::Mcp.write(&tools(dialect), ReplyForm::default()).to_string().len();
         assert!(size < 4096, "{dialect}: {size} bytes");
     }
 }
@@ -33,7 +33,7 @@ fn definitions_are_short() {
 #[test]
 fn schemas_hold_nothing_that_some_clients_refuse() {
     for tool in Dialect::ALL.into_iter().flat_map(tools) {
-        for schema in [&tool.input, &tool.output] {
+        for schema in [&tool.input, &tool.facts, &tool.output] {
             assert_eq!(schema["type"], "object", "{}", tool.name);
             visit(&Value::Object(schema.clone()), &mut |fields| {
                 for key in ["$schema", "format", "$ref", "$defs", "anyOf", "oneOf", "allOf", "nullable", "default"] {
@@ -166,14 +166,14 @@ async fn wrong_arguments_are_named() {
 #[test]
 fn definitions_can_be_had_in_every_form() {
     let tools = tools(Dialect::Native);
-    let anthropic = Format::Anthropic.write(&tools);
+    let anthropic = Format::Anthropic.write(&tools, ReplyForm::default());
     assert_eq!(anthropic[0]["name"], "bash");
     assert_eq!(anthropic[0]["input_schema"]["required"], json!(["command"]));
-    let openai = Format::OpenAi.write(&tools);
+    let openai = Format::OpenAi.write(&tools, ReplyForm::default());
     assert_eq!(openai[1]["type"], "function");
     assert_eq!(openai[1]["function"]["name"], "job");
     assert_eq!(openai[1]["function"]["parameters"]["type"], "object");
-    let gemini = Format::Gemini.write(&tools);
+    let gemini = Format::Gemini.write(&tools, ReplyForm::default());
     assert_eq!(gemini[0]["functionDeclarations"][0]["parametersJsonSchema"]["type"], "object");
     for (name, form) in
         [("mcp", Format::Mcp), ("anthropic", Format::Anthropic), ("openai", Format::OpenAi), ("gemini", Format::Gemini)]

@@ -49,6 +49,8 @@ pub(crate) struct Capture {
     last: Option<u64>,
     /// Listeners hear the raw bytes.
     tells_raw: bool,
+    /// More raw bytes than this go to an artifact, also while all of the text is shown.
+    save_beyond: usize,
     whole: Whole,
 }
 
@@ -88,6 +90,7 @@ impl Capture {
             columns: window.columns,
             last: None,
             tells_raw: false,
+            save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
     }
@@ -95,6 +98,12 @@ impl Capture {
     /// Of the beginning that is shown, only so many lines at its end are.
     pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
         self.last = lines;
+        self
+    }
+
+    /// Saves more than so many bytes, because whoever shows them may have to show less.
+    pub(crate) fn save_beyond(mut self, bytes: Option<ByteSize>) -> Self {
+        self.save_beyond = bytes.map_or(HELD, |bytes| bytes.in_memory().min(HELD));
         self
     }
 
@@ -127,7 +136,7 @@ impl Capture {
         match &mut self.whole {
             Whole::Held { bytes, .. } => {
                 bytes.extend_from_slice(raw);
-                if bytes.len() > HELD || !self.view.is_whole() {
+                if bytes.len() > self.save_beyond || !self.view.is_whole() {
                     self.open();
                 }
             }
@@ -190,7 +199,8 @@ impl Capture {
         let spare = at_most.0 - clip.text_bytes();
         let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
         let narrower = (spare < room).then(|| self.shown(&view, mask, ByteSize(at_most.0 - room)).clip);
-        if shortened > 0 || narrower.is_some() || matches!(clip, Clip::Cut { .. }) {
+        let may_be_shown_less = clip.text_bytes() > self.save_beyond as u64;
+        if shortened > 0 || narrower.is_some() || may_be_shown_less || matches!(clip, Clip::Cut { .. }) {
             self.open();
         }
         Output {

@@ -191,6 +191,7 @@ impl Run {
                 Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
                 _ => None,
             });
+            let capture = capture.save_beyond(plan.save_beyond);
             Stream::new(name, pipe, capture)
         };
         let names = [StreamName::Output, StreamName::Stderr];

@@ -13,6 +13,7 @@ use crate::eyes::Eyes;
 use crate::request::{Given, Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
+use crate::units::ByteSize;
 use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
@@ -42,6 +43,9 @@ pub struct Plan {
     pub leftovers: LeftoverPolicy,
     /// How much of its output is shown.
     pub window: Window,
+    /// More bytes of a stream than this go to an artifact even if the window shows them all: a caller that may have to show
+    /// less, once it knows how the command ended, sets it to the least that it may have to show.
+    pub save_beyond: Option<ByteSize>,
     /// Which lines of it are shown, within that.
     pub lines: Option<Lines>,
     /// After how many lines its output is closed.
@@ -124,6 +128,7 @@ impl Plan {
             input: request.input,
             leftovers: options.leftovers,
             window: request.window.unwrap_or(options.window),
+            save_beyond: None,
             lines: request.lines,
             enough: request.enough,
             cleaning: options.cleaning,

@@ -110,6 +110,27 @@ impl Window {
         Self { head: scale(self.head), tail: scale(self.tail), sizes: Sizes::AtMost, ..self.without_whole() }
     }
 
+    /// The same window within a smaller budget. Both ends together stay below it, also where a line is finished.
+    #[must_use]
+    pub fn within(self, most: Budget) -> Self {
+        let lower = |lines: Option<u64>, most: Option<u64>| [lines, most].into_iter().flatten().min();
+        let whole = Budget {
+            bytes: ByteSize(self.whole.bytes.0.min(most.bytes.0)),
+            lines: lower(self.whole.lines, most.lines),
+        };
+        let shown = |end: Budget| end.bytes.0 > 0 && end.lines != Some(0);
+        let ends = u64::from(shown(self.head)) + u64::from(shown(self.tail));
+        let reach = if self.sizes == Sizes::AtLeast { REACH as u64 } else { 0 };
+        let each = |end: Budget| match ends {
+            0 => end,
+            ends => Budget {
+                bytes: ByteSize(end.bytes.0.min((whole.bytes.0 / ends).saturating_sub(reach))),
+                lines: lower(end.lines, whole.lines.map(|lines| lines / ends)),
+            },
+        };
+        Self { whole, head: each(self.head), tail: each(self.tail), ..self }
+    }
+
     /// At most so many lines and bytes, half of them from each end.
     pub const fn both_ends(lines: u64, bytes: ByteSize) -> Self {
         let half = Budget { bytes: ByteSize(bytes.0 / 2), lines: Some(lines / 2) };
@@ -156,6 +177,68 @@ impl Clip {
         match self {
             Self::Whole(bytes) => invalid_sequences(bytes),
             Self::Cut { head, tail, .. } => invalid_sequences(&head.bytes) + invalid_sequences(&tail.bytes),
+        }
+    }
+
+    /// The same text with less of it shown, if it is more than the window has room for.
+    #[must_use]
+    pub fn within(self, window: Window) -> Self {
+        let (limit, mut smaller) = (window.limit().0, window);
+        loop {
+            let clip = self.clone().within_bytes(smaller);
+            let got = clip.text_bytes();
+            if got <= limit {
+                return clip;
+            }
+            let is_whole = matches!(clip, Self::Whole(_)) && smaller == window;
+            smaller = if is_whole { window.without_whole() } else { smaller.scaled(limit, got) };
+        }
+    }
+
+    fn within_bytes(self, window: Window) -> Self {
+        let (head, mut omitted, tail) = match self {
+            Self::Whole(bytes) => return View::of(window, &bytes).clip(),
+            Self::Cut { head, omitted, tail } => (head, omitted, tail),
+        };
+        let shown = (head.bytes.len() + tail.bytes.len()) as u64;
+        if window.whole.holds(shown, head.lines() + tail.lines()) {
+            return Self::Cut { head, omitted, tail };
+        }
+        let head = head.beginning(window);
+        let tail = tail.ending(window);
+        omitted.bytes += shown - (head.bytes.len() + tail.bytes.len()) as u64;
+        omitted.lines = tail.first_line.saturating_sub(head.last_line + 1);
+        Self::Cut { head, omitted, tail }
+    }
+}
+
+impl Part {
+    fn lines(&self) -> u64 {
+        (self.last_line + 1).saturating_sub(self.first_line)
+    }
+
+    /// So much of its beginning as the window shows of a beginning.
+    fn beginning(self, window: Window) -> Self {
+        let none = Budget::bytes(ByteSize(0));
+        match View::of(Window { whole: none, tail: none, ..window }, &self.bytes).clip() {
+            Clip::Whole(_) => self,
+            Clip::Cut { head, .. } => {
+                Self { range: 0..head.range.end, first_line: 1, last_line: head.last_line, bytes: head.bytes }
+            }
+        }
+    }
+
+    /// So much of its end as the window shows of an end.
+    fn ending(self, window: Window) -> Self {
+        let none = Budget::bytes(ByteSize(0));
+        match View::of(Window { whole: none, head: none, ..window }, &self.bytes).clip() {
+            Clip::Whole(_) => self,
+            Clip::Cut { tail, .. } => Self {
+                range: self.range.end - tail.bytes.len() as u64..self.range.end,
+                first_line: self.first_line + tail.first_line - 1,
+                bytes: tail.bytes,
+                last_line: self.last_line,
+            },
         }
     }
 }
@@ -224,6 +307,13 @@ impl View {
         Self { window, first: Vec::new(), last: Vec::new(), bytes: 0, newlines: 0, ends_in_newline: false }
     }
 
+    /// A text that is all there.
+    fn of(window: Window, bytes: &[u8]) -> Self {
+        let mut view = Self::new(window);
+        view.push(bytes);
+        view
+    }
+
     /// Takes what has arrived.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         let Some(last_byte) = chunk.last() else { return };
@@ -288,7 +378,6 @@ impl View {
     }
 
     /// What is to be shown.
-    #[cfg(test)]
     pub(crate) fn clip(&self) -> Clip {
         self.clip_to(self.window)
     }
@@ -464,6 +553,32 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_smaller_budget_holds_whatever_is_shown_and_leaves_the_numbers_true(
+            bytes in proptest::collection::vec(prop_oneof![4 => 32_u8..127, 1 => Just(b'\n')], 0..9000),
+            window in any_window(),
+            most in 2100_u64..6000,
+        ) {
+            let smaller = window.within(Budget::bytes(ByteSize(most)));
+            let shown = |clip: &Clip| match clip {
+                Clip::Whole(bytes) => bytes.len() as u64,
+                Clip::Cut { head, tail, .. } => (head.bytes.len() + tail.bytes.len()) as u64,
+            };
+            let at_once = view(smaller, &bytes, 1000).clip();
+            let afterwards = view(window, &bytes, 1000).clip().within(smaller);
+            prop_assert!(shown(&at_once) <= most && shown(&afterwards) <= most);
+            if let Clip::Cut { head, omitted, tail } = afterwards {
+                let middle = usize::try_from(omitted.bytes).expect("small");
+                prop_assert_eq!(head.bytes.len() + middle + tail.bytes.len(), bytes.len());
+                prop_assert!(bytes.starts_with(&head.bytes) && bytes.ends_with(&tail.bytes));
+                prop_assert_eq!(&bytes[usize::try_from(tail.range.start).expect("small")..], &tail.bytes[..]);
+                if !tail.bytes.is_empty() {
+                    let before = &bytes[..bytes.len() - tail.bytes.len()];
+                    prop_assert_eq!(tail.first_line, 1 + count_newlines(before));
+                }
+            }
+        }
+
         #[test]
         fn what_is_shown_and_what_is_omitted_make_up_the_whole(
             bytes in proptest::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..9000),

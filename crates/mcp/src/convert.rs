@@ -2,29 +2,34 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Answer, Link, Progress, Tool};
+use bashful_dialect::{Answer, FACTS, Link, Progress, ReplyForm, Tool};
 use rmcp::model::{
-    self, CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken, Resource, ResourceTemplate,
+    self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
+    ResourceTemplate,
 };
 
 /// A definition.
-pub(crate) fn tool(tool: &Tool) -> model::Tool {
+pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
     let mut annotations = model::ToolAnnotations::default();
     annotations.destructive_hint = Some(tool.destructive);
     annotations.open_world_hint = Some(tool.open_world);
-    model::Tool::new(tool.name, tool.description.clone(), Arc::new(tool.input.clone()))
+    let definition = model::Tool::new(tool.name, tool.description.clone(), Arc::new(tool.input.clone()))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.output.clone()))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    if form.structured { definition.with_raw_output_schema(Arc::new(tool.output.clone())) } else { definition }
 }
 
-/// An answer: its text, what else there is to read, and the facts.
-pub(crate) fn answer(answer: Answer) -> CallToolResult {
+/// A result: the text for the model, and the facts for programs in `_meta`, which no client shows to a model.
+pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
+    let structured = form.structured.then(|| answer.structured());
     let mut content = vec![ContentBlock::text(answer.text)];
-    content.extend(answer.links.into_iter().map(|to| ContentBlock::resource_link(link(to))));
+    if form.links {
+        content.extend(answer.links.into_iter().map(|to| ContentBlock::resource_link(link(to))));
+    }
     let mut result = CallToolResult::success(content);
     result.is_error = Some(answer.is_error);
-    result.structured_content = Some(answer.facts);
+    result.structured_content = structured;
+    result.meta = Some(MetaObject([(FACTS.to_owned(), answer.facts)].into_iter().collect()));
     result
 }
 
@@ -39,10 +44,10 @@ pub(crate) fn link(link: Link) -> Resource {
     Resource::new(link.uri, link.name).with_mime_type("text/plain").with_size(link.size)
 }
 
-/// How far a call has come: its seconds, so that the number grows even if nothing is written.
+/// How far a call has come: its whole seconds, so that the number grows even if nothing is written. Clients show the number.
 pub(crate) fn progress(token: ProgressToken, progress: &Progress) -> ProgressNotificationParam {
-    let seconds = progress.elapsed.as_secs_f64();
-    let mut message = format!("{seconds:.0}s, {} bytes", progress.bytes);
+    let seconds = progress.elapsed.as_secs_f64().round();
+    let mut message = format!("{seconds}s, {} bytes", progress.bytes);
     if !progress.last_line.is_empty() {
         message = format!("{message}: {}", progress.last_line);
     }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::asking::{Asking, Questions};
+use crate::client::{ClientRow, Clients};
 use crate::convert;
 use crate::http::Over;
-use crate::manners::Manners;
 use crate::notices::Notices;
 
 /// Resources on one page of their list.
@@ -27,14 +27,14 @@ const PAGE: usize = 100;
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
     toolbox: Toolbox,
-    manners: Manners,
+    clients: Clients,
     notices: Notices,
     questions: Arc<Questions>,
 }
 
 impl Handler {
-    pub(crate) fn new(toolbox: Toolbox, manners: Manners) -> Self {
-        Self { toolbox, manners, notices: Notices::default(), questions: Arc::default() }
+    pub(crate) fn new(toolbox: Toolbox, clients: Clients) -> Self {
+        Self { toolbox, clients, notices: Notices::default(), questions: Arc::default() }
     }
 }
 
@@ -54,9 +54,11 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.toolbox.tools().iter().map(convert::tool).collect()))
+        let form = self.client(&context).form;
+        let tools = self.toolbox.tools().iter().map(|tool| convert::tool(tool, form));
+        Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
     async fn list_resources(
@@ -133,10 +135,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let client = context.client_info();
-        let patience = self.manners.patience(client.as_ref().map(|client| client.name.as_str()));
+        let ClientRow { patience, limit, form } = self.client(&context);
         let asking = Asking::new(&self.questions, &request, &context, patience.0);
-        let mut caller = Caller { patience: Some(patience), progress: None, asks: asking.asks() };
+        let mut caller = Caller { patience: Some(patience), limit, progress: None, asks: asking.asks() };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {
@@ -153,7 +154,7 @@ impl ServerHandler for Handler {
                         return Ok(question);
                     }
                     let answer = answer.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
-                    return Ok(convert::answer(answer).into());
+                    return Ok(convert::answer(answer, form).into());
                 }
                 // Nobody is sent this.
                 () = is_over(&context) => return Err(ErrorData::internal_error("cancelled", None)),
@@ -163,6 +164,14 @@ impl ServerHandler for Handler {
                 },
             }
         }
+    }
+}
+
+impl Handler {
+    /// How the client of a request is answered.
+    fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
+        let client = context.client_info();
+        self.clients.row(client.as_ref().map(|client| client.name.as_str()))
     }
 }
 

@@ -5,20 +5,21 @@
 //! of the protocol stay in here.
 
 mod asking;
+mod client;
 mod convert;
 mod handler;
 mod http;
 mod lines;
-mod manners;
 mod notices;
 mod stdio;
 mod wrong;
 
 use bashful_engine::LONGEST_SCRIPT;
+pub use client::{ClientRow, Clients};
 #[doc(hidden)]
 pub use http::serve_handler;
 pub use http::{Door, Token, TokenError, serve_http};
-pub use manners::Manners;
+
 pub use stdio::serve_stdio;
 
 /// The longest message: the longest script with every character escaped (`\u001b`), and all that is around it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Toolbox};
+use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
 use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE};
 use regex::Regex;
@@ -39,7 +39,7 @@ impl Talk {
         for tool in toolbox.tools() {
             let _ = writeln!(text, "### {}\n\n{}\n", tool.name, tool.description);
         }
-        let definitions = Format::Mcp.write(toolbox.tools());
+        let definitions = Format::Mcp.write(toolbox.tools(), ReplyForm::default());
         let _ = writeln!(text, "```json\n{definitions:#}\n```\n\n## Calls");
         Self { place, toolbox, text }
     }
@@ -172,11 +172,13 @@ async fn the_plain_dialect_shows_the_first_megabyte_and_stops_in_time() {
     let toolbox = Toolbox::new(place.engine(), Dialect::Plain, limits, place.path());
     let much = "head -c 1500000 /dev/zero | tr '\\0' x; echo begun >&2; sleep 1000";
     let answer = toolbox.call("bash", json!({ "command": much }), impatient()).await.expect("a tool");
-    assert_eq!(answer.facts["error"], "Command timed out after 1s");
-    assert_eq!(answer.facts["stderr"], "begun\n");
-    assert_eq!(answer.facts["stdout"], format!("{}... (truncated)", "x".repeat(1_000_000)));
+    let fields = answer.structured();
+    assert_eq!(fields["error"], "Command timed out after 1s");
+    assert_eq!(fields["stderr"], "begun\n");
+    assert!(fields["notice"].as_str().is_some_and(|notice| notice.contains("artifact://1")), "{}", fields["notice"]);
+    assert_eq!(fields["stdout"], format!("{}... (truncated)", "x".repeat(1_000_000)));
     assert!(answer.is_error);
-    assert_eq!(answer.text, format!("{}", answer.facts));
+    assert_eq!(answer.text, fields.to_string());
     place.check_nothing_survives();
 }
 
@@ -190,7 +192,7 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
     let toolbox = Toolbox::new(place.engine(), Dialect::Plain, Limits::default(), place.path());
     let command = "echo $MY_SECRET_TOKEN ${CI-unset}";
     let answer = toolbox.call("bash", json!({ "command": command }), Caller::default()).await.expect("a tool");
-    assert_eq!(answer.facts["stdout"], "tell-everybody unset\n");
+    assert_eq!(answer.structured()["stdout"], "tell-everybody unset\n");
 }
 
 #[tokio::test(flavor = "current_thread")]

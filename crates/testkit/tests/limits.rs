@@ -1,6 +1,6 @@
 //! However a command's output grows on its way to a model, the reply stays within the limit that its dialect promises.
 
-use bashful_dialect::{Answer, Caller, Dialect, Limits, Toolbox};
+use bashful_dialect::{Answer, Caller, Dialect, Limits, ReplyLimit, Toolbox};
 use bashful_engine::{ByteSize, EnvironmentPolicy, Pattern, Window};
 use bashful_testkit::{Place, WIDE};
 use proptest::prelude::*;
@@ -37,9 +37,14 @@ impl Bench {
     }
 
     fn answer(&self, output: &[u8], behind: &str) -> Answer {
+        self.answer_to(output, behind, ReplyLimit::default())
+    }
+
+    fn answer_to(&self, output: &[u8], behind: &str, limit: ReplyLimit) -> Answer {
         std::fs::write(self.place.path().join("output"), output).expect("it is written");
         let command = format!("cat output{behind}");
-        let call = self.toolbox.call("bash", json!({ "command": command }), Caller::default());
+        let caller = Caller { limit, ..Caller::default() };
+        let call = self.toolbox.call("bash", json!({ "command": command }), caller);
         self.runtime
             .block_on(async { tokio::time::timeout(WIDE, call).await })
             .expect("it comes back")
@@ -106,11 +111,37 @@ fn output_of_pi_never_exceeds_limit() {
 fn each_stream_of_plain_never_exceeds_limit() {
     check(Dialect::Plain, Window::head(ByteSize(1_000_000)), |answer| {
         for stream in ["stdout", "stderr"] {
-            let text = answer.facts[stream].as_str().expect("text");
+            let fields: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+            let text = fields[stream].as_str().expect("text");
             prop_assert!(text.len() <= 1_000_000 + BESIDE, "{} bytes", text.len());
         }
         Ok(())
     });
+}
+
+#[test]
+fn output_never_exceeds_the_limit_of_a_client() {
+    let window = Window::middle(ByteSize::kib(128), ByteSize::kib(4));
+    let limit =
+        ReplyLimit { bytes: Some(ByteSize(30_000)), failed_bytes: Some(ByteSize(10_000)), ..ReplyLimit::default() };
+    for dialect in [Dialect::Native, Dialect::Pi] {
+        let bench = Bench::new(dialect, window);
+        for byte in [&b"x"[..], b"\xff", b"\0", b"\n", SECRET.as_bytes(), b"a line\n"] {
+            for (end, most) in [("", 30_000), ("; exit 3", 10_000)] {
+                for size in [3000, 8700, 8800, 9900, 10_000, 10_100, 29_900, 30_000, 30_100, 200_000] {
+                    let output = byte.repeat(size / byte.len());
+                    let answer = bench.answer_to(&output, end, limit);
+                    let got = answer.text.len();
+                    assert!(got <= most + BESIDE, "{dialect}: {got} bytes of {size} times {byte:?}");
+                    assert!(!answer.text.contains("[reply cut"), "{dialect}: {size} times {byte:?}");
+                    let is_cut = answer.text.contains("left out");
+                    assert!(!is_cut || answer.text.contains("artifact://"), "{dialect}: {size} times {byte:?}");
+                }
+            }
+        }
+        bench.runtime.block_on(async { drop(bench.toolbox) });
+        bench.place.check_nothing_survives();
+    }
 }
 
 #[test]

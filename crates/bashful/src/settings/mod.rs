@@ -4,15 +4,17 @@
 //! may hold is said once, by its type; a value that it does not take is an error that names the place it came from. A
 //! file in the working directory is never read: whoever runs commands there could write it.
 
+mod clients;
 mod load;
 mod value;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use clients::ClientRows;
 pub(crate) use load::{Sources, load, may_be_there};
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds,
-    SecondsByName, Secret, Sizes, Snapshots, Variables, WhenBusy,
+    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds, Secret,
+    Sizes, Snapshots, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key.
@@ -102,7 +104,9 @@ settings! {
     /// Serving the tools of a model.
     mcp: Mcp, McpLayer {
         patience_seconds: Seconds,
-        patience_for: SecondsByName,
+        structured: bool,
+        resource_links: bool,
+        clients: ClientRows,
         ready: Number,
         token: Secret,
         token_file: String,

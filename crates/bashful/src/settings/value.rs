@@ -351,17 +351,6 @@ impl Merge for Variables {
     }
 }
 
-/// Lengths of time by name. A later layer adds to an earlier one, name by name.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[serde(transparent)]
-pub(crate) struct SecondsByName(pub(crate) BTreeMap<String, Seconds>);
-
-impl Merge for SecondsByName {
-    fn merge(&mut self, later: Self) {
-        self.0.extend(later.0);
-    }
-}
-
 /// The value of a variable, or `false`: it is not to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variable(pub(crate) Option<String>);

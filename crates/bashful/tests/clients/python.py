@@ -1,7 +1,7 @@
 """The official MCP client, in one of its modes, against the program: what a model would do with it.
 
-Called with the path of the program, a mode, and `stdio` or `http`. The client itself checks every message against the schema of the protocol, and
-the facts of every answer against the tool's output schema.
+Called with the path of the program, a mode, `stdio` or `http`, and `text` or `structured` for the form of results. The client
+itself checks every message against the schema of the protocol, and structured results against the tool's output schema.
 """
 
 import asyncio
@@ -35,25 +35,35 @@ async def until(happened):
     raise AssertionError("it never happened")
 
 
+def facts(result):
+    return result.meta["bashful/facts"]
+
+
+STRUCTURED = sys.argv[4] == "structured"
+
+
 async def tools(client):
     listed = (await client.list_tools()).tools
     check([tool.name for tool in listed] == ["bash", "job"], listed)
-    check(listed[0].annotations.destructive_hint and listed[0].output_schema["required"] == ["status"], listed[0])
+    check(listed[0].annotations.destructive_hint, listed[0])
+    check((listed[0].output_schema is not None) == STRUCTURED, listed[0])
 
 
 async def calls(client):
     result = await client.call_tool("bash", {"command": "echo out; echo err >&2"})
     check(text(result) == "out\nerr\n" and not result.is_error, result)
-    check(result.structured_content["status"] == "exited", result)
+    check(facts(result)["status"] == "exited", result)
+    check((result.structured_content or {}).get("output") == ("out\nerr\n" if STRUCTURED else None), result)
     result = await client.call_tool("bash", {"command": "echo no; exit 3"})
     check(text(result) == "[command failed: exit code 3]\nno\n" and result.is_error, result)
-    check(result.structured_content["exit_code"] == 3, result)
+    check(facts(result)["exit_code"] == 3, result)
     result = await client.call_tool("bash", {"command": "true", "timout": 3})
     check("unknown field `timout`" in text(result) and result.is_error, result)
     result = await client.call_tool("bash", {"command": "sleep 1000", "timeout": 1})
     check(text(result) == "[command timed out after 1s]\n(no output)" and result.is_error, result)
     result = await client.call_tool("bash", {"command": "seq 100000"})
-    check(result.content[1].type == "resource_link" and result.content[1].size == 588895, result.content[1])
+    check(len(result.content) == 1 and "artifact://1" in text(result), result)
+    check(facts(result)["artifact"]["bytes"] == 588895, result)
     try:
         await client.call_tool("fly", {})
         raise AssertionError("there is no such tool")
@@ -106,10 +116,10 @@ async def jobs(client):
     command = "echo begun; touch job.begun; sleep 1000"
     result = await client.call_tool("bash", {"command": command, "mode": "background"})
     await until(lambda: os.path.exists("job.begun"))
-    job = result.structured_content["job"]["id"]
+    job = facts(result)["job"]["id"]
     check("<pid>" in text(result) and f"<job>{job}</job>" in text(result), result)
     result = await client.call_tool("job", {"action": "kill", "ids": [job]})
-    check(result.structured_content["jobs"][0]["status"] == "cancelled", result)
+    check(facts(result)["jobs"][0]["status"] == "cancelled", result)
     result = await client.call_tool("job", {"action": "show", "ids": [job]})
     check("begun\n" in text(result), result)
 
@@ -148,7 +158,7 @@ async def asking(client, user):
 async def start(client, name):
     command = f"until [ -e {name}.go ]; do sleep 0.01; done; echo gone"
     result = await client.call_tool("bash", {"command": command, "mode": "background"})
-    return result.structured_content["job"]["uri"]
+    return facts(result)["job"]["uri"]
 
 
 async def subscribing(client, user):
@@ -178,7 +188,9 @@ async def subscribing(client, user):
 
 
 def surroundings(**more):
-    return dict(os.environ, BASHFUL_GUARD_LEVELS='{"git/force-push"="ask"}', **more)
+    structured = "true" if STRUCTURED else "false"
+    levels = '{"git/force-push"="ask"}'
+    return dict(os.environ, BASHFUL_GUARD_LEVELS=levels, BASHFUL_MCP_STRUCTURED=structured, **more)
 
 
 @asynccontextmanager
@@ -213,4 +225,4 @@ async def main(program, mode, way):
     print(f"{mode}, {way}: well, and gone in {time.monotonic() - leaving:.2f} s")
 
 
-asyncio.run(main(*sys.argv[1:]))
+asyncio.run(main(*sys.argv[1:4]))

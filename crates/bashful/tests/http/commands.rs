@@ -32,7 +32,7 @@ fn results_are_those_of_standard_input_and_output() {
     for result in results.map(|answer| answer["result"].clone()) {
         assert_eq!(result["content"][0]["text"], "[command killed by signal 9 (SIGKILL)]\nhi\n", "{result}");
         assert_eq!(
-            (&result["isError"], &result["structuredContent"]["signal"]["name"]),
+            (&result["isError"], &result["_meta"]["bashful/facts"]["signal"]["name"]),
             (&json!(true), &json!("SIGKILL"))
         );
     }
@@ -58,7 +58,7 @@ fn check_stopped(begin: impl FnOnce(&Server) -> (Wire, Box<dyn FnOnce(Wire) + '_
     let home = home();
     let server = Server::start(&home);
     let job = json!({ "name": "bash", "arguments": { "command": "echo job; until [ -e go ]; do sleep 0.01; done", "mode": "background" } });
-    assert_eq!(server.ask("tools/call", &job)["result"]["structuredContent"]["job"]["id"], 1);
+    assert_eq!(server.ask("tools/call", &job)["result"]["_meta"]["bashful/facts"]["job"]["id"], 1);
     let (wire, end) = begin(&server);
     home.wait_for("begun");
     let asked = Instant::now();
@@ -235,7 +235,7 @@ fn check_end(signal: Signal, succeeds: bool) {
     let home = home();
     let mut server = Server::start(&home);
     let job = json!({ "name": "bash", "arguments": { "command": "echo job; until [ -e go ]; do sleep 0.01; done", "mode": "background" } });
-    assert_eq!(server.ask("tools/call", &job)["result"]["structuredContent"]["job"]["id"], 1);
+    assert_eq!(server.ask("tools/call", &job)["result"]["_meta"]["bashful/facts"]["job"]["id"], 1);
     let session = Session::greeted(&server);
     let _news = session.plain("GET");
     let _idle = server.connect();

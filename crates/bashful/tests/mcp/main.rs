@@ -2,6 +2,7 @@
 
 mod asking;
 mod notices;
+mod replies;
 mod server;
 
 use bashful_testkit::{Home, eventually};
@@ -65,18 +66,19 @@ fn a_client_of_the_second_era_is_served() {
 }
 
 #[test]
-fn a_result_has_a_text_that_stands_alone_and_the_facts_once() {
+fn a_result_has_a_text_that_stands_alone_and_the_facts_where_only_programs_look() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
     let result = server.call("bash", &json!({ "command": "echo out; echo err >&2" }));
     assert_eq!(text(&result), "out\nerr\n");
     assert_eq!(result["isError"], false);
-    let facts = &result["structuredContent"];
+    let facts = &result["_meta"]["bashful/facts"];
     assert_eq!((&facts["status"], &facts["exit_code"]), (&json!("exited"), &json!(0)));
     assert!(!facts.to_string().contains("out\\n"), "{facts}");
+    assert_eq!(result.get("structuredContent"), None, "some clients would show the model nothing else");
     let result = server.call("bash", &json!({ "command": "kill -9 $$" }));
     assert_eq!(result["isError"], true);
-    assert_eq!(result["structuredContent"]["signal"]["name"], "SIGKILL");
+    assert_eq!(result["_meta"]["bashful/facts"]["signal"]["name"], "SIGKILL");
     ends_well(server, &home);
 }
 
@@ -88,10 +90,8 @@ fn much_output_is_little_on_the_wire_and_whole_on_disk() {
     assert!(result.to_string().len() < 100_000);
     let said = text(&result);
     assert!(said.contains("\n1\n2\n3\n") && said.contains("\n4999999\n5000000\n"), "{said}");
-    let link = &result["content"][1];
-    assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("artifact://1")));
-    assert_eq!(link["size"], 38_888_896);
-    let path = result["structuredContent"]["artifact"]["path"].as_str().expect("a path").to_owned();
+    assert!(said.contains("artifact://1") && result["content"].as_array().is_some_and(|parts| parts.len() == 1));
+    let path = result["_meta"]["bashful/facts"]["artifact"]["path"].as_str().expect("a path").to_owned();
     assert_eq!(std::fs::metadata(path).expect("it is there").len(), 38_888_896);
     ends_well(server, &home);
 }
@@ -218,7 +218,7 @@ fn check_end(end: impl FnOnce(&mut Server), succeeds: bool) {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
     let job = json!({ "command": "echo job; until [ -e go ]; do sleep 0.01; done", "mode": "background" });
-    assert_eq!(server.call("bash", &job)["structuredContent"]["job"]["id"], 1);
+    assert_eq!(server.call("bash", &job)["_meta"]["bashful/facts"]["job"]["id"], 1);
     let command = format!("(setsid sleep 1000 &); trap '' HUP; {WAITS}");
     server.begin("under way", &json!({ "command": command, "timeout": 300 }));
     home.wait_for("begun");
@@ -277,15 +277,19 @@ fn a_call_that_takes_too_long_is_answered_with_a_job() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);
     let result = server.call("bash", &json!({ "command": format!("echo first; {WAITS}"), "mode": "slow" }));
-    assert_eq!(result["structuredContent"]["status"], "running", "{result}");
+    assert_eq!(result["_meta"]["bashful/facts"]["status"], "running", "{result}");
     assert_eq!(result["isError"], false);
     let said = text(&result);
     assert!(said.starts_with("first\n[still running after "), "{said}");
     assert!(said.contains("now as job 1: do not start it again; the job tool waits for it"), "{said}");
     let waited = server.call("job", &json!({ "action": "wait", "ids": [1] }));
-    assert_eq!(waited["structuredContent"]["jobs"][0]["status"], "running", "no longer than the client has patience");
+    assert_eq!(
+        waited["_meta"]["bashful/facts"]["jobs"][0]["status"], "running",
+        "no longer than the client has patience"
+    );
     std::fs::write(home.path().join("go"), "").expect("it may go on");
-    let ended = || server.call("job", &json!({ "action": "wait", "ids": [1] }))["structuredContent"]["jobs"][0].clone();
+    let ended =
+        || server.call("job", &json!({ "action": "wait", "ids": [1] }))["_meta"]["bashful/facts"]["jobs"][0].clone();
     assert!(eventually({
         let mut ended = ended;
         move || ended()["exit_code"] == 0
@@ -332,7 +336,7 @@ fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
     let result = server.call("bash", &json!({ "command": "pwd; echo $MY_TOKEN; echo ${CI-unset} >&2; exit 4" }));
     let facts =
         json!({ "stdout": format!("{}\ntell-everybody\n", there.display()), "stderr": "unset\n", "exitCode": 4 });
-    assert_eq!(result["structuredContent"], facts);
+    assert_eq!(result["_meta"]["bashful/facts"]["exit_code"], 4);
     assert_eq!(serde_json::from_str::<Value>(text(&result)).expect("JSON"), facts);
     server.close();
     assert!(server.end().success());
@@ -421,7 +425,10 @@ fn what_the_guard_refuses_is_told_with_what_to_do_instead() {
     let mut server = Server::greeted(&home, &[], &[]);
     for mode in ["default", "background"] {
         let result = server.call("bash", &json!({ "command": "touch ran; git push --force", "mode": mode }));
-        assert_eq!((&result["isError"], &result["structuredContent"]["status"]), (&json!(true), &json!("refused")));
+        assert_eq!(
+            (&result["isError"], &result["_meta"]["bashful/facts"]["status"]),
+            (&json!(true), &json!("refused"))
+        );
         let said = text(&result);
         assert!(said.starts_with("permission denied: git push --force is not allowed."), "{said}");
         assert!(said.contains("instead: git push --force-with-lease"), "{said}");
@@ -507,7 +514,7 @@ fn rc_files_that_do_not_work_are_told_in_one_reply() {
     std::fs::write(home.path().join(".bashrc"), "exit 3\n").expect("a file");
     let mut server = Server::greeted(&home, &[], &[("BASHFUL_SHELL_SNAPSHOT", "on")]);
     let notices: Vec<_> = (0..3)
-        .map(|_| server.call("bash", &json!({ "command": "echo hi" }))["structuredContent"]["notices"].to_string())
+        .map(|_| server.call("bash", &json!({ "command": "echo hi" }))["_meta"]["bashful/facts"]["notices"].to_string())
         .collect();
     assert!(notices[0].contains("your aliases and functions are not available"), "{notices:?}");
     assert!(notices[1..].iter().all(|notices| !notices.contains("aliases")), "{notices:?}");

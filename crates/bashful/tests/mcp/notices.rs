@@ -16,7 +16,7 @@ const JOB: &str = "for name in one two end; do until [ -e $name ]; do sleep 0.01
 
 fn starts_job(server: &mut Server, command: &str) -> String {
     let result = server.call("bash", &json!({ "command": command, "mode": "background" }));
-    result["structuredContent"]["job"]["uri"].as_str().expect("a job").to_owned()
+    result["_meta"]["bashful/facts"]["job"]["uri"].as_str().expect("a job").to_owned()
 }
 
 fn touch(home: &Home, name: &str) {
@@ -125,7 +125,7 @@ fn a_client_of_the_second_era_listens_for_as_long_as_it_likes() {
     let mut server = Server::start(&home, &[], &[]);
     let call = json!({ "_meta": meta(), "name": "bash", "arguments": { "command": JOB, "mode": "background" } });
     let result = server.ask("tools/call", &call);
-    let uri = result["result"]["structuredContent"]["job"]["uri"].as_str().expect("a job").to_owned();
+    let uri = result["result"]["_meta"]["bashful/facts"]["job"]["uri"].as_str().expect("a job").to_owned();
     let wanted = json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": [uri, uri, "job://99"] });
     server.request("ear", "subscriptions/listen", &json!({ "_meta": meta(), "notifications": wanted }));
     let heard = server.notice("notifications/subscriptions/acknowledged", |_| true);
@@ -168,7 +168,7 @@ fn an_artifact_that_a_job_goes_on_writing_is_told_of_too() {
     let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);
     let command = format!("seq 60000; {JOB}");
     let result = server.call("bash", &json!({ "command": command, "mode": "slow" }));
-    assert_eq!(result["structuredContent"]["status"], "running", "{result}");
+    assert_eq!(result["_meta"]["bashful/facts"]["status"], "running", "{result}");
     server.ask("resources/subscribe", &json!({ "uri": "artifact://1" }));
     for file in ["one", "two", "end"] {
         touch(&home, file);

@@ -42,9 +42,14 @@ impl Server {
 
     /// A server that has been greeted.
     pub(crate) fn greeted(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::greeted_by("test", home, args, variables)
+    }
+
+    /// A server that has been greeted by a client of this name.
+    pub(crate) fn greeted_by(name: &str, home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut server = Self::start(home, args, variables);
         let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name, "version": "1" },
         });
         let answer = server.ask("initialize", &hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");

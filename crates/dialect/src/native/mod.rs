@@ -13,13 +13,13 @@ pub(crate) fn tools(words: &Words) -> Vec<Tool> {
         "bash",
         "Run a command",
         words.fill(include_str!("bash.md")),
-        [include_str!("bash.input.json"), include_str!("bash.output.json")],
+        [include_str!("bash.input.json"), include_str!("bash.facts.json")],
     );
     let job = Tool::new(
         "job",
         "Look after jobs",
         words.fill(include_str!("job.md")),
-        [include_str!("job.input.json"), include_str!("job.output.json")],
+        [include_str!("job.input.json"), include_str!("job.facts.json")],
     );
     vec![bash, Tool { open_world: false, ..job }]
 }

@@ -14,7 +14,7 @@ use crate::text::{self, Reader};
 
 /// How it ended, what it wrote, and what else has to be said.
 pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
-    let Ended { outcome, directory, whole, call } = *ended;
+    let Ended { outcome, directory, whole, call, .. } = *ended;
     let end = text::end(outcome.end, call.lifetime);
     let is_error = end.is_some();
     let mut notices = call.notices.clone();

@@ -26,7 +26,7 @@ pub(crate) fn tools(words: &Words, limits: &Limits) -> Vec<Tool> {
         "bash",
         "Run a command",
         words.fill(&include_str!("bash.md").replace("{async}", background.trim_end())),
-        [include_str!("bash.input.json"), include_str!("bash.output.json")],
+        [include_str!("bash.input.json"), include_str!("bash.facts.json")],
     );
     if !limits.async_enabled
         && let Some(properties) = bash.input.get_mut("properties").and_then(Value::as_object_mut)
@@ -37,7 +37,7 @@ pub(crate) fn tools(words: &Words, limits: &Limits) -> Vec<Tool> {
         "job",
         "Look after jobs",
         words.fill(include_str!("job.md")),
-        [include_str!("job.input.json"), include_str!("job.output.json")],
+        [include_str!("job.input.json"), include_str!("job.facts.json")],
     );
     vec![bash, Tool { open_world: false, ..job }]
 }

@@ -1,19 +1,25 @@
 //! The plain dialect: a command and nothing else; standard output, standard error and exit code.
 //!
-//! The text of an answer is its facts: `{"stdout", "stderr", "exitCode"}`, or `{"error"}` with what was written by then.
+//! The text of an answer is JSON: `{"stdout", "stderr", "exitCode"}`, or `{"error"}` with the output up to then; and
+//! `notice` with the artifact of a stream that was cut.
 
-use bashful_engine::{ByteSize, Clip, End, Exit, Output, Request, Script, StopReason, Streams, Window};
+use bashful_engine::{ByteSize, Clip, End, Exit, Outcome, Output, Request, Script, StopReason, Streams, Window};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
-use crate::dialect::Ended;
-use crate::text;
+use crate::dialect::{Asked, Ended};
+use crate::facts::{self, structured};
+use crate::limit;
+use crate::text::{self, NOT_SAVED};
 use crate::tool::{Tool, Words};
 
 /// Of each stream, so much is shown.
 const SHOWN: ByteSize = ByteSize(1_000_000);
+
+/// Room for the notice of one cut stream, in bytes.
+const CUT_NOTICE: u64 = 200;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,12 +28,10 @@ struct BashArgs {
 }
 
 pub(crate) fn tools(words: &Words) -> Vec<Tool> {
-    vec![Tool::new(
-        "bash",
-        "Run a command",
-        words.fill(include_str!("bash.md")),
-        [include_str!("bash.input.json"), include_str!("bash.output.json")],
-    )]
+    let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
+    let bash = Tool::new("bash", "Run a command", words.fill(include_str!("bash.md")), files);
+    let output = serde_json::from_str(include_str!("bash.output.json")).expect("a test reads every schema");
+    vec![Tool { output, ..bash }]
 }
 
 /// Reads the arguments of `bash`.
@@ -43,56 +47,88 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
 
 /// What it wrote on both streams, and its exit code.
 pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
-    let outcome = ended.outcome;
-    let mut facts = json!({
+    let mut outcome = ended.outcome.clone();
+    let fields = loop {
+        let fields = fields(&outcome, ended.call);
+        let excess = ended.at_most.map_or(0, |most| (fields.to_string().len() as u64).saturating_sub(most.0));
+        if excess == 0 || !shorten_longest(&mut outcome, excess) {
+            break fields;
+        }
+    };
+    let facts = structured(facts::of_outcome(&outcome, ended.directory, &ended.call.notices));
+    let is_error = outcome.end != End::Own(Exit::Code(0));
+    let outputs = std::iter::once(&outcome.output).chain(&outcome.stderr);
+    Answer { is_error, ..Answer::of_fields(fields, facts) }.with_links(outputs)
+}
+
+fn fields(outcome: &Outcome, call: &Asked) -> Value {
+    let mut fields = json!({
         "stdout": shown(&outcome.output),
         "stderr": outcome.stderr.as_ref().map(shown).unwrap_or_default(),
     });
     let error = match outcome.end {
         End::Own(Exit::Code(code)) => {
-            facts["exitCode"] = code.into();
+            fields["exitCode"] = code.into();
             None
         }
         // As shells say it.
         End::Own(Exit::Signal(number)) => {
-            facts["exitCode"] = (128 + i64::from(number)).into();
+            fields["exitCode"] = (128 + i64::from(number)).into();
             None
         }
-        End::Stopped { why: StopReason::TimeUp, .. } => {
-            Some(format!("Command timed out after {}", ended.call.lifetime))
-        }
+        End::Stopped { why: StopReason::TimeUp, .. } => Some(format!("Command timed out after {}", call.lifetime)),
         End::Stopped { why, .. } => Some(format!("Command stopped: {why}")),
         End::Lost => Some(text::LOST.to_owned()),
     };
     if let Some(error) = error {
-        facts["error"] = error.into();
+        fields["error"] = error.into();
     }
-    let is_error = outcome.end != End::Own(Exit::Code(0));
-    let notices: Vec<String> = [("stdout", Some(&outcome.output)), ("stderr", outcome.stderr.as_ref())]
-        .into_iter()
-        .filter_map(|(name, output)| output.map(|output| (name, output)))
-        .flat_map(|(name, output)| notices(output).into_iter().map(move |notice| format!("{name}: {notice}")))
-        .collect();
-    if !notices.is_empty() {
-        facts["notices"] = notices.into();
+    let outputs = std::iter::once(&outcome.output).chain(&outcome.stderr);
+    let notices = outputs.zip(["stdout", "stderr"]).flat_map(|(output, name)| {
+        // Output is shown as it was written, so the only change is one that JSON asks for.
+        let changed = text::changed(output).map(|changed| format!("{name}: {changed}"));
+        cut_notice(output, name).into_iter().chain(changed)
+    });
+    let notice = notices.collect::<Vec<_>>().join("; ");
+    if !notice.is_empty() {
+        fields["notice"] = notice.into();
     }
-    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    Answer { is_error, ..Answer::new(facts.to_string(), facts) }.with_links(outputs)
+    fields
+}
+
+/// Shows less of the stream that shows most; false if nothing is shown any more. Every byte takes at least one in the text.
+fn shorten_longest(outcome: &mut Outcome, excess: u64) -> bool {
+    let shown = |output: &Output| match &output.clip {
+        Clip::Whole(bytes) => bytes.len(),
+        Clip::Cut { head, .. } => head.bytes.len(),
+    };
+    let outputs = std::iter::once(&mut outcome.output).chain(&mut outcome.stderr);
+    let Some(longest) = outputs.max_by_key(|output| shown(output)) else { return false };
+    let length = shown(longest) as u64;
+    // What is said of the cut has to fit as well.
+    limit::shorten(longest, Window::head(ByteSize(length.saturating_sub(excess + CUT_NOTICE))));
+    length > 0
+}
+
+/// Where all of a stream is, if it was cut.
+fn cut_notice(output: &Output, name: &str) -> Option<String> {
+    let Clip::Cut { .. } = &output.clip else { return None };
+    Some(match &output.artifact {
+        Some(artifact) => {
+            let (bytes, id, path) = (output.bytes, artifact.id, artifact.path.display());
+            match text::missing(artifact) {
+                None => format!("{name} was cut; all {bytes} bytes: artifact://{id}, {path}"),
+                Some(missing) => format!("{name} was cut; {NOT_SAVED}: artifact://{id}, {path} lacks {missing}"),
+            }
+        }
+        None => format!("{name} was cut; {NOT_SAVED}: {}", output.not_saved.as_deref().unwrap_or("unknown")),
+    })
 }
 
 /// A command that never ran.
-pub(crate) fn failure(error: &str) -> Answer {
-    let facts = json!({ "error": error });
-    Answer { is_error: true, ..Answer::new(facts.to_string(), facts) }
-}
-
-/// Output is shown as it was written, so a notice is rare: bytes that are no text, and output that is kept nowhere.
-fn notices(output: &Output) -> Vec<String> {
-    let not_saved = output.not_saved.as_ref().filter(|_| matches!(output.clip, Clip::Cut { .. }));
-    let lacking =
-        output.artifact.as_ref().and_then(text::missing).map(|missing| format!("the artifact lacks {missing}"));
-    let not_saved = lacking.or_else(|| not_saved.cloned()).map(|why| format!("{}: {why}", text::NOT_SAVED));
-    text::changed(output).into_iter().chain(not_saved).collect()
+pub(crate) fn failure(status: &str, error: &str) -> Answer {
+    let facts = json!({ "status": status, "error": error });
+    Answer { is_error: true, ..Answer::of_fields(json!({ "error": error }), facts) }
 }
 
 fn shown(output: &Output) -> String {

@@ -31,8 +31,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 pub use door::Door;
 pub use token::{Token, TokenError};
 
+use crate::client::Clients;
 use crate::handler::Handler;
-use crate::manners::Manners;
 use front::Front;
 pub(crate) use sessions::Over;
 use sessions::Sessions;
@@ -49,11 +49,11 @@ const HEAD_AT_MOST: Duration = Duration::from_secs(10);
 pub async fn serve_http(
     listener: std::net::TcpListener,
     toolbox: Toolbox,
-    manners: Manners,
+    clients: Clients,
     door: Door,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_handler(listener, Handler::new(toolbox, manners), door, stop).await
+    serve_handler(listener, Handler::new(toolbox, clients), door, stop).await
 }
 
 /// The same for any other handler: those who check that the protocol is kept to have tools of their own.

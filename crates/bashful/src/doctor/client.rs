@@ -1,0 +1,58 @@
+//! `bashful doctor --client`: how one client is answered.
+
+use std::fmt::Write;
+
+use bashful_engine::ByteSize;
+use bashful_mcp::ClientRow;
+use serde_json::{Value, json};
+
+use crate::settings::Mcp;
+
+/// The row in force for a client of this name.
+pub(super) fn examine(settings: &Mcp, name: &str) -> Value {
+    let ClientRow { patience, limit, form } = settings.clients(false).row(Some(name));
+    let bytes = |size: Option<ByteSize>| size.map(|size| size.0);
+    json!({
+        "client": name,
+        "row": settings.client_row_name(name),
+        "patience_seconds": patience.0.as_secs_f64(),
+        "shown_bytes": bytes(limit.bytes),
+        "shown_lines": limit.lines,
+        "head_bytes": bytes(limit.head),
+        "tail_bytes": bytes(limit.tail),
+        "failed_bytes": bytes(limit.failed_bytes),
+        "structured": form.structured,
+        "resource_links": form.links,
+    })
+}
+
+/// The meaning of each key, for somebody who reads it for the first time.
+const MEANING: [(&str, &str); 8] = [
+    ("patience_seconds", "a command that takes longer goes on as a job"),
+    ("shown_bytes", "output shown of one command"),
+    ("shown_lines", "the same in lines"),
+    ("head_bytes", "its beginning, once it is cut"),
+    ("tail_bytes", "its end, once it is cut"),
+    ("failed_bytes", "output shown of a command that failed"),
+    ("structured", "results carry structuredContent"),
+    ("resource_links", "results link to artifacts"),
+];
+
+pub(super) fn as_text(row: &Value) -> String {
+    let name = row["client"].as_str().unwrap_or_default();
+    let mut text = match row["row"].as_str() {
+        Some(row) => format!("client {name:?} is answered by [mcp.clients.{row:?}]\n"),
+        None => format!("client {name:?} has no row in [mcp.clients]; it is answered like any other\n"),
+    };
+    for (key, meaning) in MEANING {
+        let value = match &row[key] {
+            Value::Null => "as the dialect says".to_owned(),
+            Value::Bool(true) => "yes".to_owned(),
+            Value::Bool(false) => "no".to_owned(),
+            other => other.to_string(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {key:<17} {value:<20} {meaning}");
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! `[mcp.clients."NAME"]`: what differs from client to client.
+
+use std::collections::BTreeMap;
+
+use bashful_dialect::{ReplyForm, ReplyLimit};
+use bashful_engine::{Patience, Pattern};
+use bashful_mcp::{ClientRow, Clients};
+use serde::{Deserialize, Serialize};
+
+use super::Mcp;
+use super::value::{Bytes, Count, Merge, Seconds};
+
+/// Rows by the client's name, in which `*` stands for anything. A later layer changes single keys of a row.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct ClientRows(BTreeMap<String, RowSettings>);
+
+/// One row. A key that is not there leaves things as they are for other clients.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RowSettings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patience_seconds: Option<Seconds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown_lines: Option<Count>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_links: Option<bool>,
+}
+
+impl Merge for ClientRows {
+    fn merge(&mut self, later: Self) {
+        for (name, row) in later.0 {
+            let known = self.0.entry(name).or_default();
+            *known = RowSettings {
+                patience_seconds: row.patience_seconds.or(known.patience_seconds),
+                shown_bytes: row.shown_bytes.or(known.shown_bytes),
+                shown_lines: row.shown_lines.or(known.shown_lines),
+                head_bytes: row.head_bytes.or(known.head_bytes),
+                tail_bytes: row.tail_bytes.or(known.tail_bytes),
+                failed_bytes: row.failed_bytes.or(known.failed_bytes),
+                structured: row.structured.or(known.structured),
+                resource_links: row.resource_links.or(known.resource_links),
+            };
+        }
+    }
+}
+
+impl RowSettings {
+    fn over(self, usual: ClientRow) -> ClientRow {
+        let size = |bytes: Option<Bytes>| bytes.map(Bytes::size);
+        ClientRow {
+            patience: self.patience_seconds.map_or(usual.patience, |seconds| Patience(seconds.duration())),
+            limit: ReplyLimit {
+                bytes: size(self.shown_bytes),
+                lines: self.shown_lines.map(|lines| lines.count() as u64),
+                head: size(self.head_bytes),
+                tail: size(self.tail_bytes),
+                failed_bytes: size(self.failed_bytes),
+            },
+            form: ReplyForm {
+                structured: self.structured.unwrap_or(usual.form.structured),
+                links: self.resource_links.unwrap_or(usual.form.links),
+            },
+        }
+    }
+}
+
+impl Mcp {
+    /// How clients are answered. `structured` asks for structured results from every client.
+    pub(crate) fn clients(&self, structured: bool) -> Clients {
+        let form = ReplyForm { structured: structured || self.structured, links: self.resource_links };
+        let patience = Patience(self.patience_seconds.duration());
+        let usual = ClientRow { patience, form, limit: ReplyLimit::default() };
+        let mut rows: Vec<(String, ClientRow)> =
+            self.clients.0.iter().map(|(name, row)| (name.clone(), row.over(usual))).collect();
+        if structured {
+            rows.iter_mut().for_each(|(_, row)| row.form.structured = true);
+        }
+        // A name without `*` means one client, and a longer pattern fewer than a shorter one.
+        rows.sort_by_key(|(name, _)| (name.contains('*'), std::cmp::Reverse(name.len())));
+        Clients { usual, rows: rows.into_iter().map(|(name, row)| (Pattern::new(&name), row)).collect() }
+    }
+
+    /// The name of the row that holds for a client.
+    pub(crate) fn client_row_name(&self, client: &str) -> Option<&str> {
+        let fits = self.clients.0.keys().filter(|name| Pattern::new(name).matches(client.as_ref()));
+        fits.map(String::as_str).min_by_key(|name| (name.contains('*'), std::cmp::Reverse(name.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{DEFAULTS, Settings};
+    use super::*;
+
+    fn settings(layer: &str) -> Mcp {
+        let mut settings: Settings = toml::from_str(DEFAULTS).expect("the defaults are right");
+        settings.apply(toml::from_str(layer).expect("a layer"));
+        settings.mcp
+    }
+
+    #[test]
+    fn a_row_is_changed_key_by_key_and_the_closest_name_wins() {
+        let mcp = settings(
+            "[mcp.clients.claude-code]\nshown_bytes = 7000\n[mcp.clients.\"claude-*\"]\npatience_seconds = 3\n",
+        );
+        let clients = mcp.clients(false);
+        let claude = clients.row(Some("claude-code"));
+        assert_eq!(claude.limit.bytes.map(|size| size.0), Some(7000));
+        assert_eq!(claude.patience, Patience(Duration::from_secs(110)), "the key that was not changed");
+        assert_eq!(clients.row(Some("Claude-Next")).patience, Patience(Duration::from_secs(3)));
+        assert_eq!(mcp.client_row_name("claude-next"), Some("claude-*"));
+        assert_eq!(clients.row(Some("somebody")), clients.usual);
+        assert_eq!(clients.row(None).limit, ReplyLimit::default());
+        assert_eq!(mcp.client_row_name("somebody"), None);
+    }
+
+    #[test]
+    fn structured_results_are_for_all_clients_or_for_one() {
+        let row = |mcp: &Mcp, all, name| mcp.clients(all).row(Some(name)).form.structured;
+        let mcp = settings("[mcp.clients.zed]\nstructured = true\n");
+        assert!(row(&mcp, false, "Zed") && !row(&mcp, false, "claude-code"));
+        assert!(row(&mcp, true, "claude-code"), "the switch on the command line is for all");
+        let mcp = settings("[mcp]\nstructured = true\n[mcp.clients.zed]\nstructured = false\n");
+        assert!(!row(&mcp, false, "Zed") && row(&mcp, false, "claude-code") && row(&mcp, false, "somebody"));
+    }
+}

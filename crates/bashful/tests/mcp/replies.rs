@@ -1,0 +1,149 @@
+//! The form and the size of replies, by settings and by client.
+
+use serde_json::{Value, json};
+
+use super::server::{Server, text};
+use super::{ends_well, home};
+
+/// Lines of 50 bytes, newline included.
+fn lines(count: usize, status: u8) -> Value {
+    json!({ "command": format!("yes {} | head -n {count} | cat; exit {status}", "x".repeat(49)) })
+}
+
+/// The text that a client of this name gets of a command that writes so many lines of 50 bytes, and whether it was cut. Then it
+/// names the artifact, which holds all of them.
+#[track_caller]
+fn shown(client: &str, dialect: &str, count: usize, status: u8) -> (String, bool) {
+    let home = home();
+    let mut server = Server::greeted_by(client, &home, &["--dialect", dialect], &[]);
+    let said = text(&server.call("bash", &lines(count, status))).to_owned();
+    server.close();
+    assert!(server.end().success());
+    home.check_nothing_survives();
+    let is_cut = said.contains("artifact://1");
+    if is_cut {
+        let begin = said.find(home.path().to_str().expect("UTF-8")).expect("the path of the artifact");
+        let path = said[begin..].split(|char: char| !(char.is_alphanumeric() || "/.-_".contains(char))).next();
+        let saved = std::fs::read(path.expect("a path")).expect("the artifact is there");
+        assert_eq!(saved.len(), count * 50, "all of it is saved");
+    }
+    (said, is_cut)
+}
+
+#[test]
+fn no_reply_is_longer_than_its_client_shows() {
+    for (client, success, failure) in [
+        ("claude-code", 50_000, 10_000),
+        ("codex-mcp-client", 12_000, 12_000),
+        ("gemini-cli-mcp-client", 40_000, 40_000),
+        ("qwen-cli-mcp-client-bashful", 28_000, 14_000),
+        ("opencode", 51_200, 51_200),
+        ("copilot-cli", 20_000, 20_000),
+    ] {
+        for dialect in ["native", "pi", "plain"] {
+            for (status, most) in [(0, success), (1, failure)] {
+                let (said, is_cut) = shown(client, dialect, 1150, status);
+                assert!(said.len() < most, "{client}, {dialect}, status {status}: {} bytes", said.len());
+                assert!(said.len() > 3000, "{client}, {dialect}, status {status}: only {} bytes", said.len());
+                assert!(is_cut, "{client}, {dialect}, status {status}");
+                // Just below the limit nothing is cut.
+                let (said, is_cut) = shown(client, dialect, most / 50 * 4 / 5, status);
+                assert!(!is_cut, "{client}, {dialect}, status {status}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_that_counts_lines_is_shown_no_more_of_them() {
+    let home = home();
+    let mut server = Server::greeted_by("opencode", &home, &[], &[]);
+    let result = server.call("bash", &json!({ "command": "seq 2500" }));
+    let said = text(&result);
+    assert!(said.lines().count() < 2000 && said.contains("\n1\n") && said.contains("\n2500\n"), "{said}");
+    assert!(said.contains("artifact://1"), "{said}");
+    ends_well(server, &home);
+}
+
+#[test]
+fn output_of_jobs_is_within_the_limit_of_the_client_too() {
+    let home = home();
+    let mut server = Server::greeted_by("codex-mcp-client", &home, &[], &[]);
+    for _ in 0..2 {
+        let mut arguments = lines(1000, 0);
+        arguments["mode"] = "background".into();
+        server.call("bash", &arguments);
+    }
+    for id in 1..=2 {
+        server.call("job", &json!({ "action": "wait", "ids": [id] }));
+    }
+    let result = server.call("job", &json!({ "action": "show", "ids": [1, 2], "lines": 900 }));
+    let said = text(&result);
+    assert!(said.len() < 12_000 && said.matches("what comes next: since").count() == 2, "{} bytes", said.len());
+    ends_well(server, &home);
+}
+
+#[test]
+fn an_unknown_client_has_the_limit_of_the_dialect_and_settings_can_lower_it() {
+    let (said, is_cut) = shown("somebody", "native", 2500, 1);
+    assert!(said.len() > 125_000 && !is_cut, "{}", said.len());
+    let home = home();
+    let row = [("BASHFUL_MCP_CLIENTS", "{ \"some*\" = { shown_bytes = 6000, head_bytes = 100, tail_bytes = 300 } }")];
+    let mut server = Server::greeted_by("somebody", &home, &[], &row);
+    let said = text(&server.call("bash", &lines(200, 0))).to_owned();
+    assert!(said.len() < 1000 && said.contains("of 200;"), "{said}");
+    ends_well(server, &home);
+}
+
+#[test]
+fn structured_results_hold_the_shown_text_and_fit_the_schema_that_is_listed() {
+    let home = home();
+    let settings = [("BASHFUL_MCP_STRUCTURED", "true")];
+    for (args, variables) in [(&["--structured"][..], &[][..]), (&[], &settings)] {
+        let mut server = Server::greeted(&home, args, variables);
+        let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
+        for tool in tools.as_array().expect("tools") {
+            assert_eq!(tool["outputSchema"]["properties"]["output"]["type"], "string", "{tool}");
+        }
+        let result = server.call("bash", &json!({ "command": "echo out; exit 3" }));
+        assert_eq!(result["structuredContent"]["output"], text(&result));
+        assert_eq!(result["structuredContent"]["exit_code"], 3);
+        let result = server.call("job", &json!({ "action": "list" }));
+        assert_eq!(result["structuredContent"]["output"], text(&result));
+        ends_well(server, &home);
+    }
+    let mut server = Server::greeted(&home, &["--structured", "--dialect", "plain"], &[]);
+    let result = server.call("bash", &json!({ "command": "echo out; echo err >&2" }));
+    let fields = json!({ "stdout": "out\n", "stderr": "err\n", "exitCode": 0 });
+    assert_eq!(result["structuredContent"], fields);
+    server.close();
+    assert!(server.end().success());
+}
+
+#[test]
+fn links_to_artifacts_are_for_those_who_ask_for_them() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_RESOURCE_LINKS", "true")]);
+    let result = server.call("bash", &json!({ "command": "seq 100000" }));
+    let link = &result["content"][1];
+    assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("artifact://1")));
+    assert_eq!(link["size"], 588_895);
+    ends_well(server, &home);
+}
+
+#[test]
+fn the_schemas_of_facts_are_printed_and_the_row_of_a_client_too() {
+    let home = home();
+    let printed: Value = serde_json::from_slice(&home.run(&["schema", "--facts"]).stdout).expect("JSON");
+    assert_eq!(printed["_meta"], "bashful/facts");
+    assert_eq!(printed["tools"]["bash"]["required"], json!(["status"]));
+    assert!(printed["tools"]["job"].is_object(), "{printed}");
+    let row = home.run(&["doctor", "--client", "Claude-Code", "--json"]);
+    let row: Value = serde_json::from_slice(&row.stdout).expect("JSON");
+    assert_eq!(
+        (&row["row"], &row["patience_seconds"], &row["structured"]),
+        (&json!("claude-code"), &json!(110.0), &json!(false))
+    );
+    let unknown = home.run(&["doctor", "--client", "nobody"]);
+    assert!(String::from_utf8_lossy(&unknown.stdout).contains("has no row in [mcp.clients]"), "{unknown:?}");
+}

@@ -1,0 +1,73 @@
+//! How much of a reply its client passes on to the model.
+//!
+//! Clients cut long replies, each at its own size, and keep nothing of the rest. A reply that stays below that size names the
+//! artifact with the whole output instead. A limit only ever lowers what the dialect shows.
+
+use bashful_engine::{Budget, ByteSize, Outcome, Output, Plan, Streams, Window};
+
+/// The limit for one client. Without a number, the dialect's own holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplyLimit {
+    /// Bytes of output shown. Clients that count characters never cut sooner than that.
+    pub bytes: Option<ByteSize>,
+    /// Lines of output shown.
+    pub lines: Option<u64>,
+    /// Bytes of the beginning, once output is cut.
+    pub head: Option<ByteSize>,
+    /// Bytes of the end, once output is cut.
+    pub tail: Option<ByteSize>,
+    /// Bytes shown of a command that failed; some clients cut errors sooner than other replies.
+    pub failed_bytes: Option<ByteSize>,
+}
+
+impl ReplyLimit {
+    /// Makes a plan show, and save, what a reply within this limit needs.
+    pub(crate) fn apply(&self, plan: &mut Plan) {
+        plan.window = self.window(plan.window, self.bytes);
+        let least = [self.bytes, self.failed_bytes].into_iter().flatten().min().map(narrower);
+        plan.save_beyond = match plan.streams {
+            Streams::Combined => least,
+            // Both streams stand in one text, where every byte may be escaped.
+            Streams::Split => least.map(|least| ByteSize(least.0 / 4)),
+        };
+    }
+
+    /// Shows less of a command that failed, if its client shows less of those.
+    pub(crate) fn shorten(&self, outcome: &mut Outcome, window: Window) -> Window {
+        let Some(most) = self.failed_bytes else { return window };
+        let smaller = self.window(window, Some(most));
+        for output in std::iter::once(&mut outcome.output).chain(&mut outcome.stderr) {
+            shorten(output, smaller);
+        }
+        smaller
+    }
+
+    /// So much is shown of jobs that share a reply.
+    pub(crate) fn for_each_of(&self, jobs: usize, usual: ByteSize) -> ByteSize {
+        let most = self.bytes.map_or(usual.0, |bytes| bytes.0 / (jobs.max(1) as u64));
+        ByteSize(usual.0.min(most))
+    }
+
+    fn window(&self, window: Window, most: Option<ByteSize>) -> Window {
+        let lower = |end: Budget, most: Option<ByteSize>| Budget {
+            bytes: most.map_or(end.bytes, |most| end.bytes.min(most)),
+            ..end
+        };
+        let window = Window { head: lower(window.head, self.head), tail: lower(window.tail, self.tail), ..window };
+        window.within(Budget { bytes: most.unwrap_or(ByteSize(u64::MAX)), lines: self.lines })
+    }
+}
+
+/// Shows less of an output.
+pub(crate) fn shorten(output: &mut Output, window: Window) {
+    let clip = std::mem::replace(&mut output.clip, bashful_engine::Clip::Whole(Vec::new()));
+    output.clip = clip.within(window);
+    output.limit = window.limit();
+    let smaller = window.within(Budget::bytes(narrower(output.limit)));
+    output.narrower = Some(output.clip.clone().within(smaller));
+}
+
+/// The part of a limit that output may take where the notices of its reply need room too.
+fn narrower(limit: ByteSize) -> ByteSize {
+    ByteSize(limit.0 - limit.0 / 8)
+}
