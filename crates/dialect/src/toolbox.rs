@@ -233,6 +233,7 @@ impl Toolbox {
             RunError::Refused(refusal) => Failure { status: "refused", text: refused(&refusal, &eyes) },
             other => Failure::from(other),
         })?;
+        note(&|ran| ran.written = Some(job.written()));
         watch.listen(|| job.live());
         // What becomes a job by itself does so while it still runs.
         let before_end = patient_until.and(self.limits.auto_after).and_then(|_| before_end(lifetime));

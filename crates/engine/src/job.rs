@@ -11,10 +11,12 @@ mod stream;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
+use bashful_sys::boot_time;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -81,12 +83,30 @@ pub(crate) enum Ask {
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
 }
 
+/// Counts what a command writes, also after its job was dropped.
+#[derive(Debug, Clone, Default)]
+pub struct Written(Arc<AtomicU64>);
+
+impl Written {
+    /// Bytes written so far, on both streams.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
 /// A command that runs by itself. Dropping the handle stops it.
 #[derive(Debug)]
 pub struct Job {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<Ask>,
     live: watch::Receiver<Live>,
+    written: Written,
     outcome: oneshot::Receiver<Outcome>,
 }
 
@@ -94,6 +114,11 @@ impl Job {
     /// The shell's process id, which is that of its group too. None if it was lost before anybody could tell.
     pub fn pid(&self) -> Option<i32> {
         self.pid
+    }
+
+    /// A counter of what it writes.
+    pub fn written(&self) -> Written {
+        self.written.clone()
     }
 
     /// Asks the command to stop; asked a second time, it is killed at once.
@@ -134,11 +159,13 @@ pub(crate) struct Run {
     session: Option<Entered>,
     /// The session that goes on, for which the connection is as good as new.
     goes_on: Option<PathBuf>,
-    began: Instant,
+    /// Since the machine was started, sleep included: a command that was asleep with its machine took that long.
+    began: Duration,
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
     feed: Option<Feed>,
+    written: Written,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
@@ -203,11 +230,12 @@ impl Run {
             pid: attached.pid,
             session: attached.session,
             goes_on: None,
-            began,
+            began: boot_time().saturating_sub(began.elapsed()),
             keeper: attached.keeper,
             asks,
             live,
             feed: None,
+            written: Written::default(),
             live_due: None,
             enough: Enough::new(checked.plan().enough),
             early: None,
@@ -234,7 +262,7 @@ impl Run {
     /// Lets it go on by itself.
     pub(crate) fn into_job(mut self, handles: Handles) -> Job {
         let (send, outcome) = oneshot::channel();
-        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, outcome };
+        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, written: self.written.clone(), outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 self.give_back();
@@ -277,7 +305,7 @@ impl Run {
                 }
                 Happened::Asked(None) => return None,
                 Happened::Reported(Ok(Report::Ended { end, left, .. })) if self.must_stop(end, &left) => {
-                    self.own_end = Some((end, self.began.elapsed()));
+                    self.own_end = Some((end, self.elapsed()));
                     self.ask(StopReason::LeftBehind).await;
                 }
                 Happened::Reported(Ok(Report::Ended { end, left, shell_stays })) => {
@@ -309,6 +337,15 @@ impl Run {
         let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
     }
 
+    fn elapsed(&self) -> Duration {
+        boot_time().saturating_sub(self.began)
+    }
+
+    fn count(&self) {
+        let bytes = self.streams.iter().map(|stream| stream.capture.bytes()).sum();
+        self.written.0.store(bytes, Ordering::Relaxed);
+    }
+
     /// Takes what has been written, or a good part of it.
     fn read(&mut self, index: usize) {
         let stream = &mut self.streams[index];
@@ -319,6 +356,7 @@ impl Run {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
+        self.count();
         if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
@@ -350,7 +388,7 @@ impl Run {
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
-            (_, end) => (end, self.began.elapsed()),
+            (_, end) => (end, self.elapsed()),
         };
         // What runs in a session that is over is being stopped.
         let is_over = self.session.is_some() && !shell_stays;
@@ -363,7 +401,7 @@ impl Run {
     }
 
     async fn lost(&mut self) -> Outcome {
-        let elapsed = self.began.elapsed();
+        let elapsed = self.elapsed();
         tracing::error!(pid = self.pid, "the keeper is gone");
         self.backend.clean_up(self.pid).await;
         self.drain();
@@ -440,6 +478,7 @@ impl Run {
             let name = stream.name;
             stream.drain(&mut |bytes| tell(&mut self.feed, name, bytes));
         }
+        self.count();
     }
 }
 

@@ -78,7 +78,7 @@ pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withhel
 pub use eyes::Eyes;
 pub use job::{
     Chunk, Dropped, Heard, InBackground, Job, Listening, Live, NotSent, OutputForm, OutputStream, StreamName,
-    TailUpdate, TailUpdates, WhenBehind,
+    TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,

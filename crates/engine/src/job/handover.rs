@@ -130,7 +130,7 @@ impl Run {
         let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
         let mut record = store.get(job.id).map_err(unreadable)?;
         if record.state == JobState::Running {
-            record.elapsed = self.began.elapsed();
+            record.elapsed = self.elapsed();
         }
         record.pid = self.pid;
         Ok(record)
