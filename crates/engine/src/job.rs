@@ -289,11 +289,10 @@ impl Run {
             };
             match happened {
                 Happened::Wrote(index) => self.read(index),
-                Happened::LiveDue => self.tell_live(),
+                Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Enough => self.close(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
-                Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Asked(Some(Ask::Background(answer))) => {
                     let sent = self.send_to_background().await;
                     let is_sent = sent.is_ok();
