@@ -11,6 +11,9 @@ use crate::toolbox::Toolbox;
 pub struct Changes {
     /// None, if nothing can change any more.
     follow: Option<Follow>,
+    /// There is something to read already. It may have come after the client was told that its subscription holds, so one
+    /// notice too many is better than one that never comes.
+    has_content: bool,
 }
 
 impl Toolbox {
@@ -19,14 +22,16 @@ impl Toolbox {
         writer(self.engine(), uri).is_ok()
     }
 
-    /// What happens to a resource from now on.
+    /// What happens to a resource from now on. The first change is told at once if there is something to read.
     pub fn changes(&self, uri: &str) -> Result<Changes, ResourceError> {
         let not_found = |why| ResourceError::NotFound { uri: uri.to_owned(), why };
         let job = writer(self.engine(), uri).map_err(not_found)?.filter(JobRecord::is_live);
-        let (Some(job), Some(store)) = (job, self.engine().jobs()) else { return Ok(Changes { follow: None }) };
+        let (Some(job), Some(store)) = (job, self.engine().jobs()) else {
+            return Ok(Changes { follow: None, has_content: true });
+        };
         let written = job.output_file.metadata().map_or(0, |metadata| metadata.len());
         let follow = store.follow(job.id, written).map_err(|error| not_found(chain(&error)))?;
-        Ok(Changes { follow: Some(follow.until(Until::Gone)) })
+        Ok(Changes { follow: Some(follow.until(Until::Gone)), has_content: written > 0 })
     }
 
     /// Which resources come and go from now on.
@@ -38,6 +43,9 @@ impl Toolbox {
 impl Changes {
     /// Waits until it has changed; none if it never will again. May be dropped and called again without missing anything.
     pub async fn next(&mut self) -> Option<()> {
+        if std::mem::take(&mut self.has_content) {
+            return Some(());
+        }
         let follow = self.follow.as_mut()?;
         // Nobody is told what was written, only that something was.
         follow.skip_to_newest(1);

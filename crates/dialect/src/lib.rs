@@ -49,6 +49,6 @@ pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use limit::ReplyLimit;
 pub use resource::{ResourceError, TEMPLATES};
-pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas};
+pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
 pub use witness::{Ran, Told, Witness};

@@ -121,11 +121,18 @@ fn mcp(tool: &Tool, form: ReplyForm) -> Value {
         "description": tool.description,
         "inputSchema": tool.input,
         "annotations": { "destructiveHint": tool.destructive, "openWorldHint": tool.open_world },
+        "_meta": tool_meta(),
     });
     if form.structured {
         definition["outputSchema"] = tool.output.clone().into();
     }
     definition
+}
+
+/// The `_meta` of every definition. Claude Code lists only the name of a tool until its model searches for it, unless the tool
+/// asks to be loaded at once.
+pub fn tool_meta() -> Map<String, Value> {
+    [("anthropic/alwaysLoad".to_owned(), Value::Bool(true))].into_iter().collect()
 }
 
 /// The schemas of the facts that results carry in `_meta`, by the name of their tool.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Answer, FACTS, Link, Progress, ReplyForm, Tool};
+use bashful_dialect::{Answer, FACTS, Link, Progress, ReplyForm, Tool, tool_meta};
 use rmcp::model::{
     self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
     ResourceTemplate,
@@ -15,7 +15,8 @@ pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
     annotations.open_world_hint = Some(tool.open_world);
     let definition = model::Tool::new(tool.name, tool.description.clone(), Arc::new(tool.input.clone()))
         .with_title(tool.title)
-        .with_annotations(annotations);
+        .with_annotations(annotations)
+        .with_meta(MetaObject(tool_meta()));
     if form.structured { definition.with_raw_output_schema(Arc::new(tool.output.clone())) } else { definition }
 }
 

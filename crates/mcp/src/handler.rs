@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::asking::{Asking, Questions};
+use crate::bad_message;
 use crate::client::{ClientRow, Clients};
 use crate::convert;
 use crate::http::Over;
@@ -97,6 +98,14 @@ impl ServerHandler for Handler {
             }
             Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
         }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(bad_message::unknown_request(&request.method, request.params.as_ref()))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

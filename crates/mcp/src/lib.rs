@@ -5,6 +5,7 @@
 //! of the protocol stay in here.
 
 mod asking;
+mod bad_message;
 mod client;
 mod convert;
 mod handler;
@@ -12,7 +13,6 @@ mod http;
 mod lines;
 mod notices;
 mod stdio;
-mod wrong;
 
 use bashful_engine::LONGEST_SCRIPT;
 pub use client::{ClientRow, Clients};

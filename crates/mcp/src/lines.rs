@@ -3,25 +3,37 @@
 //! The library has a transport like this, but it answers a request with wrong parameters without its id, and then the client
 //! waits for ever; and it ends if anything but a request comes first.
 //!
-//! Invariants: whatever has an id is answered with it; a line is read within a limit; a line is written whole.
+//! Invariants: whatever has an id is answered with it; a line is read within a limit; a line that was begun is written to its
+//! end, by a task that outlives the serving.
 
+use std::collections::HashSet;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
-use crate::wrong::wrong;
+use crate::bad_message;
+
+/// Lines that may wait for a client that reads slowly. Whoever has more to say waits.
+const LINES_WAITING: usize = 16;
+
+/// A line, and who wants to know that it was written.
+type Outgoing = (Vec<u8>, oneshot::Sender<io::Result<()>>);
+
+/// Ids of requests that have not been answered.
+type Unanswered = Arc<Mutex<HashSet<RequestId>>>;
 
 /// A pair of streams that carry messages.
-pub(crate) struct Lines<R, W> {
+pub(crate) struct Lines<R> {
     input: BufReader<R>,
-    output: Arc<Mutex<Option<W>>>,
+    output: Option<mpsc::Sender<Outgoing>>,
+    unanswered: Unanswered,
     /// What has come of the next line. Kept here, because reading is dropped and begun again at any time.
     line: Vec<u8>,
     longest: usize,
@@ -33,19 +45,28 @@ pub(crate) struct Lines<R, W> {
     tell: Option<oneshot::Sender<()>>,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+impl<R: AsyncRead + Send + Unpin> Lines<R> {
     /// Takes lines of up to `longest` bytes, and tells of their end at once: the service would wait seconds for commands that
-    /// are under way.
-    pub(crate) fn new(input: R, output: W, longest: usize, tell: oneshot::Sender<()>) -> Self {
-        Self {
+    /// are under way. The task ends when all lines have been written and nobody is left who could send another.
+    pub(crate) fn new(
+        input: R,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        longest: usize,
+        tell: oneshot::Sender<()>,
+    ) -> (Self, JoinHandle<()>) {
+        let (send, lines) = mpsc::channel(LINES_WAITING);
+        let writing = tokio::spawn(write(lines, output));
+        let transport = Self {
             input: BufReader::new(input),
-            output: Arc::new(Mutex::new(Some(output))),
+            output: Some(send),
+            unanswered: Unanswered::default(),
             line: Vec::new(),
             longest,
             is_too_long: false,
             has_begun: false,
             tell: Some(tell),
-        }
+        };
+        (transport, writing)
     }
 
     /// Takes what has come of a line; whether that is all of it. None at the end of the input, where the beginning of a line
@@ -75,46 +96,88 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             return None;
         }
         let Ok(message) = serde_json::from_slice(&line) else {
-            self.answer_wrong(&line);
+            // A piece of a message is passed over, as other servers do: an answer might be taken for another such line by a
+            // client that is confused.
+            if let Some((id, error)) = bad_message::refusal(&line) {
+                self.refuse(id, error);
+            }
             return None;
         };
         if !self.has_begun && !matches!(message, JsonRpcMessage::Request(_)) {
             return None;
         }
         self.has_begun = true;
+        self.admit(message)
+    }
+
+    /// Lets a message pass, unless it is a request by the id of another that was not answered: the library would forget the
+    /// first, and take the end of a cancelled one for the answer to the second.
+    fn admit(&mut self, message: RxJsonRpcMessage<RoleServer>) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if let JsonRpcMessage::Request(request) = &message
+            && !unanswered(&self.unanswered).insert(request.id.clone())
+        {
+            let text = format!("the request with the id {} has not been answered yet; use another id", request.id);
+            self.refuse(Some(request.id.clone()), ErrorData::invalid_request(text, None));
+            return None;
+        }
         Some(message)
     }
 
-    /// Answers what is JSON, but no message. What is not even JSON is passed over, as other servers do: an answer might be
-    /// taken for another such line by a client that is confused.
-    fn answer_wrong(&mut self, line: &[u8]) {
-        let Ok(said) = serde_json::from_slice::<Value>(line) else { return };
-        if let Some((id, error)) = wrong(&said) {
-            self.refuse(id, error);
-        }
-    }
-
+    /// Answers a line that never became a request.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
-        // Aside, because this may be dropped while it waits, and a line has to be written whole.
-        tokio::spawn(self.send(TxJsonRpcMessage::<RoleServer>::error(error, id)));
+        let Some(output) = self.output.clone() else { return };
+        // Aside, because this may be dropped while it waits.
+        tokio::spawn(async move { put(&output, &TxJsonRpcMessage::<RoleServer>::error(error, id)).await });
     }
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<R, W> {
+/// Writes lines to their ends, until nobody is left who could send another.
+async fn write(mut lines: mpsc::Receiver<Outgoing>, mut output: impl AsyncWrite + Unpin) {
+    while let Some((line, written)) = lines.recv().await {
+        let done = async {
+            output.write_all(&line).await?;
+            output.flush().await
+        };
+        // Whoever wanted to know may be gone.
+        let _ = written.send(done.await);
+    }
+    // The client may have gone before us.
+    let _ = output.shutdown().await;
+}
+
+async fn put(output: &mpsc::Sender<Outgoing>, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let (tell, written) = oneshot::channel();
+    let gone = |_| io::ErrorKind::NotConnected;
+    output.send((line, tell)).await.map_err(|_| io::ErrorKind::NotConnected)?;
+    written.await.map_err(gone)?
+}
+
+fn unanswered(ids: &Unanswered) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+    // Whoever panicked with it in hand has left nothing half done.
+    ids.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     type Error = io::Error;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let output = Arc::clone(&self.output);
+        let (output, ids) = (self.output.clone(), Arc::clone(&self.unanswered));
         async move {
-            let mut line = serde_json::to_vec(&message)?;
-            line.push(b'\n');
-            let mut output = output.lock().await;
-            let output = output.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-            output.write_all(&line).await?;
-            output.flush().await
+            match &message {
+                JsonRpcMessage::Response(response) => drop(unanswered(&ids).remove(&response.id)),
+                JsonRpcMessage::Error(error) => {
+                    if let Some(id) = &error.id {
+                        unanswered(&ids).remove(id);
+                    }
+                }
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+            }
+            put(&output.ok_or(io::ErrorKind::NotConnected)?, &message).await
         }
     }
 
@@ -132,15 +195,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
-        match self.output.lock().await.take() {
-            Some(mut output) => output.shutdown().await,
-            None => Ok(()),
-        }
+        self.output = None;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
     use tokio::io::{AsyncReadExt, duplex};
 
     use super::*;
@@ -151,7 +213,7 @@ mod tests {
         let (input, output) = tokio::io::split(server);
         let (mut answers, mut lines) = tokio::io::split(client);
         let (tell, told) = oneshot::channel();
-        let mut transport = Lines::new(input, output, longest, tell);
+        let (mut transport, writing) = Lines::new(input, output, longest, tell);
         lines.write_all(sent).await.expect("there is room");
         lines.shutdown().await.expect("it can be closed");
         let mut messages = 0;
@@ -162,6 +224,7 @@ mod tests {
         tokio::task::yield_now().await;
         transport.close().await.expect("it can be closed");
         drop(transport);
+        writing.await.expect("all is written");
         let mut said = String::new();
         answers.read_to_string(&mut said).await.expect("text");
         (messages, said)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Ran, ReplyForm, Toolbox, Witness};
 use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
-use bashful_testkit::{Place, WIDE};
+use bashful_testkit::{Place, WIDE, eventually};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -297,5 +297,21 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
     let ran = last.0.lock().expect("nobody panics").take().expect("it was told");
     assert_eq!((ran.status, ran.output_bytes), (json!("cancelled"), 8));
     drop(toolbox);
+    place.check_nothing_survives();
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_change_that_came_before_the_watch_is_told() {
+    let place = Place::new(PUPPET);
+    let toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let call = json!({ "command": "echo one; touch wrote; sleep 1000", "mode": "background" });
+    toolbox.call("bash", call, Caller::default()).await.expect("a tool");
+    assert!(eventually(|| place.path().join("wrote").exists()));
+    let mut running = toolbox.changes("job://1").expect("a job");
+    tokio::time::timeout(WIDE, running.next()).await.expect("at once").expect("a change");
+    toolbox.call("job", json!({ "action": "kill", "ids": [1] }), Caller::default()).await.expect("a tool");
+    let mut over = toolbox.changes("job://1").expect("a job");
+    assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), Some(()));
+    assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), None);
     place.check_nothing_survives();
 }

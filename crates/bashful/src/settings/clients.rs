@@ -84,7 +84,9 @@ impl Mcp {
         let mut rows: Vec<(String, ClientRow)> =
             self.clients.0.iter().map(|(name, row)| (name.clone(), row.over(usual))).collect();
         if structured {
-            rows.iter_mut().for_each(|(_, row)| row.form.structured = true);
+            for (_, row) in &mut rows {
+                row.form.structured = true;
+            }
         }
         // A name without `*` means one client, and a longer pattern fewer than a shorter one.
         rows.sort_by_key(|(name, _)| (name.contains('*'), std::cmp::Reverse(name.len())));

@@ -10,7 +10,7 @@ use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
 
-use crate::wrong::wrong;
+use crate::bad_message;
 
 pub(crate) type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
@@ -83,13 +83,11 @@ impl Refusal {
 
 /// Answers JSON that is no message, and what is not even JSON.
 pub(crate) fn no_message(message: &[u8]) -> Answer {
-    let (id, error) = match serde_json::from_slice::<Value>(message) {
+    let nobody = || match serde_json::from_slice::<Value>(message) {
         Err(error) => (None, ErrorData::new(ErrorCode::PARSE_ERROR, format!("not JSON: {error}"), None)),
-        Ok(said) => {
-            let nobody = || (None, ErrorData::invalid_params("the notification does not take these parameters", None));
-            wrong(&said).unwrap_or_else(nobody)
-        }
+        Ok(_) => (None, ErrorData::invalid_params("the notification does not take these parameters", None)),
     };
+    let (id, error) = bad_message::refusal(message).unwrap_or_else(nobody);
     let said = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).unwrap_or_default();
     let mut answer = Response::new(Full::from(said).boxed());
     *answer.status_mut() = StatusCode::BAD_REQUEST;

@@ -1,0 +1,193 @@
+//! Answers to messages that cannot be served: JSON that is no message, and text that is not even JSON.
+//!
+//! Invariant: a complete message with an id gets an answer with that id, however its content is broken. Its client would wait
+//! for ever otherwise.
+
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use serde_json::Value;
+
+/// Requests that this server knows, whatever the version of the protocol. The library takes one with wrong parameters for a
+/// request that it does not know.
+const METHODS: [&str; 8] = [
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "tools/call",
+    "tools/list",
+];
+
+/// The answer to a message that is none: whose it was, if it says so, and what is wrong. None if nobody waits for one: a
+/// notification, or a piece of a message.
+pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> {
+    let said: Value = match serde_json::from_slice(message) {
+        Ok(said) => said,
+        Err(error) => {
+            let Envelope { id, method } = Envelope::read(message)?;
+            let method = method.as_deref().unwrap_or("the message");
+            let text = format!("{method} cannot be read as JSON: {}", cause(&error));
+            return Some((Some(id?), ErrorData::new(ErrorCode::PARSE_ERROR, text, None)));
+        }
+    };
+    let id = said.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let error = match said.get("method").and_then(Value::as_str) {
+        Some(method) if id.is_some() => wrong_parameters(method, said.get("params")),
+        Some(_) => return None,
+        None => ErrorData::invalid_request("not a message of JSON-RPC", None),
+    };
+    Some((id, error))
+}
+
+/// The reason in words that name the trap. Node writes half of a surrogate pair where a string was cut in two.
+fn cause(error: &serde_json::Error) -> String {
+    let cause = error.to_string();
+    if cause.contains("surrogate") || cause.contains("hex escape") {
+        return format!("a string holds half of a surrogate pair, which is no character ({cause})");
+    }
+    cause
+}
+
+/// The answer to a request that the library could not make out.
+pub(crate) fn unknown_request(method: &str, params: Option<&Value>) -> ErrorData {
+    if METHODS.contains(&method) {
+        return wrong_parameters(method, params);
+    }
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None)
+}
+
+fn wrong_parameters(method: &str, params: Option<&Value>) -> ErrorData {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    let arguments = params.and_then(|params| params.get("arguments")).filter(|arguments| !arguments.is_object());
+    let text = match (params, arguments) {
+        (Some(params), _) if !params.is_object() => format!("{method}: params must be an object, not {}", kind(params)),
+        (_, Some(arguments)) => format!("{method}: arguments must be an object, not {}", kind(arguments)),
+        _ => format!("{method} does not take these parameters"),
+    };
+    ErrorData::invalid_params(text, None)
+}
+
+/// The outermost members of a message that tell whom to answer. Found without reading the rest, however deep that goes.
+#[derive(Debug, Default, PartialEq)]
+struct Envelope {
+    id: Option<RequestId>,
+    method: Option<String>,
+}
+
+impl Envelope {
+    /// None if the text is no complete object.
+    fn read(text: &[u8]) -> Option<Self> {
+        let text = text.trim_ascii().strip_prefix(b"{")?;
+        let mut envelope = Self::default();
+        let mut at = 0;
+        while let Some(name) = member_name(text, &mut at) {
+            let begin = at;
+            at += value_length(&text[begin..])?;
+            let value = text[begin..at].trim_ascii();
+            match name {
+                b"\"id\"" => envelope.id = serde_json::from_slice(value).ok(),
+                b"\"method\"" => envelope.method = serde_json::from_slice(value).ok(),
+                _ => {}
+            }
+            if text.get(at) == Some(&b',') {
+                at += 1;
+            }
+        }
+        (text.get(at..)?.trim_ascii() == b"}").then_some(envelope)
+    }
+}
+
+/// Passes over the next name and its colon; the name with its quotes.
+fn member_name<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    let rest = text.get(*at..)?;
+    let begin = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let length = string_length(&rest[begin..])?;
+    let colon = begin + length + rest[begin + length..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+    if rest[colon] != b':' {
+        return None;
+    }
+    *at += colon + 1;
+    Some(&rest[begin..begin + length])
+}
+
+/// How long a string is, with both quotes.
+fn string_length(text: &[u8]) -> Option<usize> {
+    if text.first() != Some(&b'"') {
+        return None;
+    }
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// How long a value is: up to the comma or brace behind it.
+fn value_length(text: &[u8]) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        match text.get(at)? {
+            b'"' => at += string_length(&text[at..])?,
+            b',' | b'}' if depth == 0 => return Some(at),
+            b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
+            b'}' | b']' => (at, depth) = (at + 1, depth.checked_sub(1)?),
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(message: &[u8], id: &str, code: i32, text: &str) {
+        let (found, error) = refusal(message).expect("an answer");
+        assert_eq!(found, Some(serde_json::from_str(id).expect("an id")));
+        assert_eq!(error.code.0, code, "{error:?}");
+        assert!(error.message.contains(text), "{}", error.message);
+    }
+
+    #[test]
+    fn a_broken_message_with_an_id_is_answered_with_it() {
+        let call = |arguments: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":"a\"b","method":"tools/call","params":{{"arguments":{arguments}}}}}"#)
+        };
+        let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
+        check(call(&deep).as_bytes(), r#""a\"b""#, -32700, "tools/call cannot be read as JSON: recursion limit");
+        let surrogate = r#"{"command":"echo \ud800"}"#;
+        check(call(surrogate).as_bytes(), r#""a\"b""#, -32700, "surrogate");
+        let not_utf8 = [br#"{"id":7,"x":""#.as_slice(), &[0xff], br#"" , "method" : "ping"}"#].concat();
+        check(&not_utf8, "7", -32700, "ping cannot be read");
+        check(call("\"ls\"").as_bytes(), r#""a\"b""#, -32602, "arguments must be an object, not a string");
+        check(br#"{"id":1,"method":"tools/call","params":[]}"#, "1", -32602, "params must be an object, not an array");
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_to_a_piece_or_a_notification() {
+        for message in
+            ["", "{", "not JSON", r#"{"id":1,"method":"#, r#"{"id":1,"a":[}"#, r#"{"method":"x","a":"\ud800"}"#]
+        {
+            assert_eq!(refusal(message.as_bytes()).map(|(id, _)| id), None, "{message}");
+        }
+        assert_eq!(refusal(br#"{"method":"notifications/cancelled"}"#).map(|(id, _)| id), None);
+    }
+
+    #[test]
+    fn a_method_of_ours_with_wrong_parameters_is_not_called_unknown() {
+        let string = serde_json::json!({ "name": "bash", "arguments": "ls" });
+        assert_eq!(unknown_request("tools/call", Some(&string)).code, ErrorCode::INVALID_PARAMS);
+        assert_eq!(unknown_request("tools/fly", None).code, ErrorCode::METHOD_NOT_FOUND);
+    }
+}
