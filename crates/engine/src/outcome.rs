@@ -140,8 +140,9 @@ impl Output {
             by: omitted.by,
             total_lines: self.lines,
             total_bytes: self.text_bytes,
-            output_lines: self.lines - omitted.lines,
-            output_bytes: self.text_bytes - omitted.bytes,
+            output_lines: self.lines.saturating_sub(omitted.lines),
+            // A clip that was made smaller after redaction counts the redacted text, which may be longer.
+            output_bytes: self.text_bytes.saturating_sub(omitted.bytes),
             shown,
             artifact: self.artifact.as_ref().map(|artifact| artifact.id),
         })

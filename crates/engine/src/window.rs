@@ -222,9 +222,12 @@ impl Part {
         let none = Budget::bytes(ByteSize(0));
         match View::of(Window { whole: none, tail: none, ..window }, &self.bytes).clip() {
             Clip::Whole(_) => self,
-            Clip::Cut { head, .. } => {
-                Self { range: 0..head.range.end, first_line: 1, last_line: head.last_line, bytes: head.bytes }
-            }
+            Clip::Cut { head, .. } => Self {
+                range: 0..head.range.end.min(self.range.end),
+                first_line: 1,
+                last_line: head.last_line,
+                bytes: head.bytes,
+            },
         }
     }
 
@@ -234,7 +237,8 @@ impl Part {
         match View::of(Window { whole: none, head: none, ..window }, &self.bytes).clip() {
             Clip::Whole(_) => self,
             Clip::Cut { tail, .. } => Self {
-                range: self.range.end - tail.bytes.len() as u64..self.range.end,
+                // Redacted text may be longer than the bytes of the range.
+                range: self.range.end.saturating_sub(tail.bytes.len() as u64).max(self.range.start)..self.range.end,
                 first_line: self.first_line + tail.first_line - 1,
                 bytes: tail.bytes,
                 last_line: self.last_line,
