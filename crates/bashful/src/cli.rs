@@ -347,7 +347,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Sessions(command) => sessions::main(command, file),
         Command::Mcp(args) => mcp::main(args, file),
         Command::Schema(args) => schema::main(args, file),
-        Command::Log(args) => log::main(args),
+        Command::Log(args) => log::main(args, file),
         Command::Doctor(args) => doctor::main(args, file),
     };
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()

@@ -25,7 +25,7 @@ pub(crate) fn data_to_stderr(bytes: &[u8]) -> Result<(), PrintError> {
     unless_unwanted(io::stderr().lock().write_all(bytes))
 }
 
-fn unless_unwanted(written: io::Result<()>) -> Result<(), PrintError> {
+pub(crate) fn unless_unwanted(written: io::Result<()>) -> Result<(), PrintError> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),

@@ -12,9 +12,11 @@ use bashful_engine::{
 };
 use serde_json::Value;
 use thiserror::Error;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::cli::{Mode, RunArgs};
+use crate::direct::{self, Direct};
 use crate::exit::Exit;
 use crate::live::LiveTail;
 use crate::log::LogEntry;
@@ -45,7 +47,10 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
         engine.refresh_snapshot().await;
         notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
-        let rewritten = engine.rewrite(request.clone(), purpose(args.command.mode))?;
+        let direct = Direct::new(args.json).filter(|_| args.command.mode != Mode::Background);
+        // `head` and `tail` do their own work in a pipeline of which every byte counts.
+        let purpose = if direct.is_some() { RewriteFor::Job } else { purpose(args.command.mode) };
+        let rewritten = engine.rewrite(request.clone(), purpose)?;
         notices.extend_from_slice(&rewritten.notices);
         let given = std::mem::replace(&mut request, rewritten.request.clone());
         let mut entry = LogEntry::new(&settings, &around, &engine, &request);
@@ -64,18 +69,20 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             return background(args, &engine, checked, &notices, &mut entry, &eyes).await;
         }
         let lifetime = checked.plan().lifetime;
-        let ran = run(&engine, checked, patience(args, &settings), &mut notices).await;
+        let ran = run(&engine, checked, patience(args, &settings), direct, &mut notices).await;
         let ran = ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())));
         match ran.map_err(|error| told(error, &eyes))? {
             Ran::Ended { outcome, cwd, interrupted } => {
                 entry.note(|entry| entry.ended(&outcome));
-                report(args, &settings, &eyes, &Ended { outcome: &outcome, cwd: &cwd, lifetime }, notices)?;
+                let shown = Shown::new(args, direct, &outcome.output, outcome.stderr.as_ref(), &settings);
+                report(args, &shown, &eyes, &Ended { outcome: &outcome, cwd: &cwd, lifetime }, notices)?;
                 Ok(exit(&outcome, interrupted))
             }
             Ran::InBackground(sent) => {
                 entry.note(|entry| entry.outlasted(&sent));
                 notices.extend(rewritten.request.lines.map(|_| text::NO_LIMIT.to_owned()));
-                report_background(args, &settings, &eyes, &sent, notices)?;
+                let shown = Shown::new(args, direct, &sent.output, sent.stderr.as_ref(), &settings);
+                report_background(args, &shown, &eyes, &sent, notices)?;
                 Ok(Exit::Code(0))
             }
         }
@@ -153,6 +160,7 @@ async fn run(
     engine: &Engine,
     checked: Checked,
     patience: Option<Duration>,
+    direct: Option<Direct>,
     notices: &mut Vec<String>,
 ) -> Result<Ran, Box<dyn Error>> {
     let (cwd, lifetime) = (checked.plan().directory.clone(), checked.plan().lifetime);
@@ -160,35 +168,44 @@ async fn run(
     // Before anything runs: a request to end that comes in between would otherwise end us without a word.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
-    let starting = engine.start_checked(checked, patient_until);
+    let starting = start(engine, checked, patient_until, direct);
     tokio::pin!(starting);
-    let mut job = tokio::select! {
+    let (mut job, mut writing) = tokio::select! {
         job = &mut starting => job?,
         number = signals.next() => match tokio::time::timeout(ALMOST_STARTED, &mut starting).await {
-            Ok(job) => {
-                let job = job?;
+            Ok(started) => {
+                let (job, writing) = started?;
                 interrupted = Some(stop(&job, number));
-                job
+                (job, writing)
             }
             // Dropping it stops it, if it starts after all.
             Err(_) => return Err(Interrupted { number }.into()),
         },
     };
     let mut live = LiveTail::new(&job);
+    let mut outcome = None;
     // While it still runs: it may not run for longer than somebody waits.
     let before_end = Instant::now().checked_add(lifetime.0.saturating_sub(Duration::from_secs(1)));
     let mut give_up = patient_until.map(|until| before_end.map_or(until, |end| end.min(until)));
     loop {
         tokio::select! {
-            outcome = job.wait() => {
-                live.clear();
-                return Ok(Ran::Ended { outcome: outcome?, cwd, interrupted });
+            ended = job.wait(), if outcome.is_none() => outcome = Some(ended?),
+            written = written(&mut writing), if writing.is_some() => {
+                writing = None;
+                written?;
             }
-            number = signals.next() => interrupted = Some(stop(&job, number)),
+            number = signals.next() => {
+                interrupted = Some(stop(&job, number));
+                if outcome.is_some() {
+                    // It has ended, but nobody reads what it wrote.
+                    writing = None;
+                }
+            }
             () = live.next() => live.draw(),
-            () = until(give_up) => match engine.send_to_background(job).await {
+            () = until(give_up), if outcome.is_none() => match engine.send_to_background(job).await {
                 Ok(sent) => {
                     live.clear();
+                    written(&mut writing).await?;
                     return Ok(Ran::InBackground(sent));
                 }
                 Err(still) => {
@@ -198,6 +215,34 @@ async fn run(
                 }
             },
         }
+        if writing.is_none()
+            && let Some(outcome) = outcome.take()
+        {
+            live.clear();
+            return Ok(Ran::Ended { outcome, cwd, interrupted });
+        }
+    }
+}
+
+/// Output that is being written directly.
+type Writing = oneshot::Receiver<Result<(), print::PrintError>>;
+
+async fn start(
+    engine: &Engine,
+    checked: Checked,
+    turn_by: Option<Instant>,
+    direct: Option<Direct>,
+) -> Result<(Job, Option<Writing>), RunError> {
+    let Some(direct) = direct else { return Ok((engine.start_checked(checked, turn_by).await?, None)) };
+    let (job, stream) = engine.start_checked_listening(checked, turn_by, direct::LISTENING).await?;
+    Ok((job, Some(direct.write(stream))))
+}
+
+/// Waits until everything is written that is written directly. May be dropped.
+async fn written(writing: &mut Option<Writing>) -> Result<(), print::PrintError> {
+    match writing {
+        Some(writing) => direct::written(writing.await),
+        None => Ok(()),
     }
 }
 
@@ -221,21 +266,41 @@ fn stop(job: &Job, number: u8) -> u8 {
     number
 }
 
-/// What is shown of both streams.
+/// The parts of both streams that are shown at the end.
 struct Shown {
     output: Vec<u8>,
     stderr: Option<Vec<u8>>,
+    notices: Vec<String>,
 }
 
 impl Shown {
-    /// Apart, if that was asked for; standard error may also be apart because only the other has a limit.
-    fn new(args: &RunArgs, output: &Output, stderr: Option<&Output>, settings: &Settings) -> Self {
+    /// Apart, if that was asked for; standard error may also be apart because only the other has a limit. Output that was
+    /// written directly is not shown again.
+    fn new(
+        args: &RunArgs,
+        direct: Option<Direct>,
+        output: &Output,
+        stderr: Option<&Output>,
+        settings: &Settings,
+    ) -> Self {
         let whole = setup::window(&settings.output).whole;
-        let show = |output| text::output(output, whole, Reader::Program);
-        if args.split {
-            return Self { output: show(output), stderr: stderr.map(show) };
+        let show = |output: &Output| text::output(output, whole, Reader::Program);
+        let notices = |outputs: &[Option<&Output>]| {
+            outputs.iter().flatten().flat_map(|output| text::output_notices(output)).collect()
+        };
+        match direct {
+            Some(Direct { stderr: true }) => Self { output: Vec::new(), stderr: None, notices: Vec::new() },
+            Some(Direct { stderr: false }) => {
+                Self { output: Vec::new(), stderr: stderr.map(show), notices: notices(&[stderr]) }
+            }
+            None if args.split => {
+                Self { output: show(output), stderr: stderr.map(show), notices: notices(&[Some(output), stderr]) }
+            }
+            None => {
+                let shown = text::outputs(output, stderr, whole, Reader::Program);
+                Self { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
+            }
         }
-        Self { output: text::outputs(output, stderr, whole, Reader::Program), stderr: None }
     }
 
     /// The facts with what is shown, as one line.
@@ -258,17 +323,14 @@ struct Ended<'a> {
 
 fn report(
     args: &RunArgs,
-    settings: &Settings,
+    shown: &Shown,
     eyes: &Eyes,
     ended: &Ended<'_>,
     mut notices: Vec<String>,
 ) -> Result<(), print::PrintError> {
     let Ended { outcome, cwd, lifetime } = *ended;
-    let shown = Shown::new(args, &outcome.output, outcome.stderr.as_ref(), settings);
     notices.extend(text::session_notices(outcome));
-    notices.extend(
-        [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten().flat_map(text::artifact_notices),
-    );
+    notices.extend_from_slice(&shown.notices);
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     if args.json {
         notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
@@ -292,12 +354,11 @@ fn report(
 /// Tells of a command that took longer than it was waited for.
 fn report_background(
     args: &RunArgs,
-    settings: &Settings,
+    shown: &Shown,
     eyes: &Eyes,
     sent: &InBackground,
     mut notices: Vec<String>,
 ) -> Result<(), print::PrintError> {
-    let shown = Shown::new(args, &sent.output, sent.stderr.as_ref(), settings);
     let still_running = text::still_running(&sent.job, Reader::Program);
     notices.extend(text::session_left(sent));
     if args.json {

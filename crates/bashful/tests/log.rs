@@ -32,10 +32,11 @@ fn every_command_leaves_a_line_without_its_output() {
     home.run(&["jobs", "wait", "1"]);
     let lines = log(&home, &[]);
     let part = |key: &str| lines.iter().map(|line| line[key].clone()).collect::<Vec<_>>();
-    assert_eq!(part("command"), ["echo some-output", "exit 3", "kill -9 $$", "true"]);
-    assert_eq!(part("status"), ["exited", "exited", "signaled", "running"]);
-    assert_eq!(part("output_bytes"), [12, 0, 0, 0]);
-    assert!(lines.iter().all(|line| line["surface"] == "run" && line["verdict"] == "allowed"));
+    assert_eq!(part("command"), ["echo some-output", "exit 3", "kill -9 $$", "true", "true"]);
+    assert_eq!(part("status"), ["exited", "exited", "signaled", "running", "exited"]);
+    assert_eq!(part("output_bytes").as_slice()[..4], [12, 0, 0, 0]);
+    assert_eq!(part("surface"), ["run", "run", "run", "run", "job"]);
+    assert!(lines.iter().all(|line| line["verdict"] == "allowed"));
     assert_eq!(
         (&lines[0]["exit_code"], &lines[1]["exit_code"], &lines[2]["signal"]),
         (&0.into(), &3.into(), &9.into())
@@ -45,7 +46,7 @@ fn every_command_leaves_a_line_without_its_output() {
     assert_eq!(file.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
     assert!(!std::fs::read_to_string(file).expect("text").contains("\"some-output"));
     assert_eq!(log(&home, &["--failed"]).len(), 2);
-    assert_eq!(log(&home, &["--since", "1h"]).len(), 4);
+    assert_eq!(log(&home, &["--since", "1h"]).len(), 5);
     assert_eq!(log(&home, &["--since", "0s"]).len(), 0);
     let said = home.run(&["log", "--failed"]).stdout;
     assert!(String::from_utf8_lossy(&said).contains(" run exited 3, "), "{}", String::from_utf8_lossy(&said));
@@ -60,6 +61,53 @@ fn values_that_are_withheld_are_not_written_down() {
         .output()
         .expect("it runs");
     assert_eq!(log(&home, &[])[0]["command"], "echo [withheld: MY_TOKEN]");
+}
+
+#[test]
+fn a_command_is_logged_as_it_was_given_and_printed_so_that_nothing_hides() {
+    let home = home();
+    let script = "echo evil #\rls -la   \u{202e}\nsecond";
+    home.run(&["run", script]);
+    assert_eq!(log(&home, &[])[0]["command"], script);
+    let said = home.run(&["log"]).stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.ends_with(": echo evil #\\rls -la   \\u{202e}\\nsecond\n"), "{said}");
+    // A value is redacted also where the text is cut.
+    let long = format!("true {}correct-horse-battery", "x".repeat(8 * 1024 - 10));
+    home.command(&["run", &long]).env("MY_TOKEN", "correct-horse-battery").output().expect("it runs");
+    let told = log(&home, &[])[1]["command"].as_str().expect("text").to_owned();
+    assert!(!told.contains("correct") && told.ends_with("…"), "{}", &told[told.len() - 60..]);
+}
+
+#[test]
+fn jobs_are_logged_with_their_end_also_when_they_are_removed_then() {
+    let home = home();
+    home.run(&["run", "--mode", "background", "exit 7"]);
+    home.run(&["jobs", "wait", "1"]);
+    home.run(&["run", "--patience", "0.1", "until [ -e go ]; do sleep 0.01; done; exit 8"]);
+    std::fs::write(home.path().join("go"), "").expect("it is written");
+    home.run(&["jobs", "wait", "2"]);
+    home.run(&["jobs", "rm", "1", "2"]);
+    let failed = log(&home, &["--failed"]);
+    let ends: Vec<_> = failed.iter().map(|line| (line["job"].as_u64(), line["exit_code"].as_u64())).collect();
+    assert_eq!(ends, [(Some(1), Some(7)), (Some(2), Some(8))]);
+    assert_eq!(log(&home, &["--failed"]).len(), 2, "once each");
+    assert!(failed[1]["duration_ms"].as_u64().expect("a number") >= 100);
+}
+
+#[test]
+fn a_line_that_a_full_disk_has_torn_costs_no_other_line() {
+    let home = home();
+    home.run(&["run", "true before"]);
+    let file = home.state().join("log/commands.jsonl");
+    let mut torn = std::fs::read(&file).expect("it is there");
+    torn.extend_from_slice("{\"time\":\"é".as_bytes().split_last().expect("not empty").1);
+    std::fs::write(&file, torn).expect("it is written");
+    home.run(&["run", "true behind"]);
+    let commands: Vec<_> = log(&home, &[]).iter().map(|line| line["command"].clone()).collect();
+    assert_eq!(commands, ["true before", "true behind"]);
+    let said = home.run(&["log"]).stderr;
+    assert_eq!(String::from_utf8_lossy(&said), "[1 line of the log cannot be read]\n");
 }
 
 #[test]

@@ -156,11 +156,44 @@ fn with_stdin(home: &Home, script: &[u8]) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
+/// The output as a model or a person at a terminal is shown it.
+#[track_caller]
+fn shown(home: &Home, script: &str) -> String {
+    json(home, &["run", "--json", script])["output"].as_str().expect("text").to_owned()
+}
+
+#[test]
+fn a_pipe_gets_every_byte_as_it_was_written() {
+    let home = home();
+    let whole = (1..=100_001).fold(String::new(), |text, number| text + &format!("{number}\n"));
+    let output = home.run(&["run", "seq 1 100001"]);
+    assert!(output.stdout == whole.as_bytes(), "{} bytes", output.stdout.len());
+    assert_eq!(text(&output.stderr), "");
+    let output = home.run(&["run", r"printf 'a\0b\r\n\e[1m\377'; seq 1 9 | head -n 2; exit 3"]);
+    assert_eq!(output.stdout, b"a\0b\r\n\x1b[1m\xff1\n2\n");
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("[command failed: exit code 3]\n", Some(3)));
+    // Withheld values are redacted all the same, also those that come in two pieces.
+    let mut command = home.command(&["run", "printf correct-; cat; sleep 0.1; printf 'horse correct-'"]);
+    let output = command.env("MY_TOKEN", "correct-horse").output().expect("it runs");
+    assert_eq!(text(&output.stdout), "[withheld: MY_TOKEN] correct-");
+    let output = home.run(&["run", "--split", "seq 1 100001 >&2; printf out"]);
+    assert!((output.stdout.as_slice(), output.stderr.as_slice()) == (b"out", whole.as_bytes()));
+}
+
+#[test]
+fn a_file_that_is_full_is_said() {
+    let home = home();
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let output = home.command(&["run", "seq 1 100000; echo all > done"]).stdout(full).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("cannot write the output"), "{}", text(&output.stderr));
+    assert!(home.path().join("done").exists(), "the command is not cut short");
+}
+
 #[test]
 fn long_output_is_cut_in_the_middle_with_exact_ranges() {
     let home = home();
-    let output = home.run(&["run", "seq 1 100000"]);
-    let shown = text(&output.stdout);
+    let shown = shown(&home, "seq 1 100000");
     assert!(shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"), "{}", &shown[..80]);
     assert!(shown.contains("\n\n[snip]\n\n"));
     let ranges = "[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out; \
@@ -206,19 +239,20 @@ fn json_has_the_facts() {
 #[test]
 fn one_byte_too_much_is_never_told_as_two_equal_sizes() {
     let home = home();
-    let output = home.run(&["run", "head -c 131073 /dev/zero | tr '\\0' x"]);
+    let shown = shown(&home, "head -c 131073 /dev/zero | tr '\\0' x");
     let first = "[output truncated in middle: got 131073 bytes, max is 131072 bytes]\n";
-    assert!(text(&output.stdout).starts_with(first), "{}", &text(&output.stdout)[..80]);
+    assert!(shown.starts_with(first), "{}", &shown[..80]);
 }
 
 #[test]
 fn long_lines_are_shortened_where_they_are_shown_and_whole_on_disk() {
     let home = home();
     let script = "echo short; head -c 5000 /dev/zero | tr '\\0' x; echo; echo 漢字漢字漢字";
-    let mut command = home.command(&["run", script]);
+    let mut command = home.command(&["run", "--json", script]);
     let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
-    assert_eq!(text(&output.stdout), "short\nxxxxxxxxxxx…[+4989 bytes]\n漢字漢字漢…[+3 bytes]\n");
-    assert_eq!(text(&output.stderr), "[2 lines were shortened; in full length: artifact://1]\n");
+    let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!(facts["output"], "short\nxxxxxxxxxxx…[+4989 bytes]\n漢字漢字漢…[+3 bytes]\n");
+    assert_eq!(facts["notices"], serde_json::json!(["2 lines were shortened; all of it: artifact://1"]));
     let artifact = std::fs::read(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
     assert_eq!(artifact.len(), 6 + 5001 + 19);
     let mut command = home.command(&["run", "--json", "echo 123456789012"]);
@@ -455,14 +489,18 @@ fn streams_can_be_taken_apart() {
 fn what_is_shown_is_clean_and_what_is_kept_is_not() {
     let home = home();
     let script = r"printf '\e[31mred\e[0m\n10%%\r100%%\ntitle\e]0;x\ay\0z\n'";
-    assert_eq!(text(&home.run(&["run", script]).stdout), "red\n100%\ntitleyz\n");
-    let raw = home.command(&["run", script]).env("BASHFUL_OUTPUT_CLEAN", "false").output().expect("it runs").stdout;
-    assert_eq!(text(&raw), "\u{1b}[31mred\u{1b}[0m\n10%\r100%\ntitle\u{1b}]0;x\u{7}y\0z\n");
+    let facts = json(&home, &["run", "--json", script]);
+    assert_eq!(facts["output"], "red\n100%\ntitley␀z\n");
+    assert_eq!(facts["notices"], serde_json::json!(["1 NUL is shown as ␀"]));
+    let mut command = home.command(&["run", "--json", script]);
+    let raw = command.env("BASHFUL_OUTPUT_CLEAN", "false").output().expect("it runs").stdout;
+    let facts: Value = serde_json::from_slice(&raw).expect("it is JSON");
+    assert_eq!(facts["output"], "\u{1b}[31mred\u{1b}[0m\n10%\r100%\ntitle\u{1b}]0;x\u{7}y\0z\n");
     // A progress bar of half a megabyte is one short line, and all of it is on disk.
     let bar = "for i in {1..50000}; do printf '\\r%9d%%' $i; done; echo";
-    let output = home.run(&["run", bar]);
-    assert_eq!(text(&output.stdout), "    50000%\n");
-    assert!(text(&output.stderr).contains("as they were written: artifact://1"), "{}", text(&output.stderr));
+    let facts = json(&home, &["run", "--json", bar]);
+    assert_eq!(facts["output"], "    50000%\n");
+    assert_eq!(facts["notices"], serde_json::json!(["537.1KB as written; all of it: artifact://1"]));
     let artifact = std::fs::metadata(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
     assert_eq!(artifact.len(), 50_000 * 11 + 1);
 }
@@ -471,8 +509,10 @@ fn what_is_shown_is_clean_and_what_is_kept_is_not() {
 fn how_much_is_shown_can_be_set() {
     let home = home();
     let show = |settings: &[(&str, &str)]| {
-        let mut command = home.command(&["run", "seq 1 1000"]);
-        text(&command.envs(settings.iter().copied()).output().expect("it runs").stdout)
+        let mut command = home.command(&["run", "--json", "seq 1 1000"]);
+        let output = command.envs(settings.iter().copied()).output().expect("it runs").stdout;
+        let facts: Value = serde_json::from_slice(&output).expect("it is JSON");
+        facts["output"].as_str().expect("text").to_owned()
     };
     let tail = show(&[
         ("BASHFUL_OUTPUT_WHOLE_BYTES", "50"),
@@ -492,15 +532,16 @@ fn how_much_is_shown_can_be_set() {
     ]);
     assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000; 998 lines"), "{head}");
     let each_stream = home
-        .command(&["run", "--split", "seq 1 200000; seq 1 200000 >&2"])
+        .command(&["run", "--split", "--json", "seq 1 200000; seq 1 200000 >&2"])
         .env("BASHFUL_OUTPUT_WHOLE_BYTES", "1000000")
         .env("BASHFUL_OUTPUT_HEAD_BYTES", "1000000")
         .env("BASHFUL_OUTPUT_TAIL_BYTES", "0")
         .env("BASHFUL_OUTPUT_SIZES", "at-most")
         .output()
         .expect("it runs");
-    for stream in [&each_stream.stdout, &each_stream.stderr] {
-        let shown = text(stream);
+    let facts: Value = serde_json::from_slice(&each_stream.stdout).expect("it is JSON");
+    for stream in ["stdout", "stderr"] {
+        let shown = facts[stream].as_str().expect("text");
         let (kept, rest) = shown.split_once("... (truncated)\n[showing lines 1-").expect("it is cut");
         assert!((999_990..=1_000_000).contains(&kept.len()) && rest.contains(" of 200000; "), "{rest}");
     }
@@ -518,10 +559,13 @@ fn a_place_for_artifacts_that_is_none_is_said_and_does_no_harm() {
     let home = home();
     let state = home.path().join("state");
     std::fs::write(&state, "a file").expect("a file");
-    let output = home.command(&["run", "seq 1 100000"]).env("XDG_STATE_HOME", &state).output().expect("it runs");
+    let mut command = home.command(&["run", "--json", "seq 1 100000"]);
+    let output = command.env("XDG_STATE_HOME", &state).output().expect("it runs");
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("of 100000; 98276 lines (580698 bytes) left out]"));
-    assert!(text(&output.stderr).contains("Full output was not saved completely"), "{}", text(&output.stderr));
+    let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let shown = facts["output"].as_str().expect("text");
+    let said = "of 100000; 98276 lines (580698 bytes) left out; Full output was not saved completely: ";
+    assert!(shown.contains(said), "{}", &shown[shown.len() - 300..]);
 }
 
 #[test]
@@ -578,8 +622,7 @@ fn a_reader_that_wants_one_line_gets_it_and_the_command_is_not_cut_short() {
     let home = home();
     let script = r#""$0" run 'seq 1 100000; echo all > done' | head -n 2"#;
     let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
-    let first = "[output truncated in middle: got 575KB, max is 128KB]\n1\n";
-    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), (first, ""));
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("1\n2\n", ""));
     assert!(home.path().join("done").exists());
 }
 
@@ -647,13 +690,16 @@ fn a_state_directory_that_is_full_or_read_only_is_said_and_does_not_touch_the_co
     let home = home();
     for (options, said) in [("size=64k", "No space left on device"), ("ro", "Read-only file system")] {
         let script = format!(
-            "mkdir -p state && mount -t tmpfs -o {options} none state && XDG_STATE_HOME=$PWD/state \"$0\" run 'seq 1 200000'"
+            "mkdir -p state && mount -t tmpfs -o {options} none state && XDG_STATE_HOME=$PWD/state \"$0\" run --json 'seq 1 200000'"
         );
         let args = ["--user", "--map-root-user", "--mount", "sh", "-c", &script, BASHFUL];
         let output = home.wrapped("unshare", &args).output().expect("unshare");
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{options}: {err}");
+        assert_eq!(output.status.code(), Some(0), "{options}: {}", text(&output.stderr));
+        let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let out = facts["output"].as_str().expect("text");
         assert!(out.contains("\n199999\n200000\n") && out.contains("[snip]"), "{options}: {out}");
-        assert!(err.contains("Full output was not saved completely") && err.contains(said), "{options}: {err}");
+        assert!(out.contains("Full output was not saved completely") && out.contains(said), "{options}: {out}");
+        assert!(!out.contains("all of it"), "{options}: {out}");
+        assert_eq!(facts["notices"], serde_json::json!([]), "it is said once");
     }
 }

@@ -26,24 +26,40 @@ fn with(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> (String, Stri
     told(&home.command(args).envs(variables.iter().copied()).output().expect("it runs"))
 }
 
+/// The facts of a command, with what a model or a person at a terminal is shown of it, and the exit code.
+#[track_caller]
+fn facts(home: &Home, args: &[&str]) -> (Value, Option<i32>) {
+    let output = home.run(&[&["run", "--json"], args].concat());
+    (serde_json::from_slice(&output.stdout).expect("JSON"), output.status.code())
+}
+
+#[track_caller]
+fn starts_with(field: &Value, expected: &str) {
+    assert!(field.as_str().expect("text").starts_with(expected), "{field}");
+}
+
 #[test]
 fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
     let home = home();
     fs::create_dir(home.path().join("my dir")).expect("made");
-    let (shown, said, code) = with(&home, &[], &["run", "cd 'my dir' && seq 9 | head -n 2"]);
+    let (told_of, code) = facts(&home, &["cd 'my dir' && seq 9 | head -n 2"]);
     let ranges =
         "[showing lines 1-2 of 9; 7 lines (14 bytes) left out; all of it: artifact://1, `bashful artifacts show 1`]";
-    assert_eq!(shown, format!("1\n2\n{ranges}\n"));
-    assert_eq!(
-        said,
-        "[`cd 'my dir'` became the working directory]\n[`| head -n 2` became a limit on what is shown; the exit status is the command's own]\n"
-    );
+    assert_eq!(told_of["output"], format!("1\n2\n{ranges}\n"));
+    let notices = serde_json::json!([
+        "`cd 'my dir'` became the working directory",
+        "`| head -n 2` became a limit on what is shown; the exit status is the command's own"
+    ]);
+    assert_eq!(told_of["notices"], notices);
     assert_eq!(code, Some(0));
     assert_eq!(told(&home.run(&["artifacts", "show", "1"])).0, "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
 
-    let (shown, _, code) = with(&home, &[], &["run", "{ seq 9; exit 3; } | tail -1"]);
-    assert!(shown.starts_with("9\n[showing lines 9-9 of 9;"), "{shown}");
+    let (told_of, code) = facts(&home, &["{ seq 9; exit 3; } | tail -1"]);
+    starts_with(&told_of["output"], "9\n[showing lines 9-9 of 9;");
     assert_eq!(code, Some(3), "the command's own");
+    // Where a pipe gets every byte, the pipeline is bash's.
+    let (shown, _, code) = with(&home, &[], &["run", "{ seq 9; exit 3; } | tail -1"]);
+    assert_eq!((shown.as_str(), code), ("9\n", Some(0)));
 }
 
 #[test]
@@ -67,11 +83,10 @@ fn an_endless_command_ends_well_once_its_lines_are_there() {
 fn standard_error_is_shown_whole_and_apart_only_if_wanted() {
     let home = home();
     let script = "{ echo oh >&2; seq 5; } | head -1";
-    let (shown, ..) = with(&home, &[], &["run", script]);
-    assert!(shown.starts_with("oh\n1\n[showing lines 1-1 of 5;"), "{shown}");
-    let (shown, said, _) = with(&home, &[], &["run", "--split", script]);
-    assert!(shown.starts_with("1\n[showing"), "{shown}");
-    assert!(said.starts_with("oh\n"), "{said}");
+    starts_with(&facts(&home, &[script]).0["output"], "oh\n1\n[showing lines 1-1 of 5;");
+    let (apart, _) = facts(&home, &["--split", script]);
+    starts_with(&apart["stdout"], "1\n[showing");
+    assert_eq!(apart["stderr"], "oh\n");
 }
 
 #[test]
@@ -172,7 +187,7 @@ fn what_runs_is_what_is_judged_and_listed_and_the_log_has_both() {
     let (_, said, code) = with(&home, &[], &["run", "cd / && rm -rf *"]);
     assert!(said.contains("permission denied") && code == Some(125), "{said}");
     fs::create_dir(home.path().join("d")).expect("made");
-    home.run(&["run", "cd d && echo hi | head -1"]);
+    home.run(&["run", "--json", "cd d && echo hi | head -1"]);
     let entry: Value =
         serde_json::from_str(text(&home.run(&["log", "--json"]).stdout).lines().last().expect("a line")).expect("JSON");
     assert_eq!(entry["command"], "cd d && echo hi | head -1");
@@ -239,10 +254,10 @@ fn a_better_tool_is_pointed_to_however_it_is_dressed() {
 fn a_command_that_outlasts_its_call_has_no_limit_any_more() {
     let home = home();
     let script = "{ echo a; echo oh >&2; until [ -e go ]; do sleep 0.01; done; seq 5; } | head -2";
-    let (shown, said, code) = with(&home, &[], &["run", "--patience", "1", script]);
-    assert_eq!((shown.as_str(), code), ("oh\na\n", Some(0)), "{said}");
-    assert!(said.contains("[the limit on lines ends here: the job's file gets all that it writes]"), "{said}");
-    assert!(said.contains("<stderr_file>"), "{said}");
+    let (sent, code) = facts(&home, &["--patience", "1", script]);
+    assert_eq!((&sent["output"], code), (&"oh\na\n".into(), Some(0)), "{sent}");
+    let notices = sent["notices"].to_string();
+    assert!(notices.contains("the limit on lines ends here: the job's file gets all that it writes"), "{notices}");
     fs::write(home.path().join("go"), "").expect("it may go on");
     home.run(&["jobs", "wait", "1"]);
     let written = fs::read_to_string(home.state().join("jobs/1/output")).expect("there");

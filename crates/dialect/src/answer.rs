@@ -1,9 +1,9 @@
 //! What a call of a tool is answered with.
 
-use bashful_engine::{Eyes, Output};
+use bashful_engine::{ByteSize, Eyes, Output};
 use serde_json::{Value, json};
 
-use crate::facts;
+use crate::{compose, facts};
 
 /// The answer to one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,12 +66,19 @@ impl Answer {
         self
     }
 
+    /// With a text of at most `limit` bytes of output and the notices beside it. Redaction of notices may have made it
+    /// longer.
+    pub(crate) fn at_most(mut self, limit: ByteSize) -> Self {
+        self.text = compose::at_most(self.text, limit);
+        self
+    }
+
     /// With links to what is too long to show.
     pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
         let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
         self.links.extend(artifacts.map(|artifact| Link {
             uri: format!("artifact://{}", artifact.id),
-            name: format!("the whole output, artifact {}", artifact.id),
+            name: format!("output kept as artifact {}", artifact.id),
             size: artifact.bytes,
         }));
         self

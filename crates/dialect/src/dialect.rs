@@ -5,8 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting, RunError,
-    SessionName,
+    Budget, ByteSize, Cleaning, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting,
+    RunError, SessionName,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -64,6 +64,8 @@ impl Dialect {
         if self == Self::Plain {
             // It promises the environment of its host, as it is.
             options.environment = EnvironmentPolicy::default();
+            // And the output, as it was written.
+            options.cleaning = Cleaning::None;
             // And the command, as it is.
             options.rewriting =
                 Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
@@ -118,6 +120,12 @@ impl Dialect {
             Self::Native | Self::Plain => native::outlasted(sent, whole, call),
             Self::Pi => pi::outlasted(sent, call),
         }
+    }
+
+    /// The answer within the limit on the output that it shows. The plain one is JSON with a limit for each stream, which
+    /// the engine keeps to, and nothing can be cut off its end.
+    pub(crate) fn bounded(self, answer: Answer, limit: ByteSize) -> Answer {
+        if self == Self::Plain { answer } else { answer.at_most(limit) }
     }
 
     /// Jobs as they were looked at.

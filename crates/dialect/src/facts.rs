@@ -49,8 +49,9 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         "artifact": artifact(&outcome.output),
         "job": { "pid": outcome.pid },
         "leftover": outcome.leftover.as_ref().map(|left| json!({
-            "processes": left.processes.iter()
+            "processes": left.processes.iter().take(text::LEFT_NAMED)
                 .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>(),
+            "count": left.processes.len(),
             "job": left.job,
             "keeper": left.keeper,
             "output_file": left.output_file.as_ref().map(|path| path.to_string_lossy()),

@@ -26,6 +26,7 @@ mod answer;
 mod arguments;
 mod asking;
 mod changes;
+mod compose;
 mod desk;
 mod dialect;
 pub mod facts;

@@ -24,7 +24,7 @@ impl ReplyLimit {
     /// Makes a plan show, and save, what a reply within this limit needs.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         plan.window = self.window(plan.window, self.bytes);
-        let least = [self.bytes, self.failed_bytes].into_iter().flatten().min();
+        let least = [self.bytes, self.failed_bytes].into_iter().flatten().min().map(narrower);
         plan.save_beyond = match plan.streams {
             Streams::Combined => least,
             // Both streams stand in one text, where every byte may be escaped.
@@ -62,4 +62,12 @@ impl ReplyLimit {
 pub(crate) fn shorten(output: &mut Output, window: Window) {
     let clip = std::mem::replace(&mut output.clip, bashful_engine::Clip::Whole(Vec::new()));
     output.clip = clip.within(window);
+    output.limit = window.limit();
+    let smaller = window.within(Budget::bytes(narrower(output.limit)));
+    output.narrower = Some(output.clip.clone().within(smaller));
+}
+
+/// The part of a limit that output may take where the notices of its reply need room too.
+fn narrower(limit: ByteSize) -> ByteSize {
+    ByteSize(limit.0 - limit.0 / 8)
 }

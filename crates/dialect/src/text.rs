@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    Budget, ByteSize, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level, Lifetime, LimitHit, Outcome,
-    Output, SessionName, SessionOutcome, StopReason, Verdict,
+    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level,
+    Lifetime, LimitHit, Outcome, Output, SessionName, SessionOutcome, StopReason, Verdict,
 };
 use bashful_sys::signal;
 
@@ -50,6 +50,10 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
     }
     let (got, most) = match omitted.by {
         LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
+        // Redaction and U+FFFD take more room than the bytes that they stand for.
+        LimitHit::Bytes if output.text_bytes <= whole.bytes.0 => {
+            (format!("{}, which takes more to show", ByteSize(output.text_bytes)), whole.bytes.to_string())
+        }
         LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
     };
     let mut text = match (head.bytes.is_empty(), tail.bytes.is_empty()) {
@@ -85,40 +89,73 @@ fn ranges(output: &Output, reader: Reader) -> String {
     let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
     let mut text =
         format!("showing {shown} of {}; {} lines ({} bytes) left out", output.lines, omitted.lines, omitted.bytes);
-    if let Some(artifact) = &output.artifact {
-        let place = match reader {
-            Reader::Program => format!("`bashful artifacts show {}`", artifact.id),
-            Reader::Tools | Reader::Pi => artifact.path.display().to_string(),
-        };
-        text = format!("{text}; all of it: artifact://{}, {place}", artifact.id);
+    let place = |artifact: &ArtifactFacts| match reader {
+        Reader::Program => format!(", `bashful artifacts show {}`", artifact.id),
+        Reader::Tools | Reader::Pi => format!(", {}", artifact.path.display()),
+    };
+    if let Some(saved) = saved(output, place) {
+        text = format!("{text}; {saved}");
     }
     text
 }
 
-/// What has to be said about the artifact of an output, beside what [`output`] says.
-pub fn artifact_notices(output: &Output) -> Vec<String> {
-    let mut notices = Vec::new();
-    // Cut output names its artifact itself.
-    if let (Clip::Whole(_), Some(artifact)) = (&output.clip, &output.artifact)
-        && output.bytes != output.text_bytes
-    {
-        notices.push(format!("all {} as they were written: artifact://{}", ByteSize(output.bytes), artifact.id));
-    }
-    if output.shortened > 0 {
+/// Where the raw output is kept, and which bytes of it are not. None if nothing was to be kept.
+fn saved(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> Option<String> {
+    let Some(artifact) = &output.artifact else {
+        return output.not_saved.as_ref().map(|why| format!("{NOT_SAVED}: {why}"));
+    };
+    let (id, place) = (artifact.id, place(artifact));
+    Some(match missing(artifact) {
+        None => format!("all of it: artifact://{id}{place}"),
+        Some(missing) => format!("{NOT_SAVED}: artifact://{id}{place} lacks {missing}"),
+    })
+}
+
+/// Begins every sentence about output that an artifact does not have.
+pub(crate) const NOT_SAVED: &str = "Full output was not saved completely";
+
+/// The bytes that an artifact lacks, and why; none if it has all of them.
+pub(crate) fn missing(artifact: &ArtifactFacts) -> Option<String> {
+    let missing = artifact.missing.iter();
+    let parts: Vec<String> =
+        missing.map(|part| format!("bytes {}-{} ({})", part.range.start, part.range.end, part.why)).collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
+
+/// How the text that is shown differs from the bytes that were written, in one sentence; none if a reader sees it.
+pub(crate) fn changed(output: &Output) -> Option<String> {
+    let Changes { crlf_lines, nuls, controls } = output.changes;
+    let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    let invalid = output.clip.invalid_sequences();
+    let parts: Vec<String> = [
+        (crlf_lines > 0).then(|| match crlf_lines {
+            all if all == output.lines => "all lines end in CRLF, shown as LF".to_owned(),
+            some => format!("{some} of {} lines end in CRLF, shown as LF", output.lines),
+        }),
+        (nuls > 0).then(|| count(nuls, "NUL is shown as ␀", "NULs are shown as ␀")),
+        (controls > 0).then(|| count(controls, "control character is left out", "control characters are left out")),
+        (invalid > 0)
+            .then(|| count(invalid, "sequence is not UTF-8, shown as �", "sequences are not UTF-8, shown as �")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Notices about an output: how its text differs from its bytes, and the artifact where [`output`] does not name it.
+pub fn output_notices(output: &Output) -> Vec<String> {
+    let is_cut = matches!(output.clip, Clip::Cut { .. });
+    let saved = saved(output, |_| String::new()).filter(|_| !is_cut);
+    let shortened = (output.shortened > 0).then(|| {
         let lines = if output.shortened == 1 { "line was" } else { "lines were" };
-        let place = output.artifact.as_ref().map(|artifact| format!("; in full length: artifact://{}", artifact.id));
-        notices.push(format!("{} {lines} shortened{}", output.shortened, place.unwrap_or_default()));
-    }
-    for missing in output.artifact.iter().flat_map(|artifact| &artifact.missing) {
-        notices.push(format!(
-            "bytes {}-{} are not in the artifact: {}",
-            missing.range.start, missing.range.end, missing.why
-        ));
-    }
-    if let Some(why) = &output.not_saved {
-        notices.push(format!("Full output was not saved completely: {why}"));
-    }
-    notices
+        let saved = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
+        format!("{} {lines} shortened{saved}", output.shortened)
+    });
+    let is_changed = output.bytes != output.text_bytes;
+    let raw = saved.filter(|_| is_changed && shortened.is_none());
+    let raw = raw.map(|saved| format!("{} as written; {saved}", ByteSize(output.bytes)));
+    changed(output).into_iter().chain(shortened).chain(raw).collect()
 }
 
 /// What has to be said about the session of a command.
@@ -204,16 +241,24 @@ fn tenths(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
 }
 
-/// So many processes that were left behind are named. Who wants to know more asks for the job.
-const LEFT_NAMED: usize = 20;
+/// Processes left running that a reply names. The job lists all of them.
+pub(crate) const LEFT_NAMED: usize = 20;
+
+/// Bytes of their command lines that a reply shows.
+const LEFT_BYTES: usize = 1200;
 
 /// What is to be said about processes that were left behind.
 pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
-    lines
-        .extend(left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command)));
-    let more = left.processes.len().saturating_sub(LEFT_NAMED);
+    let mut room = LEFT_BYTES;
+    let named = left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command));
+    lines.extend(named.take_while(|line| {
+        let fits = line.len() <= room;
+        room = room.saturating_sub(line.len());
+        fits
+    }));
+    let more = left.processes.len() - (lines.len() - 1);
     lines.extend((more > 0).then(|| format!("  and {more} more")));
     lines.push(match &left.output_file {
         Some(file) => format!("  what they write goes to {}", file.display()),
@@ -246,11 +291,6 @@ pub fn outputs(of: &Output, stderr: Option<&Output>, whole: Budget, reader: Read
     }
     text.extend(rest);
     text
-}
-
-/// The output as a model reads it: something in any case.
-pub(crate) fn shown(of: &Output, stderr: Option<&Output>, whole: Budget) -> String {
-    or_none(&String::from_utf8_lossy(&outputs(of, stderr, whole, Reader::Tools)))
 }
 
 /// What is to be said about a command that had to end because nobody read any more.

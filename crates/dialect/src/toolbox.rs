@@ -252,6 +252,7 @@ impl Toolbox {
             RunError::Refused(refusal) => Failure { status: "refused", text: refused(&refusal, &eyes) },
             other => Failure::from(other),
         })?;
+        note(&|ran| ran.written = Some(job.written()));
         watch.listen(|| job.live());
         // What becomes a job by itself does so while it still runs.
         let before_end = patient_until.and(self.limits.auto_after).and_then(|_| before_end(lifetime));
@@ -265,7 +266,7 @@ impl Toolbox {
                     let whole = if failed { limit.shorten(&mut outcome, window) } else { window }.whole;
                     let at_most = if failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
                     let ended = Ended { outcome: &outcome, directory: &directory, whole, at_most, call: &asked };
-                    return Ok(self.dialect.ended(&ended).masked(&eyes));
+                    return Ok(self.dialect.bounded(self.dialect.ended(&ended).masked(&eyes), outcome.output.limit));
                 }
                 () = watch.due() => watch.tell(),
                 () = until(give_up) => match self.engine.send_to_background(job).await {
@@ -273,7 +274,8 @@ impl Toolbox {
                         note(&|ran| ran.outlasted(&sent));
                         asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
                         mask(&mut sent.job, &eyes);
-                        return Ok(self.dialect.outlasted(&sent, window.whole, &asked).masked(&eyes));
+                        let answer = self.dialect.outlasted(&sent, window.whole, &asked).masked(&eyes);
+                        return Ok(self.dialect.bounded(answer, sent.output.limit));
                     }
                     Err(still) => {
                         job = still.job;
@@ -413,5 +415,6 @@ impl Watch {
 fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.chars().take(LINE_TOLD).collect()
+    // Output that is shown as it was written may hold anything, and clients print this to terminals.
+    line.chars().filter(|char| !char.is_control()).take(LINE_TOLD).collect()
 }

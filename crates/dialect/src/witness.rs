@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Engine, Eyes, InBackground, JobRecord, Outcome, Plan, RunError, Script};
+use bashful_engine::{ByteSize, Engine, Eyes, InBackground, JobRecord, Outcome, Plan, RunError, Script, Written};
+use bashful_sys::boot_time;
 use serde_json::Value;
 
 use crate::facts;
@@ -28,12 +29,14 @@ pub struct Told {
 }
 
 impl Told {
-    fn new(eyes: Eyes, script: &Script, directory: &Path) -> Self {
+    /// The text as it was given, redacted. Control characters stay: a carriage return that hides a part of the command from
+    /// a reader must not hide it from the log.
+    pub fn new(eyes: &Eyes, script: &[u8], directory: &Path) -> Self {
         let directory = eyes.mask(directory.to_string_lossy());
-        let script = script.as_bytes();
-        let told = script.len().min(TOLD.in_memory());
-        let mut command = String::from_utf8_lossy(&eyes.show(&script[..told])).into_owned();
-        if told < script.len() {
+        // Redacted before it is cut, so that no value is cut in two.
+        let mut command = eyes.mask(String::from_utf8_lossy(script));
+        if command.len() > TOLD.in_memory() {
+            command.truncate(command.floor_char_boundary(TOLD.in_memory()));
             command.push('…');
         }
         Self { command, directory }
@@ -63,12 +66,15 @@ pub struct Ran {
     pub job: Option<u64>,
     /// How the user could allow it, if the guard has refused it.
     pub how_to_allow: Option<String>,
+    /// Counts what it writes while it runs.
+    pub written: Option<Written>,
 }
 
 impl Ran {
     /// A command of which nothing is known but what it is. Unless more becomes known, it was cancelled.
     pub fn new(engine: &Engine, plan: &Plan) -> Self {
-        let told = |script, directory| Told::new(engine.eyes_for(plan), script, directory);
+        let eyes = engine.eyes_for(plan);
+        let told = |script: &Script, directory| Told::new(&eyes, script.as_bytes(), directory);
         Self {
             given: told(plan.given_script(), plan.given_directory()),
             rewritten: plan.given.as_ref().map(|_| told(&plan.script, &plan.directory)),
@@ -80,6 +86,7 @@ impl Ran {
             output_bytes: 0,
             job: None,
             how_to_allow: None,
+            written: None,
         }
     }
 
@@ -138,20 +145,22 @@ impl Ran {
 #[derive(Debug)]
 pub(crate) struct Telling {
     pub(crate) ran: Ran,
-    began: std::time::Instant,
+    /// Since the machine was started.
+    began: Duration,
     witness: Arc<dyn Witness>,
 }
 
 impl Telling {
     pub(crate) fn new(witness: &Arc<dyn Witness>, engine: &Engine, plan: &Plan) -> Self {
-        Self { ran: Ran::new(engine, plan), began: std::time::Instant::now(), witness: Arc::clone(witness) }
+        Self { ran: Ran::new(engine, plan), began: boot_time(), witness: Arc::clone(witness) }
     }
 }
 
 impl Drop for Telling {
     fn drop(&mut self) {
         if self.ran.status == "cancelled" && self.ran.elapsed.is_zero() {
-            self.ran.elapsed = self.began.elapsed();
+            self.ran.elapsed = boot_time().saturating_sub(self.began);
+            self.ran.output_bytes = self.ran.written.as_ref().map_or(0, Written::bytes);
         }
         self.witness.saw(&self.ran);
     }

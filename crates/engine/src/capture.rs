@@ -26,6 +26,9 @@ use crate::window::{Clip, View, Window};
 /// them to show.
 const HELD: usize = 256 * 1024;
 
+/// Notices of a reply need up to this much of its limit. Output that leaves less gets a second, smaller clip.
+const ROOM_FOR_NOTICES: ByteSize = ByteSize::kib(4);
+
 /// How what is shown differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
@@ -44,6 +47,8 @@ pub(crate) struct Capture {
     columns: Option<usize>,
     /// Of the beginning that is shown, so many lines at its end are.
     last: Option<u64>,
+    /// Listeners hear the raw bytes.
+    tells_raw: bool,
     /// More raw bytes than this go to an artifact, also while all of the text is shown.
     save_beyond: usize,
     whole: Whole,
@@ -57,6 +62,13 @@ pub(crate) struct HandedOver<'a> {
     pub(crate) at_most: u64,
     /// What is missing in its middle.
     pub(crate) gap: Range<u64>,
+}
+
+/// The part of a text that is shown.
+struct Shown {
+    clip: Clip,
+    /// Lines that lack their end.
+    shortened: u64,
 }
 
 /// Where the raw bytes are.
@@ -77,6 +89,7 @@ impl Capture {
             view: View::new(window),
             columns: window.columns,
             last: None,
+            tells_raw: false,
             save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
@@ -94,13 +107,23 @@ impl Capture {
         self
     }
 
-    /// Takes what has arrived, and tells a listener the text that it settled.
+    /// Listeners hear the raw bytes from now on, or the text that they settle.
+    pub(crate) fn tell_raw(&mut self, raw: bool) {
+        self.tells_raw = raw;
+    }
+
+    /// Takes what has arrived, and tells a listener the text that it settled, or the bytes as they are.
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
-        let view = &mut self.view;
+        let (view, tells_raw) = (&mut self.view, self.tells_raw);
+        if tells_raw {
+            listener(raw);
+        }
         let mut settled = |text: &[u8]| {
             view.push(text);
-            listener(text);
+            if !tells_raw {
+                listener(text);
+            }
         };
         match &mut self.cleaner {
             Some(cleaner) => cleaner.push(raw, &mut settled),
@@ -140,6 +163,11 @@ impl Capture {
         };
     }
 
+    /// The unfinished last line, which listeners have not heard yet.
+    pub(crate) fn untold(&self) -> Vec<u8> {
+        self.cleaner.as_ref().filter(|_| !self.tells_raw).map(Cleaner::pending).unwrap_or_default()
+    }
+
     /// How many bytes were written.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -163,22 +191,25 @@ impl Capture {
         mask.apply(&newest, edges).unwrap_or(newest)
     }
 
-    /// What is known of the stream now, without withheld values. If a line had to be shortened the whole goes to a file.
-    pub(crate) fn output(&mut self, mask: &Mask) -> Output {
+    /// The stream as it is now, redacted, with at most `at_most` bytes of text. The raw bytes go to a file unless the clip
+    /// shows all of them.
+    pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
         let view = self.finished_view();
-        let mut clip = view.clip();
-        if let Some(last) = self.last {
-            clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
-        }
-        clip = masked(clip, mask);
-        let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
-        if shortened > 0 || (self.last.is_some() && matches!(clip, Clip::Cut { .. })) {
+        let Shown { clip, shortened } = self.shown(&view, mask, at_most);
+        let spare = at_most.0 - clip.text_bytes();
+        let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
+        let narrower = (spare < room).then(|| self.shown(&view, mask, ByteSize(at_most.0 - room)).clip);
+        let may_be_shown_less = clip.text_bytes() > self.save_beyond as u64;
+        if shortened > 0 || narrower.is_some() || may_be_shown_less || matches!(clip, Clip::Cut { .. }) {
             self.open();
         }
         Output {
             clip,
+            narrower,
+            limit: at_most,
             wanted: None,
             shortened,
+            changes: self.cleaner.as_ref().map(Cleaner::changes).unwrap_or_default(),
             bytes: self.bytes,
             lines: view.lines(),
             text_bytes: view.bytes(),
@@ -188,6 +219,26 @@ impl Capture {
                 Whole::Saved(writer) => writer.facts().error,
                 Whole::Held { .. } => None,
             },
+        }
+    }
+
+    /// The clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than the bytes it came from, so the
+    /// window is scaled down until the text fits.
+    fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> Shown {
+        let mut window = view.window();
+        loop {
+            let mut clip = view.clip_to(window);
+            if let Some(last) = self.last {
+                clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
+            }
+            let is_whole = matches!(clip, Clip::Whole(_)) && window == view.window();
+            clip = masked(clip, mask);
+            let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
+            let got = clip.text_bytes();
+            if got <= at_most.0 {
+                return Shown { clip, shortened };
+            }
+            window = if is_whole { window.without_whole() } else { window.scaled(at_most.0, got) };
         }
     }
 
@@ -284,3 +335,6 @@ fn masked(mut clip: Clip, mask: &Mask) -> Clip {
     }
     clip
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Turns what a command writes into text for a model's eyes.
 //!
-//! Escape sequences and control characters are removed, and a line that was redrawn comes out as it stood last. This is
+//! Escape sequences and control characters are removed, and a line that was redrawn comes out as it stood last. A NUL
+//! becomes `␀`, because it separates words that would otherwise be one. [`Changes`] counts what a reader cannot see. This is
 //! a line, not a screen: moving up, clearing the screen and saved cursors are ignored, so that nothing which scrolled by
 //! is lost. Every character and every tab counts as one column, whatever its width.
 //!
@@ -36,6 +37,23 @@ const LATIN_LEAD: u8 = 0xC2;
 
 const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
+/// What a NUL is shown as, `␀`.
+const VISIBLE_NUL: [u8; 3] = [0xE2, 0x90, 0x80];
+
+/// As many of them as a block has NULs at most: where there is one there are often thousands.
+static VISIBLE_NULS: [[u8; 3]; BLOCK] = [VISIBLE_NUL; BLOCK];
+
+/// How the text of an output differs from its bytes, beside escape sequences and redrawn lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Lines that end in CRLF, and are shown with LF.
+    pub crlf_lines: u64,
+    /// NULs, which are shown as `␀`.
+    pub nuls: u64,
+    /// Other control characters, which are left out.
+    pub controls: u64,
+}
+
 /// Cleans one stream of output.
 pub(crate) struct Cleaner {
     line: Line,
@@ -44,6 +62,9 @@ pub(crate) struct Cleaner {
     parser: Parser<0>,
     /// Text on its way out; kept to save allocations.
     text: Vec<u8>,
+    /// The last byte was a carriage return.
+    returned: bool,
+    changes: Changes,
 }
 
 /// Where in the stream we are. `vte` knows it too, but does not tell.
@@ -63,7 +84,14 @@ enum Place {
 
 impl Cleaner {
     pub(crate) fn new() -> Self {
-        Self { line: Line::default(), place: Place::Text, parser: new_parser(), text: Vec::new() }
+        Self {
+            line: Line::default(),
+            place: Place::Text,
+            parser: new_parser(),
+            text: Vec::new(),
+            returned: false,
+            changes: Changes::default(),
+        }
     }
 
     /// Takes the next bytes and hands on what is settled by them, piece by piece. Plain lines are handed on as they are,
@@ -72,7 +100,7 @@ impl Cleaner {
         let mut text = std::mem::take(&mut self.text);
         let mut raw = raw;
         while !raw.is_empty() {
-            let at_rest = self.place == Place::Text && self.line.is_plain();
+            let at_rest = self.place == Place::Text && self.line.is_plain() && !self.returned;
             let plain = if at_rest { plain_prefix(raw) } else { 0 };
             let (block, rest) = raw.split_at(if plain > 0 { plain } else { BLOCK.min(raw.len()) });
             raw = rest;
@@ -92,6 +120,11 @@ impl Cleaner {
         self.text = text;
     }
 
+    /// What was changed so far.
+    pub(crate) fn changes(&self) -> Changes {
+        self.changes
+    }
+
     /// The unfinished last line, as it would be shown if nothing more came.
     pub(crate) fn pending(&self) -> Vec<u8> {
         let mut text = Vec::new();
@@ -109,13 +142,17 @@ impl Cleaner {
             if self.place == Place::Text {
                 let run = rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len());
                 if run > 0 {
+                    self.returned = false;
                     self.line.write(&rest[..run], text);
                     rest = &rest[run..];
                     continue;
                 }
                 if *byte == 0 {
-                    // They do nothing, and where there is one there are often thousands.
-                    rest = &rest[rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len())..];
+                    self.returned = false;
+                    let nuls = rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len());
+                    self.changes.nuls += nuls as u64;
+                    self.line.write(VISIBLE_NULS[..nuls].as_flattened(), text);
+                    rest = &rest[nuls..];
                     continue;
                 }
             }
@@ -125,10 +162,11 @@ impl Cleaner {
     }
 
     fn step(&mut self, byte: u8, text: &mut Vec<u8>) {
+        let returned = std::mem::replace(&mut self.returned, byte == b'\r' && self.place == Place::Text);
         if self.place == Place::Lead {
             self.place = Place::Text;
             match byte {
-                0x80..=0x9F => return,
+                0x80..=0x9F => return self.changes.controls += 1,
                 0xA0..=0xBF => return self.line.write(&[LATIN_LEAD, byte], text),
                 // Replaced here and not left for later: once a sequence between them is removed, it could make a
                 // control together with what follows.
@@ -142,11 +180,15 @@ impl Cleaner {
                     self.parser = new_parser();
                     self.place = Place::Text;
                 }
+                self.changes.crlf_lines += u64::from(returned);
                 self.line.settle(text);
                 text.push(b'\n');
             }
             (Place::Text, LATIN_LEAD) => self.place = Place::Lead,
-            (Place::Text, byte) if byte != ESCAPE => self.line.obey(byte, text),
+            (Place::Text, byte) if byte != ESCAPE => {
+                self.changes.controls += u64::from(!matches!(byte, b'\r' | b'\x08' | b'\t'));
+                self.line.obey(byte, text);
+            }
             _ => self.parse(byte, text),
         }
     }

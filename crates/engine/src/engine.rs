@@ -17,7 +17,7 @@ use crate::capture::Cleaning;
 use crate::check::{self, Checked, Consent, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
 use crate::eyes::Eyes;
-use crate::job::{Handles, InBackground, Job, NotSent, Run};
+use crate::job::{Handles, InBackground, Job, Listening, NotSent, OutputStream, Run};
 use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
@@ -295,6 +295,47 @@ impl Engine {
     pub async fn start_checked(&self, checked: Checked, turn_by: Option<Instant>) -> Result<Job, RunError> {
         let (run, handles) = self.begin(checked, turn_by).await?;
         Ok(run.into_job(handles))
+    }
+
+    /// Starts a command as [`start`](Self::start) does, and streams everything that it writes.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Heard, Listening, Options, OutputForm, Request, Script, WhenBehind};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
+    /// let listening = Listening { form: OutputForm::Text, when_behind: WhenBehind::Drop };
+    /// let (mut job, mut stream) = engine.start_listening(Request::new(Script::new("printf hello")?), listening).await?;
+    /// let mut heard = Vec::new();
+    /// while let Some(piece) = stream.next().await {
+    ///     match piece {
+    ///         Heard::Chunk(chunk) => heard.extend(chunk.bytes),
+    ///         Heard::Dropped { bytes } => eprintln!("{bytes} bytes were dropped"),
+    ///     }
+    /// }
+    /// assert_eq!(heard, b"hello");
+    /// assert_eq!(job.wait().await?.output.bytes, 5);
+    /// # Ok(()) }
+    /// ```
+    pub async fn start_listening(
+        &self,
+        request: Request,
+        listening: Listening,
+    ) -> Result<(Job, OutputStream), RunError> {
+        self.refresh_snapshot().await;
+        self.start_checked_listening(self.check(self.plan(request)?).await?, None, listening).await
+    }
+
+    /// Starts a command that has been checked, as [`start_checked`](Self::start_checked) does, and streams everything that
+    /// it writes.
+    pub async fn start_checked_listening(
+        &self,
+        checked: Checked,
+        turn_by: Option<Instant>,
+        listening: Listening,
+    ) -> Result<(Job, OutputStream), RunError> {
+        let (mut run, handles) = self.begin(checked, turn_by).await?;
+        let stream = run.listen(listening);
+        Ok((run.into_job(handles), stream))
     }
 
     /// Runs a command and waits for its end, or as long as the request has patience, which counts from this call. One that

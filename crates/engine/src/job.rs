@@ -5,33 +5,38 @@
 
 mod enough;
 mod handover;
+mod listen;
 mod stream;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bashful_keeper::wire::{Leftover, Order, Report};
 use bashful_keeper::{End, StopReason};
+use bashful_sys::boot_time;
 use thiserror::Error;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
+pub use listen::{Chunk, Heard, Listening, OutputForm, OutputStream, TailUpdate, TailUpdates, WhenBehind};
 
 use enough::Enough;
+use listen::Feed;
 use stream::Stream;
 
 use crate::backend::{Attached, Backend, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
-use crate::mask::{Edges, Mask};
+use crate::mask::Mask;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
-use crate::{LeftoverPolicy, Options};
+use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
 const LIVE_EVERY: Duration = Duration::from_millis(50);
@@ -43,9 +48,6 @@ const LIVE_SHOWN: usize = 8 * 1024;
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// Pieces of text that a listener may be behind before it misses some.
-const CHUNKS_BEHIND: usize = 64;
-
 /// What a command looks like while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Live {
@@ -55,15 +57,6 @@ pub struct Live {
     pub bytes: u64,
     /// How many lines it has written.
     pub lines: u64,
-}
-
-/// A piece of text that a command has written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// On which stream.
-    pub stream: StreamName,
-    /// Whole lines, mostly: a line that may still be redrawn comes when it is finished. Without withheld values.
-    pub text: Arc<[u8]>,
 }
 
 /// A stream of a command.
@@ -84,8 +77,27 @@ pub struct Dropped;
 #[derive(Debug)]
 pub(crate) enum Ask {
     Stop(StopReason),
+    /// To show the newest output now.
+    Live,
     /// To make it a job.
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
+}
+
+/// Counts what a command writes, also after its job was dropped.
+#[derive(Debug, Clone, Default)]
+pub struct Written(Arc<AtomicU64>);
+
+impl Written {
+    /// Bytes written so far, on both streams.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
 }
 
 /// A command that runs by itself. Dropping the handle stops it.
@@ -93,8 +105,8 @@ pub(crate) enum Ask {
 pub struct Job {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<Ask>,
-    live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    live: watch::Receiver<Live>,
+    written: Written,
     outcome: oneshot::Receiver<Outcome>,
 }
 
@@ -102,6 +114,11 @@ impl Job {
     /// The shell's process id, which is that of its group too. None if it was lost before anybody could tell.
     pub fn pid(&self) -> Option<i32> {
         self.pid
+    }
+
+    /// A counter of what it writes.
+    pub fn written(&self) -> Written {
+        self.written.clone()
     }
 
     /// Asks the command to stop; asked a second time, it is killed at once.
@@ -117,15 +134,13 @@ impl Job {
         answered.await.ok()
     }
 
-    /// The newest output, now and whenever there is more, at most every 50 ms.
+    /// The newest output, now and whenever there is more, at most every 50 ms. The last value has the end, and then the
+    /// channel is closed. [`Engine::start_listening`](crate::Engine::start_listening) gives all of the output.
     pub fn live(&self) -> watch::Receiver<Live> {
-        self.live.subscribe()
-    }
-
-    /// Everything that is written from now on, piece by piece. A listener that falls behind misses some, and is told how
-    /// much; the command is not held up.
-    pub fn chunks(&self) -> broadcast::Receiver<Chunk> {
-        self.chunks.subscribe()
+        let live = self.live.clone();
+        // If it has ended already, the last value is there.
+        let _ = self.asks.send(Ask::Live);
+        live
     }
 
     /// Waits for the end. A dropped future leaves the command running, and may be asked for again.
@@ -144,11 +159,13 @@ pub(crate) struct Run {
     session: Option<Entered>,
     /// The session that goes on, for which the connection is as good as new.
     goes_on: Option<PathBuf>,
-    began: Instant,
+    /// Since the machine was started, sleep included: a command that was asleep with its machine took that long.
+    began: Duration,
     keeper: Keeper,
     asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    feed: Option<Feed>,
+    written: Written,
     live_due: Option<Instant>,
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
@@ -177,8 +194,7 @@ enum Happened {
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
     asks: mpsc::UnboundedSender<Ask>,
-    live: watch::Sender<Live>,
-    chunks: broadcast::Sender<Chunk>,
+    live: watch::Receiver<Live>,
 }
 
 impl Run {
@@ -192,10 +208,8 @@ impl Run {
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Self, Handles)> {
         let (ask, asks) = mpsc::unbounded_channel();
-        // Nobody listens yet, and as long as nobody does, nothing is prepared for listeners.
-        let live = watch::Sender::new(Live::default());
-        let chunks = broadcast::Sender::new(CHUNKS_BEHIND);
-        let handles = Handles { asks: ask, live: live.clone(), chunks: chunks.clone() };
+        let (live, shown) = watch::channel(Live::default());
+        let handles = Handles { asks: ask, live: shown };
         let plan = checked.plan();
         let stream = |(pipe, name)| {
             let lines = plan.lines.filter(|_| name == StreamName::Output);
@@ -216,11 +230,12 @@ impl Run {
             pid: attached.pid,
             session: attached.session,
             goes_on: None,
-            began,
+            began: boot_time().saturating_sub(began.elapsed()),
             keeper: attached.keeper,
             asks,
             live,
-            chunks,
+            feed: None,
+            written: Written::default(),
             live_due: None,
             enough: Enough::new(checked.plan().enough),
             early: None,
@@ -234,10 +249,20 @@ impl Run {
         Ok((run, handles))
     }
 
+    /// Streams all that it writes. To be called before anything is read.
+    pub(crate) fn listen(&mut self, listening: Listening) -> OutputStream {
+        let (feed, stream) = Feed::new(listening, Arc::clone(&self.mask));
+        for stream in &mut self.streams {
+            stream.capture.tell_raw(listening.form == OutputForm::Raw);
+        }
+        self.feed = Some(feed);
+        stream
+    }
+
     /// Lets it go on by itself.
     pub(crate) fn into_job(mut self, handles: Handles) -> Job {
         let (send, outcome) = oneshot::channel();
-        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, chunks: handles.chunks, outcome };
+        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, written: self.written.clone(), outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 self.give_back();
@@ -264,7 +289,7 @@ impl Run {
             };
             match happened {
                 Happened::Wrote(index) => self.read(index),
-                Happened::LiveDue => self.tell_live(),
+                Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Enough => self.close(),
                 Happened::Overdue if self.keeper.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
@@ -279,7 +304,7 @@ impl Run {
                 }
                 Happened::Asked(None) => return None,
                 Happened::Reported(Ok(Report::Ended { end, left, .. })) if self.must_stop(end, &left) => {
-                    self.own_end = Some((end, self.began.elapsed()));
+                    self.own_end = Some((end, self.elapsed()));
                     self.ask(StopReason::LeftBehind).await;
                 }
                 Happened::Reported(Ok(Report::Ended { end, left, shell_stays })) => {
@@ -295,8 +320,8 @@ impl Run {
     async fn next(&mut self) -> Happened {
         tokio::select! {
             report = self.link.next() => Happened::Reported(report),
-            () = readable(self.streams.first()) => Happened::Wrote(0),
-            () = readable(self.streams.get(1)) => Happened::Wrote(1),
+            () = readable(self.streams.first(), self.feed.as_ref()) => Happened::Wrote(0),
+            () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
             () = due(self.enough.due()) => Happened::Enough,
@@ -311,19 +336,34 @@ impl Run {
         let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
     }
 
+    fn elapsed(&self) -> Duration {
+        boot_time().saturating_sub(self.began)
+    }
+
+    fn count(&self) {
+        let bytes = self.streams.iter().map(|stream| stream.capture.bytes()).sum();
+        self.written.0.store(bytes, Ordering::Relaxed);
+    }
+
     /// Takes what has been written, or a good part of it.
     fn read(&mut self, index: usize) {
         let stream = &mut self.streams[index];
         let name = stream.name;
-        stream.read(&mut |text| tell(&self.chunks, name, text, &self.mask));
+        stream.read(&mut |bytes| tell(&mut self.feed, name, bytes));
         self.enough.look(name, &stream.capture);
         if self.enough.is_over() {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
-        if self.live.receiver_count() > 0 && self.live_due.is_none() {
+        self.count();
+        if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
+    }
+
+    /// Whether anybody wants to see the newest output. The job's own handle is one receiver.
+    fn is_looked_at(&self) -> bool {
+        self.live.receiver_count() > 1
     }
 
     fn tell_live(&mut self) {
@@ -347,7 +387,7 @@ impl Run {
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
-            (_, end) => (end, self.began.elapsed()),
+            (_, end) => (end, self.elapsed()),
         };
         // What runs in a session that is over is being stopped.
         let is_over = self.session.is_some() && !shell_stays;
@@ -360,7 +400,7 @@ impl Run {
     }
 
     async fn lost(&mut self) -> Outcome {
-        let elapsed = self.began.elapsed();
+        let elapsed = self.elapsed();
         tracing::error!(pid = self.pid, "the keeper is gone");
         self.backend.clean_up(self.pid).await;
         self.drain();
@@ -368,13 +408,14 @@ impl Run {
     }
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
+        self.tell_the_end();
+        let (output, stderr) = self.outputs();
         if let Some(store) = &self.options.artifacts
             && self.streams.iter().any(|stream| stream.capture.is_saved())
             && let Err(error) = store.sweep()
         {
             tracing::warn!(%error, "cannot sweep the artifacts");
         }
-        let (output, stderr) = self.outputs();
         let (end, cut_off) = self.enough.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
         let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
@@ -388,11 +429,38 @@ impl Run {
         Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session }
     }
 
+    /// Tells listeners the line that has no end, and that nothing follows.
+    fn tell_the_end(&mut self) {
+        if self.is_looked_at() {
+            self.tell_live();
+        }
+        let Some(mut feed) = self.feed.take() else { return };
+        for Stream { name, capture, .. } in &self.streams {
+            feed.push(*name, &capture.untold());
+        }
+    }
+
     /// What was written so far: the output, and standard error if that is taken apart.
     fn outputs(&mut self) -> (Output, Option<Output>) {
-        let mut outputs = self.streams.iter_mut().map(|stream| stream.capture.output(&self.mask));
+        let limit = self.checked.plan().window.limit();
+        let mut outputs: Vec<Output> = self.outputs_within(&[limit; 2]);
+        // Streams that only a limit on lines has taken apart are shown as one text, and share its limit.
+        if let (Some(_), [output, stderr]) = (self.checked.plan().lines, outputs.as_slice()) {
+            let sizes = [output.clip.text_bytes(), stderr.clip.text_bytes()];
+            if sizes.iter().sum::<u64>() > limit.0 {
+                let rest = |other: u64| ByteSize(limit.0 - other.min(limit.0 / 2));
+                outputs = self.outputs_within(&[rest(sizes[1]), rest(sizes[0])]);
+            }
+        }
+        let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
         let output = outputs.next().expect("every command has one stream at least");
         (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
+    }
+
+    /// The streams, each with at most so much text.
+    fn outputs_within(&mut self, limits: &[ByteSize; 2]) -> Vec<Output> {
+        let with_limits = self.streams.iter_mut().zip(limits);
+        with_limits.map(|(stream, limit)| stream.capture.output(&self.mask, *limit)).collect()
     }
 
     /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.
@@ -407,27 +475,26 @@ impl Run {
     fn drain(&mut self) {
         for stream in &mut self.streams {
             let name = stream.name;
-            stream.drain(&mut |text| tell(&self.chunks, name, text, &self.mask));
+            stream.drain(&mut |bytes| tell(&mut self.feed, name, bytes));
         }
+        self.count();
     }
 }
 
-/// Passes on a piece of text to those who listen.
-fn tell(chunks: &broadcast::Sender<Chunk>, stream: StreamName, text: &[u8], mask: &Mask) {
-    if chunks.receiver_count() == 0 || text.is_empty() {
-        return;
+/// Passes on a piece of output to the listener, if there is one.
+fn tell(feed: &mut Option<Feed>, stream: StreamName, bytes: &[u8]) {
+    if let Some(feed) = feed {
+        feed.push(stream, bytes);
     }
-    let text = mask.apply(text, Edges::Both).map_or_else(|| Arc::from(text), Arc::from);
-    // Nobody may be left who listens.
-    let _ = chunks.send(Chunk { stream, text });
 }
 
 /// Waits until it is time to read a stream; for ever if there is none.
-async fn readable(stream: Option<&Stream>) {
-    match stream {
-        Some(stream) => stream.readable().await,
-        None => std::future::pending().await,
+async fn readable(stream: Option<&Stream>, feed: Option<&Feed>) {
+    let Some(stream) = stream else { return std::future::pending().await };
+    if let Some(feed) = feed {
+        feed.room().await;
     }
+    stream.readable().await;
 }
 
 /// When a keeper is overdue whose tree has to be gone after so long; never, if that is beyond what the clock can say.

@@ -72,10 +72,14 @@ pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};
+pub use clean::Changes;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::Eyes;
-pub use job::{Chunk, Dropped, InBackground, Job, Live, NotSent, StreamName};
+pub use job::{
+    Chunk, Dropped, Heard, InBackground, Job, Listening, Live, NotSent, OutputForm, OutputStream, StreamName,
+    TailUpdate, TailUpdates, WhenBehind, Written,
+};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,
     JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,

@@ -3,6 +3,7 @@
 //! A command that has no access to a variable may still find its value, in a file or in the memory of another process.
 //! What a model reads must not hold it. Works on what is shown only; nothing else is changed.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,6 +110,26 @@ impl Mask {
         (!hidden.is_empty()).then_some(out)
     }
 
+    /// How many bytes at the end of a text may be the beginning of a withheld value, or belong to one that overlaps with
+    /// that.
+    fn undecided(&self, text: &[u8]) -> usize {
+        let begins = |value: &[u8]| {
+            let longest = text.len().min(value.len() - 1);
+            (1..=longest).rev().find(|length| text.ends_with(&value[..*length])).unwrap_or(0)
+        };
+        let mut border = text.len() - self.secrets.iter().map(|(value, _)| begins(value)).max().unwrap_or(0);
+        // The last one first: each may reach back to the one before it.
+        let found = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
+        let mut found: Vec<Range<usize>> = found.map(|found| found.range()).collect();
+        found.sort_by_key(|range| std::cmp::Reverse(range.end));
+        for range in found {
+            if range.end > border {
+                border = border.min(range.start);
+            }
+        }
+        text.len() - border
+    }
+
     /// The longest part of a secret for which `is_there` says yes, and what to write in its place.
     fn piece(&self, is_there: impl Fn(&[u8], usize) -> bool) -> Option<(usize, &[u8])> {
         self.secrets
@@ -118,6 +139,32 @@ impl Mask {
                 Some((length, label.as_slice()))
             })
             .max_by_key(|(length, _)| *length)
+    }
+}
+
+/// Redacts a stream piece by piece. A value that comes in two pieces is found, and no other text is changed.
+#[derive(Debug, Default)]
+pub(crate) struct Redactor {
+    /// The end of the stream so far, which may be the beginning of a withheld value.
+    held: Vec<u8>,
+}
+
+impl Redactor {
+    /// The text that is settled by this piece.
+    pub(crate) fn push<'a>(&mut self, mask: &Mask, piece: &'a [u8]) -> Cow<'a, [u8]> {
+        if mask.finder.is_none() {
+            return Cow::Borrowed(piece);
+        }
+        let mut text = std::mem::take(&mut self.held);
+        text.extend_from_slice(piece);
+        self.held = text.split_off(text.len() - mask.undecided(&text));
+        Cow::Owned(mask.apply(&text, Edges::None).unwrap_or(text))
+    }
+
+    /// The rest, once nothing follows.
+    pub(crate) fn finish(&mut self, mask: &Mask) -> Vec<u8> {
+        let rest = std::mem::take(&mut self.held);
+        mask.apply(&rest, Edges::None).unwrap_or(rest)
     }
 }
 
@@ -163,6 +210,23 @@ mod tests {
         check("ghijkl and more", Edges::Begin, "[withheld: LONGER] and more");
         check("key: abcdefg", Edges::None, "key: abcdefg");
         check("abcdef", Edges::Both, "[withheld: LONGER]");
+    }
+
+    #[test]
+    fn a_stream_is_redacted_however_it_is_cut() {
+        let mask = mask(&[("A", "abcd1234WXYZabcd"), ("B", "WXYZabcdefgh"), ("C", "aaaaaaaab")]);
+        let text = "abcd1234WXYZabcdefgh abcd1234WXYZabcd abcd123 aaaaaaaaaab WXYZabcdabcd1234WXYZabcd WXYZabcdefg";
+        let whole = mask.apply(text.as_bytes(), Edges::None).expect("something is hidden");
+        for first in 0..text.len() {
+            for second in [first, (first + 3).min(text.len()), text.len()] {
+                let pieces = [&text[..first], &text[first..second], &text[second..]];
+                let mut redactor = Redactor::default();
+                let mut got: Vec<u8> =
+                    pieces.iter().flat_map(|piece| redactor.push(&mask, piece.as_bytes()).into_owned()).collect();
+                got.extend(redactor.finish(&mask));
+                assert_eq!(String::from_utf8_lossy(&got), String::from_utf8_lossy(&whole), "{pieces:?}");
+            }
+        }
     }
 
     #[test]

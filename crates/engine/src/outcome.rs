@@ -7,9 +7,11 @@ use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
 use crate::check::Refusal;
+use crate::clean::Changes;
 use crate::job::Job;
 use crate::request::Lines;
 use crate::sessions::{SessionName, SessionOutcome};
+use crate::units::ByteSize;
 use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
@@ -62,6 +64,11 @@ pub struct CutOff {
 pub struct Output {
     /// What is shown of it, without withheld values.
     pub clip: Clip,
+    /// A smaller clip, for a reply whose notices need the room that `clip` takes. Present if `clip` comes close to the
+    /// limit; the artifact has everything then.
+    pub narrower: Option<Clip>,
+    /// The most text that a reply may show of the command's output, in bytes. `clip` keeps to it.
+    pub limit: ByteSize,
     /// Which lines were to be shown; all that fit, if nothing was said.
     pub wanted: Option<Lines>,
     /// How many bytes it wrote.
@@ -70,6 +77,8 @@ pub struct Output {
     pub lines: u64,
     /// How many bytes of text that makes for the eyes. What is shown and what is left out make up this number.
     pub text_bytes: u64,
+    /// How the text differs from the bytes, in ways that a reader cannot see.
+    pub changes: Changes,
     /// How many of the lines that are shown lack their end, because they were too long.
     pub shortened: u64,
     /// Where the whole of it is, if it was too much to hold.
@@ -111,6 +120,12 @@ pub enum Direction {
 }
 
 impl Output {
+    /// The output with its smaller clip, if it has one.
+    #[must_use]
+    pub fn narrowed(&self) -> Self {
+        Self { clip: self.narrower.as_ref().unwrap_or(&self.clip).clone(), narrower: None, ..self.clone() }
+    }
+
     /// What is left out, as data; none if nothing is. Lines that were only shortened are no part of it.
     pub fn truncation(&self) -> Option<Truncation> {
         let Clip::Cut { head, omitted, tail } = &self.clip else { return None };
@@ -125,8 +140,9 @@ impl Output {
             by: omitted.by,
             total_lines: self.lines,
             total_bytes: self.text_bytes,
-            output_lines: self.lines - omitted.lines,
-            output_bytes: self.text_bytes - omitted.bytes,
+            output_lines: self.lines.saturating_sub(omitted.lines),
+            // A clip that was made smaller after redaction counts the redacted text, which may be longer.
+            output_bytes: self.text_bytes.saturating_sub(omitted.bytes),
             shown,
             artifact: self.artifact.as_ref().map(|artifact| artifact.id),
         })

@@ -90,6 +90,26 @@ impl Window {
         Self { whole, head, tail, sizes: Sizes::AtMost, columns: self.columns }
     }
 
+    /// The most text that is shown of an output, in bytes.
+    pub fn limit(self) -> ByteSize {
+        ByteSize(self.whole.bytes.0.max(self.head.bytes.0.saturating_add(self.tail.bytes.0)))
+    }
+
+    /// The window that never shows everything.
+    pub(crate) const fn without_whole(self) -> Self {
+        Self { whole: Budget { bytes: ByteSize(0), ..self.whole }, ..self }
+    }
+
+    /// The window with both ends scaled by `limit / got`, and smaller by one byte at least.
+    pub(crate) fn scaled(self, limit: u64, got: u64) -> Self {
+        let scale = |Budget { bytes: ByteSize(bytes), lines }| {
+            let scaled = u128::from(bytes) * u128::from(limit) / u128::from(got.max(1));
+            let scaled = u64::try_from(scaled).unwrap_or(u64::MAX).min(bytes.saturating_sub(1));
+            Budget { bytes: ByteSize(scaled), lines }
+        };
+        Self { head: scale(self.head), tail: scale(self.tail), sizes: Sizes::AtMost, ..self.without_whole() }
+    }
+
     /// The same window within a smaller budget. Both ends together stay below it, also where a line is finished.
     #[must_use]
     pub fn within(self, most: Budget) -> Self {
@@ -144,9 +164,38 @@ pub enum Clip {
 }
 
 impl Clip {
+    /// Bytes of the clip as UTF-8 text, in which every invalid sequence is a U+FFFD of three bytes.
+    pub fn text_bytes(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => text_bytes(bytes),
+            Self::Cut { head, tail, .. } => text_bytes(&head.bytes) + text_bytes(&tail.bytes),
+        }
+    }
+
+    /// Sequences in the clip that are not UTF-8, each of which becomes one U+FFFD.
+    pub fn invalid_sequences(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => invalid_sequences(bytes),
+            Self::Cut { head, tail, .. } => invalid_sequences(&head.bytes) + invalid_sequences(&tail.bytes),
+        }
+    }
+
     /// The same text with less of it shown, if it is more than the window has room for.
     #[must_use]
     pub fn within(self, window: Window) -> Self {
+        let (limit, mut smaller) = (window.limit().0, window);
+        loop {
+            let clip = self.clone().within_bytes(smaller);
+            let got = clip.text_bytes();
+            if got <= limit {
+                return clip;
+            }
+            let is_whole = matches!(clip, Self::Whole(_)) && smaller == window;
+            smaller = if is_whole { window.without_whole() } else { smaller.scaled(limit, got) };
+        }
+    }
+
+    fn within_bytes(self, window: Window) -> Self {
         let (head, mut omitted, tail) = match self {
             Self::Whole(bytes) => return View::of(window, &bytes).clip(),
             Self::Cut { head, omitted, tail } => (head, omitted, tail),
@@ -173,9 +222,12 @@ impl Part {
         let none = Budget::bytes(ByteSize(0));
         match View::of(Window { whole: none, tail: none, ..window }, &self.bytes).clip() {
             Clip::Whole(_) => self,
-            Clip::Cut { head, .. } => {
-                Self { range: 0..head.range.end, first_line: 1, last_line: head.last_line, bytes: head.bytes }
-            }
+            Clip::Cut { head, .. } => Self {
+                range: 0..head.range.end.min(self.range.end),
+                first_line: 1,
+                last_line: head.last_line,
+                bytes: head.bytes,
+            },
         }
     }
 
@@ -185,13 +237,26 @@ impl Part {
         match View::of(Window { whole: none, head: none, ..window }, &self.bytes).clip() {
             Clip::Whole(_) => self,
             Clip::Cut { tail, .. } => Self {
-                range: self.range.end - tail.bytes.len() as u64..self.range.end,
+                // Redacted text may be longer than the bytes of the range.
+                range: self.range.end.saturating_sub(tail.bytes.len() as u64).max(self.range.start)..self.range.end,
                 first_line: self.first_line + tail.first_line - 1,
                 bytes: tail.bytes,
                 last_line: self.last_line,
             },
         }
     }
+}
+
+fn text_bytes(bytes: &[u8]) -> u64 {
+    if std::str::from_utf8(bytes).is_ok() {
+        return bytes.len() as u64;
+    }
+    let valid: usize = bytes.utf8_chunks().map(|chunk| chunk.valid().len()).sum();
+    valid as u64 + invalid_sequences(bytes) * char::REPLACEMENT_CHARACTER.len_utf8() as u64
+}
+
+fn invalid_sequences(bytes: &[u8]) -> u64 {
+    bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64
 }
 
 /// A stretch of the output.
@@ -277,6 +342,10 @@ impl View {
         }
     }
 
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
     /// How many bytes there were.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -305,15 +374,24 @@ impl View {
 
     /// Whether all of it is shown.
     pub(crate) fn is_whole(&self) -> bool {
-        self.window.whole.holds(self.bytes, self.lines())
+        self.fits(self.window)
+    }
+
+    fn fits(&self, window: Window) -> bool {
+        window.whole.holds(self.bytes, self.lines())
     }
 
     /// What is to be shown.
     pub(crate) fn clip(&self) -> Clip {
-        if self.is_whole() {
+        self.clip_to(self.window)
+    }
+
+    /// The clip for a window that is the view's own, or shows less.
+    pub(crate) fn clip_to(&self, window: Window) -> Clip {
+        if self.fits(window) {
             return Clip::Whole(self.slice(0..self.bytes));
         }
-        let (head_end, tail_begin) = self.borders(self.window);
+        let (head_end, tail_begin) = self.borders(window);
         if head_end == tail_begin {
             return Clip::Whole(self.slice(0..self.bytes));
         }
@@ -326,7 +404,7 @@ impl View {
             omitted: Omitted {
                 bytes: tail_begin - head_end,
                 lines: tail_first.saturating_sub(head_last + 1),
-                by: self.limit_hit(tail_begin - head_end),
+                by: self.limit_hit(window, tail_begin - head_end),
             },
             head: Part { bytes: head, range: 0..head_end, first_line: 1, last_line: head_last },
             tail: Part { bytes: tail, range: tail_begin..self.bytes, first_line: tail_first, last_line: self.lines() },
@@ -334,13 +412,13 @@ impl View {
     }
 
     /// Why so many bytes are left out.
-    fn limit_hit(&self, omitted: u64) -> LimitHit {
-        let whole = self.window.whole;
+    fn limit_hit(&self, window: Window, omitted: u64) -> LimitHit {
+        let whole = window.whole;
         if whole.lines.is_none_or(|most| self.lines() <= most) {
             return LimitHit::Bytes;
         }
         let any = |budget: Budget| Budget { lines: None, ..budget };
-        let of_any_lines = Window { head: any(self.window.head), tail: any(self.window.tail), ..self.window };
+        let of_any_lines = Window { head: any(window.head), tail: any(window.tail), ..window };
         let (head_end, tail_begin) = self.borders(of_any_lines);
         if self.bytes <= whole.bytes.0 || omitted > tail_begin - head_end { LimitHit::Lines } else { LimitHit::Bytes }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
+use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Ran, ReplyForm, Toolbox, Witness};
 use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE, eventually};
 use regex::Regex;
@@ -273,6 +273,36 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     assert_eq!((first.bytes, first.last_line.as_str()), (8, "two"));
     std::fs::write(place.path().join("go"), "").expect("it may go on");
     assert_eq!(call.await.expect("a tool").text, "one\ntwo\n");
+}
+
+/// Keeps the last command that it was told of.
+#[derive(Debug, Default)]
+struct Last(std::sync::Mutex<Option<Ran>>);
+
+impl Witness for Last {
+    fn saw(&self, ran: &Ran) {
+        *self.0.lock().expect("nobody panics") = Some(ran.clone());
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_then() {
+    let place = Place::new(PUPPET);
+    let mut toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let last = Arc::new(Last::default());
+    toolbox.witness = Some(Arc::clone(&last) as Arc<dyn Witness>);
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let progress = Box::new(move |progress| drop(tell.send(progress)));
+    let arguments = json!({ "command": "echo one; echo two >&2; exec sleep 1000" });
+    let call = toolbox.call("bash", arguments, Caller { progress: Some(progress), ..Caller::default() });
+    tokio::select! {
+        _ = call => panic!("nobody let it go"),
+        first = told.recv() => assert_eq!(first.expect("word of it").bytes, 8),
+    }
+    let ran = last.0.lock().expect("nobody panics").take().expect("it was told");
+    assert_eq!((ran.status, ran.output_bytes), (json!("cancelled"), 8));
+    drop(toolbox);
+    place.check_nothing_survives();
 }
 
 #[tokio::test(flavor = "current_thread")]

@@ -4,13 +4,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, ByteSize, Cleaning, Clip, End, Exit, Outcome, Output, Request, StreamName, Streams,
-    Window,
+    ArtifactLimits, ArtifactStore, ByteSize, Chunk, Cleaning, Clip, End, Exit, Heard, Listening, Outcome, Output,
+    OutputForm, OutputStream, Request, StopReason, Streams, WhenBehind, Window,
 };
 use bashful_testkit::{Place, WIDE, eventually, finished, output, request, run};
-use tokio::sync::broadcast::error::RecvError;
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 
@@ -99,39 +99,122 @@ async fn slow_listener() {
     let engine = place.engine();
     run(&engine, "seq 1 100000").await;
     let before = peak();
-    let mut job =
-        engine.start(request("until [ -e go ]; do sleep 0.01; done; seq 1 5000000")).await.expect("it starts");
-    let (mut chunks, live) = (job.chunks(), job.live());
-    std::fs::write(place.path().join("go"), "").expect("it is written");
+    let (mut job, mut stream) = engine.start_listening(request("seq 1 5000000"), TEXT).await.expect("it starts");
+    let live = job.live();
     // Nobody takes anything until all of it is over.
     let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it comes back").expect("nobody dropped it");
     assert_eq!((outcome.end, outcome.output.lines), (WELL, 5_000_000));
-    // What waits for the listener is 64 pieces of up to 64 KiB.
     assert!(peak() - before < 3 * 8192, "it grew by {} KiB", peak() - before);
-    assert!(matches!(chunks.recv().await, Err(RecvError::Lagged(_))), "it is told what it missed");
-    assert!(live.borrow().bytes <= outcome.output.bytes);
+    assert_eq!(live.borrow().bytes, outcome.output.bytes, "the last look has the end");
+    let (mut dropped, mut heard) = (0, 0);
+    while let Some(piece) = stream.next().await {
+        match piece {
+            Heard::Dropped { bytes } => dropped += bytes,
+            Heard::Chunk(chunk) => heard += chunk.bytes.len() as u64,
+        }
+    }
+    assert!(dropped > 0 && heard > 0);
+    assert_eq!(dropped + heard, outcome.output.bytes, "it is told how much it missed");
+}
+
+const TEXT: Listening = Listening { form: OutputForm::Text, when_behind: WhenBehind::Drop };
+const RAW: Listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
+
+/// Everything that is heard of a stream.
+async fn all(mut stream: OutputStream) -> Vec<u8> {
+    let mut heard = Vec::new();
+    while let Some(piece) = tokio::time::timeout(WIDE, stream.next()).await.expect("it ends") {
+        match piece {
+            Heard::Chunk(chunk) => heard.extend(chunk.bytes),
+            Heard::Dropped { bytes } => panic!("{bytes} bytes were dropped"),
+        }
+    }
+    heard
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_hears_the_first_line_and_the_last_one_and_then_the_end() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    for round in 0..50 {
+        let script = format!("echo first {round}; printf last");
+        let (mut job, stream) = engine.start_listening(request(script), TEXT).await.expect("it starts");
+        // Both at once, as hosts do.
+        let (heard, outcome) = tokio::join!(all(stream), job.wait());
+        assert_eq!(String::from_utf8_lossy(&heard), format!("first {round}\nlast"));
+        assert_eq!(output(&outcome.expect("nobody dropped it")).as_bytes(), heard);
+    }
 }
 
 #[tokio::test]
-async fn a_listener_that_keeps_up_hears_every_byte_in_order() {
+async fn a_stream_ends_with_its_command_also_when_that_is_stopped_or_dropped() {
     let place = Place::new(PUPPET);
-    let script = "until [ -e go ]; do sleep 0.01; done; for i in {1..50}; do echo $i; done; printf end";
-    let mut job = place.engine().start(request(script)).await.expect("it starts");
-    let mut chunks = job.chunks();
-    let listener = tokio::spawn(async move {
-        let mut heard = Vec::new();
-        while let Ok(chunk) = chunks.recv().await {
-            assert_eq!(chunk.stream, StreamName::Output);
-            heard.extend_from_slice(&chunk.text);
-        }
-        heard
-    });
-    std::fs::write(place.path().join("go"), "").expect("it is written");
-    let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it comes back").expect("nobody dropped it");
+    let engine = place.engine();
+    let start = || engine.start_listening(request("printf begun; echo > ready; exec sleep 1000"), TEXT);
+    let (mut job, stream) = start().await.expect("it starts");
+    place.wait_for("ready");
+    job.stop(StopReason::Cancelled);
+    assert_eq!(all(stream).await, b"begun");
+    job.wait().await.expect("nobody dropped it");
+    let (job, stream) = start().await.expect("it starts");
     drop(job);
-    // The last line may still be redrawn, so it is in the outcome alone.
-    let heard = listener.await.expect("it listens to the end");
-    assert_eq!(String::from_utf8_lossy(&heard) + "end", output(&outcome));
+    all(stream).await;
+    place.check_nothing_survives();
+}
+
+#[tokio::test]
+async fn raw_output_is_whole_and_waits_for_a_slow_listener() {
+    let place = Place::new(PUPPET);
+    let script = r"printf 'a\0b\r\n\033[1m\377'; seq 1 1000000; printf end >&2";
+    let (mut job, mut stream) = place.engine().start_listening(request(script), RAW).await.expect("it starts");
+    let first = stream.next().await.expect("there is output");
+    // The command is ahead by a pipe and what is held for the listener, and waits there.
+    let Heard::Chunk(Chunk { mut bytes, .. }) = first else { panic!("nothing is dropped") };
+    bytes.extend(all(stream).await);
+    let lines = (1..=1_000_000).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
+    assert!(bytes == [b"a\0b\r\n\x1b[1m\xff", lines.as_bytes(), b"end"].concat(), "{} bytes", bytes.len());
+    assert_eq!(job.wait().await.expect("nobody dropped it").end, WELL);
+}
+
+#[tokio::test]
+async fn a_command_whose_listener_has_gone_goes_on() {
+    let place = Place::new(PUPPET);
+    let (mut job, mut stream) = place.engine().start_listening(request("seq 1 2000000"), RAW).await.expect("it starts");
+    assert!(stream.next().await.is_some());
+    drop(stream);
+    let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it comes back").expect("nobody dropped it");
+    assert_eq!((outcome.end, outcome.output.lines), (WELL, 2_000_000));
+}
+
+#[tokio::test]
+async fn snapshots_have_the_newest_output_and_the_last_one_has_the_end() {
+    let place = Place::new(PUPPET);
+    let script = "seq 1 100000; echo > ready; until [ -e go ]; do sleep 0.01; done; printf end";
+    let (mut job, stream) = place.engine().start_listening(request(script), TEXT).await.expect("it starts");
+    let mut tail = stream.into_tail(ByteSize::kib(50), Duration::from_millis(50));
+    let mut snapshots = vec![tail.next().await.expect("there is output")];
+    std::fs::write(place.path().join("go"), "").expect("it is written");
+    while let Some(snapshot) = tokio::time::timeout(WIDE, tail.next()).await.expect("it ends") {
+        snapshots.push(snapshot);
+    }
+    let last = snapshots.last().expect("there is one");
+    assert!(snapshots.iter().all(|snapshot| snapshot.newest.len() <= 50 * 1024));
+    assert!(last.newest.ends_with(b"\n99999\n100000\nend") && last.newest.len() > 49 * 1024);
+    assert_eq!(last.bytes, job.wait().await.expect("nobody dropped it").output.bytes);
+}
+
+#[tokio::test]
+async fn one_who_looks_late_sees_what_was_written_before() {
+    let place = Place::new(PUPPET);
+    let script = "echo listening; echo > ready; until [ -e go ]; do sleep 0.01; done";
+    let mut job = place.engine().start(request(script)).await.expect("it starts");
+    place.wait_for("ready");
+    let mut live = job.live();
+    let seen = live.wait_for(|live| live.newest == b"listening\n");
+    drop(tokio::time::timeout(WIDE, seen).await.expect("it is seen").expect("it runs"));
+    std::fs::write(place.path().join("go"), "").expect("it is written");
+    job.wait().await.expect("nobody dropped it");
+    while live.changed().await.is_ok() {}
 }
 
 #[tokio::test]

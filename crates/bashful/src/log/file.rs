@@ -2,18 +2,18 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_dialect::{Ran, Witness};
-use bashful_engine::{Engine, Request};
+use bashful_dialect::{Ran, Told, Witness, job};
+use bashful_engine::{Engine, Eyes, JobKind, JobRecord, JobStore, Request};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use super::time;
 use crate::settings::Settings;
-use crate::setup::Surroundings;
+use crate::setup::{self, Surroundings};
 
 /// The log, as somebody writes to it.
 #[derive(Debug)]
@@ -22,18 +22,24 @@ pub(crate) struct Log {
     at_most: u64,
     /// By which way commands come.
     surface: &'static str,
+    /// The jobs whose ends belong into it, and what redacts their commands.
+    jobs: Option<(JobStore, Eyes)>,
 }
 
 impl Log {
     /// The log; none if there is no place for it, or the settings want none.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
-        Some(Self { path, at_most: settings.log.bytes.size().0, surface })
+        let jobs = setup::jobs(settings, around).zip(setup::eyes(settings, around).ok());
+        Some(Self { path, at_most: settings.log.bytes.size().0, surface, jobs })
     }
 
     fn append(&self, ran: &Ran) -> io::Result<()> {
-        let line = format!("{}\n", entry(ran, self.surface, SystemTime::now()));
-        let open = || File::options().append(true).create(true).mode(0o600).open(&self.path);
+        self.write(&entry(ran, self.surface, SystemTime::now()))
+    }
+
+    fn write(&self, entry: &Value) -> io::Result<()> {
+        let open = || File::options().read(true).append(true).create(true).mode(0o600).open(&self.path);
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -42,8 +48,10 @@ impl Log {
             }
             other => other?,
         };
+        // A full disk may have torn the last line. This one must not be glued to it.
+        let begin = if ends_in_newline(&file)? { "" } else { "\n" };
         // In one write, so that lines of several programs do not mix.
-        file.write_all(line.as_bytes())?;
+        file.write_all(format!("{begin}{entry}\n").as_bytes())?;
         if file.metadata()?.len() > self.at_most { self.begin_anew(&file) } else { Ok(()) }
     }
 
@@ -61,10 +69,58 @@ impl Log {
     }
 }
 
+impl Log {
+    /// Writes down how jobs have ended since somebody last asked. Nobody of ours sees a job end: its keeper does, and may be
+    /// alone then. Called before jobs are removed, and before the log is read.
+    pub(crate) fn note_ended_jobs(&self) {
+        let Some((store, eyes)) = &self.jobs else { return };
+        let ended = store.list().unwrap_or_default().into_iter().filter(|job| {
+            // The log has the end of a command that left something running.
+            job.is_over() && job.kind != JobKind::Leftover
+        });
+        for job in ended {
+            // Whoever makes the mark writes the line.
+            let mark = store.directory().join(job.id.to_string()).join("logged");
+            if File::options().write(true).create_new(true).mode(0o600).open(mark).is_ok() {
+                let _ = self.write(&entry(&of_job(&job, eyes), "job", job.ended.unwrap_or_else(SystemTime::now)));
+            }
+        }
+    }
+}
+
+/// A job that has ended.
+fn of_job(job: &JobRecord, eyes: &Eyes) -> Ran {
+    let facts = job::facts(job);
+    let size = |file: &Path| file.metadata().map_or(0, |metadata| metadata.len());
+    Ran {
+        given: Told::new(eyes, job.script.as_bytes(), &job.directory),
+        rewritten: None,
+        allowed: true,
+        status: facts["status"].clone(),
+        exit_code: facts["exit_code"].as_u64(),
+        signal: facts["signal"]["number"].as_u64(),
+        elapsed: job.elapsed,
+        output_bytes: size(&job.output_file) + job.stderr_file.as_deref().map_or(0, size),
+        job: Some(job.id),
+        how_to_allow: None,
+        written: None,
+    }
+}
+
+fn ends_in_newline(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(true) };
+    let mut byte = [0];
+    Ok(file.read_at(&mut byte, last)? == 0 || byte == *b"\n")
+}
+
 impl Witness for Log {
     fn saw(&self, ran: &Ran) {
         // A full disk is no reason to fail a command that has run.
         let _ = self.append(ran);
+        if ran.status == "running" {
+            // A new job may push an old one out of the store.
+            self.note_ended_jobs();
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
+use bashful_dialect::text::visible;
 use bashful_sys::notify::Happenings;
 use serde_json::Value;
 use thiserror::Error;
@@ -36,12 +37,18 @@ enum LogError {
 }
 
 /// Prints the log, and with -f what is added to it.
-pub(crate) fn main(args: &LogArgs) -> Result<Exit, Box<dyn Error>> {
-    let path = file::path(&Surroundings::read()).ok_or(LogError::NoPlace)?;
+pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let path = file::path(&around).ok_or(LogError::NoPlace)?;
     let since = args.since.map(|span| SystemTime::now() - span);
-    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0 };
+    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0, torn: 0 };
     // Before anything is read, so that nothing is written in between.
     let happenings = args.follow.then(|| watch(&path)).flatten();
+    // Settings that make no sense are no reason not to read it.
+    let settings = around.settings(config).ok();
+    if let Some(log) = settings.and_then(|(settings, _)| Log::new(&settings, &around, "job")) {
+        log.note_ended_jobs();
+    }
     printer.all(&file::before(&path))?;
     let mut reader = Reader::new(&path);
     loop {
@@ -61,6 +68,10 @@ pub(crate) fn main(args: &LogArgs) -> Result<Exit, Box<dyn Error>> {
         let which = if args.failed || args.since.is_some() { "no such commands" } else { "no commands" };
         print::talk(&format!("[{which} in {}]", path.display()));
     }
+    if printer.torn > 0 {
+        let lines = if printer.torn == 1 { "line" } else { "lines" };
+        print::talk(&format!("[{} {lines} of the log cannot be read]", printer.torn));
+    }
     Ok(Exit::Code(0))
 }
 
@@ -77,6 +88,8 @@ struct Printer<'a> {
     since: Option<SystemTime>,
     out: io::StdoutLock<'static>,
     printed: usize,
+    /// Lines that cannot be read.
+    torn: usize,
 }
 
 impl Printer<'_> {
@@ -86,8 +99,11 @@ impl Printer<'_> {
 
     /// Whether anybody still reads.
     fn line(&mut self, line: &str) -> bool {
-        // A line that was cut off by a full disk tells nothing.
-        let Ok(entry) = serde_json::from_str::<Value>(line) else { return true };
+        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+            // Torn by a full disk. An empty one is what somebody wrote who found it so.
+            self.torn += usize::from(!line.is_empty());
+            return true;
+        };
         if !self.wants(&entry) {
             return true;
         }
@@ -115,7 +131,7 @@ fn describe(entry: &Value) -> String {
     };
     let number = |key: &str| entry[key].as_u64().unwrap_or_default();
     let seconds = Duration::from_millis(number("duration_ms")).as_secs_f64();
-    let command = one_line(&word("command"));
+    let command = one_line(&visible(&word("command")));
     format!("{} {} {end}, {seconds:.2}s, {} bytes: {command}", word("time"), word("surface"), number("output_bytes"))
 }
 
@@ -123,12 +139,12 @@ fn describe(entry: &Value) -> String {
 struct Reader<'a> {
     path: &'a Path,
     open: Option<BufReader<File>>,
-    line: String,
+    line: Vec<u8>,
 }
 
 impl<'a> Reader<'a> {
     fn new(path: &'a Path) -> Self {
-        Self { path, open: None, line: String::new() }
+        Self { path, open: None, line: Vec::new() }
     }
 
     /// Whether somebody still wanted lines when all had been read.
@@ -148,9 +164,9 @@ impl<'a> Reader<'a> {
                 }
             }
             let Some(open) = &mut self.open else { return Ok(true) };
-            while open.read_line(&mut self.line)? > 0 {
-                if self.line.ends_with('\n') {
-                    if !wanted(self.line.trim_end()) {
+            while open.read_until(b'\n', &mut self.line)? > 0 {
+                if self.line.ends_with(b"\n") {
+                    if !wanted(String::from_utf8_lossy(&self.line).trim_end()) {
                         return Ok(false);
                     }
                     self.line.clear();

@@ -1,10 +1,11 @@
 //! What `bash` and `job` answer.
 
-use bashful_engine::{Budget, InBackground, JobRecord, JobState};
+use bashful_engine::{Budget, InBackground, JobRecord, JobState, Output};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::arguments::JobsCall;
+use crate::compose::{Draft, fitting, lines};
 use crate::desk::{Look, Seen};
 use crate::dialect::{Asked, Ended};
 use crate::facts::{self, structured};
@@ -20,10 +21,13 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     notices.extend(text::session_notices(outcome));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    notices.extend(outputs.clone().flat_map(text::artifact_notices));
+    notices.extend(outputs.clone().flat_map(text::output_notices));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
-    let before = end.into_iter().chain([text::shown(&outcome.output, outcome.stderr.as_ref(), whole)]);
-    let text = lines(before.chain(bracketed(&notices)).chain(leftover));
+    let beside = fitting(&notices);
+    let text = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() }.fit(|output, stderr| {
+        let before = end.iter().cloned().chain([shown(output, stderr, whole)]);
+        lines(before.chain(bracketed(&beside)).chain(leftover.clone()))
+    });
     let facts = structured(facts::of_outcome(outcome, directory, &notices));
     Answer { is_error, ..Answer::new(text, facts) }.with_links(outputs)
 }
@@ -39,8 +43,11 @@ pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Ans
     let mut notices = call.notices.clone();
     notices.extend(text::session_left(sent));
     notices.push(text::still_running(&sent.job, Reader::Tools));
-    let shown = std::iter::once(text::shown(&sent.output, sent.stderr.as_ref(), whole));
-    let text = lines(shown.chain(bracketed(&notices)).chain([text::background(&sent.job)]));
+    let beside = fitting(&notices);
+    let text = Draft { output: &sent.output, stderr: sent.stderr.as_ref() }.fit(|output, stderr| {
+        let shown = std::iter::once(shown(output, stderr, whole));
+        lines(shown.chain(bracketed(&beside)).chain([text::background(&sent.job)]))
+    });
     Answer::new(text, structured(facts::of_outlasted(sent, &notices))).with_links([&sent.output])
 }
 
@@ -107,12 +114,9 @@ fn look_facts(look: &Look) -> Value {
     facts
 }
 
-/// One below the other, each as it is.
-fn lines(parts: impl Iterator<Item = String>) -> String {
-    parts.fold(String::new(), |mut text, part| {
-        text::add_line(&mut text, &part);
-        text
-    })
+/// The output as a model reads it: something in any case.
+fn shown(output: &Output, stderr: Option<&Output>, whole: Budget) -> String {
+    text::or_none(&String::from_utf8_lossy(&text::outputs(output, stderr, whole, Reader::Tools)))
 }
 
 fn bracketed(notices: &[String]) -> impl Iterator<Item = String> + '_ {

@@ -9,13 +9,24 @@ use serde_json::{Value, json};
 
 use super::{id, label};
 use crate::answer::Answer;
+use crate::compose::{Draft, fitting};
 use crate::dialect::{Asked, Ended};
-use crate::text::{self, Reader, or_none};
+use crate::text::{self, NOT_SAVED, Reader, or_none};
 
 /// What it wrote, how long it took, and how it ended if that was not well.
 pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+    let outcome = ended.outcome;
+    let draft = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() };
+    let text = draft.fit(|output, stderr| ended_text(ended, output, stderr));
+    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+    let facts = details(outcome, ended.call);
+    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }.with_links(outputs)
+}
+
+fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> String {
     let Ended { outcome, call, .. } = *ended;
-    let output = shown(&outcome.output, outcome.stderr.as_ref());
+    let outputs = [Some(output), stderr].into_iter().flatten();
+    let output = shown(output, stderr);
     let mut text = match outcome.end {
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
@@ -26,10 +37,10 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
     notices.extend(text::session_notices(outcome).iter().map(|notice| format!("[{notice}]")));
-    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     notices.extend(outputs.clone().filter_map(truncated));
-    let said = outputs.clone().flat_map(text::artifact_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
+    let said = outputs.clone().flat_map(text::output_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
     notices.extend(said.map(|notice| format!("[{notice}]")));
+    notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     match (outcome.end, code(outcome.end)) {
@@ -39,8 +50,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
         }
         _ => {}
     }
-    let facts = details(outcome, call);
-    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }.with_links(outputs)
+    text
 }
 
 /// What it is called, and how to wait for it.
@@ -52,15 +62,17 @@ pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
 
 /// The end of what it had written by then, and the same.
 pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
-    let mut lines = Vec::new();
-    if sent.output.bytes + sent.stderr.as_ref().map_or(0, |stderr| stderr.bytes) > 0 {
-        let preview = shown(&sent.output, sent.stderr.as_ref());
-        lines.extend([preview.trim_end_matches('\n').to_owned(), String::new()]);
-    }
-    lines.extend(call.notices.iter().cloned());
-    lines.extend(text::session_left(sent));
-    lines.push(start_text(&sent.job));
-    Answer::new(lines.join("\n"), background(&sent.job, call)).with_links([&sent.output])
+    let text = Draft { output: &sent.output, stderr: sent.stderr.as_ref() }.fit(|output, stderr| {
+        let mut lines = Vec::new();
+        if output.bytes + stderr.map_or(0, |stderr| stderr.bytes) > 0 {
+            lines.extend([shown(output, stderr).trim_end_matches('\n').to_owned(), String::new()]);
+        }
+        lines.extend(fitting(&call.notices));
+        lines.extend(text::session_left(sent));
+        lines.push(start_text(&sent.job));
+        lines.join("\n")
+    });
+    Answer::new(text, background(&sent.job, call)).with_links([&sent.output])
 }
 
 /// A command that never ran.
@@ -133,10 +145,15 @@ fn truncated(output: &Output) -> Option<String> {
     let truncation = output.truncation()?;
     let Clip::Cut { omitted, .. } = &output.clip else { return None };
     let (first, last) = truncation.shown.first().copied().unwrap_or_default();
-    let full = output
-        .artifact
-        .as_ref()
-        .map(|artifact| format!(" Full: artifact://{} ({})", artifact.id, artifact.path.display()));
+    let full = match (&output.artifact, &output.not_saved) {
+        (Some(artifact), _) => {
+            let place = format!("artifact://{} ({})", artifact.id, artifact.path.display());
+            text::missing(artifact)
+                .map_or_else(|| format!(" Full: {place}"), |missing| format!(" {NOT_SAVED}: {place} lacks {missing}"))
+        }
+        (None, Some(why)) => format!(" {NOT_SAVED}: {why}"),
+        (None, None) => String::new(),
+    };
     let total = truncation.total_lines;
     let left_out = ByteSize(omitted.bytes);
     let shown = if omitted.lines == 0 {
@@ -145,7 +162,7 @@ fn truncated(output: &Output) -> Option<String> {
     } else {
         format!("Showing lines {first}-{last} of {total}; {} lines ({left_out}) left out.", omitted.lines)
     };
-    Some(format!("[{shown}{}]", full.unwrap_or_default()))
+    Some(format!("[{shown}{full}]"))
 }
 
 /// What is missing, as data.

@@ -12,7 +12,7 @@ use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
 use crate::dialect::{Asked, Ended};
 use crate::facts::{self, structured};
 use crate::limit;
-use crate::text;
+use crate::text::{self, NOT_SAVED};
 use crate::tool::{Tool, Words};
 
 /// Of each stream, so much is shown.
@@ -84,8 +84,12 @@ fn fields(outcome: &Outcome, call: &Asked) -> Value {
         fields["error"] = error.into();
     }
     let outputs = std::iter::once(&outcome.output).chain(&outcome.stderr);
-    let cut = outputs.zip(["stdout", "stderr"]).filter_map(|(output, name)| cut_notice(output, name));
-    let notice = cut.collect::<Vec<_>>().join("; ");
+    let notices = outputs.zip(["stdout", "stderr"]).flat_map(|(output, name)| {
+        // Output is shown as it was written, so the only change is one that JSON asks for.
+        let changed = text::changed(output).map(|changed| format!("{name}: {changed}"));
+        cut_notice(output, name).into_iter().chain(changed)
+    });
+    let notice = notices.collect::<Vec<_>>().join("; ");
     if !notice.is_empty() {
         fields["notice"] = notice.into();
     }
@@ -112,9 +116,12 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
     Some(match &output.artifact {
         Some(artifact) => {
             let (bytes, id, path) = (output.bytes, artifact.id, artifact.path.display());
-            format!("{name} was cut; all {bytes} bytes: artifact://{id}, {path}")
+            match text::missing(artifact) {
+                None => format!("{name} was cut; all {bytes} bytes: artifact://{id}, {path}"),
+                Some(missing) => format!("{name} was cut; {NOT_SAVED}: artifact://{id}, {path} lacks {missing}"),
+            }
         }
-        None => format!("{name} was cut, and the rest was not saved"),
+        None => format!("{name} was cut; {NOT_SAVED}: {}", output.not_saved.as_deref().unwrap_or("unknown")),
     })
 }
 

@@ -38,6 +38,29 @@ fn crlf_is_just_a_newline() {
     check("one\r\ntwo\r\r\n\r\n", "one\ntwo\n\n");
 }
 
+#[track_caller]
+fn check_changes(raw: &[u8], expected: Changes) {
+    for chunk in [1, 2, 7, raw.len().max(1)] {
+        let mut cleaner = Cleaner::new();
+        raw.chunks(chunk).for_each(|chunk| cleaner.push(chunk, &mut |_| {}));
+        assert_eq!(cleaner.changes(), expected, "in chunks of {chunk}");
+    }
+}
+
+#[test]
+fn changes_that_a_reader_cannot_see_are_counted() {
+    check_changes(b"plain\n\x1b[1mred\x1b[m\n10%\r20%\n", Changes::default());
+    check_changes(b"one\r\ntwo\n\r\n\r\r\n\rno\n", Changes { crlf_lines: 3, ..Changes::default() });
+    check_changes(b"a\0b\0\0\n", Changes { nuls: 3, ..Changes::default() });
+    check_changes("\x07\x0b\x7f\u{85}\n".as_bytes(), Changes { controls: 4, ..Changes::default() });
+}
+
+#[test]
+fn nuls_are_shown_and_words_between_them_stay_apart() {
+    check("one\0two\0", "one␀two␀");
+    check(vec![0; 20_000], &"␀".repeat(20_000));
+}
+
 #[test]
 fn colors_are_removed() {
     // `ls --color`, `grep --color`, and colors of 24 bits in both spellings.
@@ -163,7 +186,7 @@ fn moving_far_right_makes_few_spaces() {
 
 #[test]
 fn control_characters_are_dropped() {
-    check("a\0b\x07c\x0bd\x0ce\x7ff\x01g\x0eh\u{85}i\u{9b}j", "abcdefghij");
+    check("a\0b\x07c\x0bd\x0ce\x7ff\x01g\x0eh\u{85}i\u{9b}j", "a␀bcdefghij");
     check("«a°b\u{a0}c»é\x07", "«a°b\u{a0}c»é");
 }
 

@@ -90,6 +90,7 @@ impl Run {
 
     pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
         let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
+        self.tell_the_end();
         let (output, stderr) = self.outputs();
         Ok(InBackground { job, output, stderr, session: self.session.take().map(|session| session.name) })
     }
@@ -104,6 +105,8 @@ impl Run {
         if matches!(self.keeper, Keeper::Thread) {
             return Err(NotSent::NoKeeper);
         }
+        // Opens the artifact if the reply cuts the output: the job then goes on in the file that the reply names.
+        self.outputs();
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
         let asked = Asked {
@@ -128,7 +131,7 @@ impl Run {
         let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
         let mut record = store.get(job.id).map_err(unreadable)?;
         if record.state == JobState::Running {
-            record.elapsed = self.began.elapsed();
+            record.elapsed = self.elapsed();
         }
         record.pid = self.pid;
         Ok(record)

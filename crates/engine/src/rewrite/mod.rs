@@ -56,7 +56,7 @@ pub struct Rewriting {
 pub enum RewriteFor {
     /// Somebody who waits for its reply.
     Reply,
-    /// A job. What it writes goes to a file, and `head` has to do its work there.
+    /// A job, or another reader of everything that the command writes. `head` has to do its own work there.
     Job,
 }
 

@@ -1,0 +1,63 @@
+//! Output for a program that reads ours: the bytes as the command wrote them, redacted, all of them, as they come.
+//!
+//! A pipe or a file gets no clip: whoever reads it counts, compares or parses, and a notice in the middle would be data.
+
+use std::io::{self, IsTerminal, Write};
+use std::thread;
+
+use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputStream, StreamName, WhenBehind};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot::{self, error::RecvError};
+
+use crate::print::{self, PrintError};
+
+/// A reader of ours that does not keep up holds up the command, as it would without us.
+pub(crate) const LISTENING: Listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
+
+/// Where the streams of a command go while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Direct {
+    /// Standard error, where it is taken apart, is written as it comes too. At a terminal it is shown at the end.
+    pub(crate) stderr: bool,
+}
+
+impl Direct {
+    /// Output is written directly unless a person at a terminal reads it, or it is to be a part of JSON.
+    pub(crate) fn new(json: bool) -> Option<Self> {
+        (!json && !io::stdout().is_terminal()).then(|| Self { stderr: !io::stderr().is_terminal() })
+    }
+
+    /// Writes a stream to its end, in a thread of its own: a reader that does not read must not keep us from hearing
+    /// signals. A reader that has gone does not cut the command short; the rest is discarded.
+    pub(crate) fn write(self, mut stream: OutputStream) -> oneshot::Receiver<Result<(), PrintError>> {
+        let (done, is_done) = oneshot::channel();
+        let runtime = Handle::current();
+        thread::spawn(move || {
+            let mut written = [Ok(()), Ok(())];
+            while let Some(heard) = runtime.block_on(stream.next()) {
+                let Heard::Chunk(Chunk { stream, bytes }) = heard else { continue };
+                let so_far = &mut written[stream as usize];
+                *so_far = match (&so_far, stream) {
+                    (Err(_), _) => continue,
+                    (Ok(()), StreamName::Output) => write_all(io::stdout(), &bytes),
+                    (Ok(()), StreamName::Stderr) if self.stderr => write_all(io::stderr(), &bytes),
+                    (Ok(()), StreamName::Stderr) => Ok(()),
+                };
+            }
+            let [output, stderr] = written.map(print::unless_unwanted);
+            // Nobody may be left who waits for it.
+            let _ = done.send(output.and(stderr));
+        });
+        is_done
+    }
+}
+
+fn write_all(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+/// The result of writing directly, once it is done. A writer that never said how it went has panicked.
+pub(crate) fn written(done: Result<Result<(), PrintError>, RecvError>) -> Result<(), PrintError> {
+    done.unwrap_or_else(|_| Err(io::Error::other("the thread that writes has ended").into()))
+}
