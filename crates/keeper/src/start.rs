@@ -139,7 +139,7 @@ fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader
 
 /// Ends a shell that was never told what to do. It has no children yet.
 fn end_unused(child: &Child, scope: Scope) {
-    let _ = bashful_sys::pidfd::send(child.pidfd.as_fd(), Signal::KILL);
+    let _ = child.send(Signal::KILL);
     let mut tree = Tree::new(scope, child.pid);
     while tree.look(child.pidfd.as_fd()) == Rest::Shell {
         let _ = poll(&mut [PollFd::new(&child.pidfd, PollFlags::IN)], None);
