@@ -70,10 +70,7 @@ impl Tree {
             spared: Vec::new(),
             asked: Vec::new(),
             children: None,
-            awake: match scope {
-                Scope::EverythingBelow => Awake::for_process(),
-                Scope::BelowShell => Awake::default(),
-            },
+            awake: Awake::new(scope),
         }
     }
 

@@ -66,10 +66,12 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
         Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
         None => return,
     };
-    let Started { child, until, began, grace, record, held } = started;
+    let Started { child, until, awake, began, grace, record, held } = started;
     let pid = child.pid.as_raw_nonzero().get();
+    let mut tree = Tree::new(scope, child.pid);
+    tree.awake = awake;
     let mut watch = Watch {
-        tree: Tree::new(scope, child.pid),
+        tree,
         shell: child.pidfd,
         pid,
         link,

@@ -155,6 +155,9 @@ impl Session {
         self.driver.own.forget();
         self.driver.child.continue_if_stopped();
         let must_read = command.directory.is_empty();
+        let until = start::after(lifetime);
+        // Before it begins: it may stop its keeper at once.
+        self.tree.awake.at(until, Instant::now());
         let held = match self.driver.begin(command) {
             Ok(held) => held,
             Err(error) => {
@@ -173,7 +176,7 @@ impl Session {
             began,
             tell_at: Some(began + TELL_AFTER),
             written_down: Began::now(lifetime),
-            phase: Phase::Running { until: start::after(lifetime) },
+            phase: Phase::Running { until },
             killing: None,
             listen: Listen::At(began + LISTEN_AFTER, LISTEN_AFTER),
             must_read,
