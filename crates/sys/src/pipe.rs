@@ -23,12 +23,6 @@ pub fn enlarge(pipe: impl AsFd) {
     let _ = fcntl_setpipe_size(pipe, SIZE);
 }
 
-/// Makes a pipe as small as can be: one page. A writer then learns when all that was written has been read, because there is
-/// room only then. Fails quietly while it holds more.
-pub fn shrink(pipe: impl AsFd) {
-    let _ = fcntl_setpipe_size(pipe, 1);
-}
-
 /// Makes a plain pipe.
 pub fn plain() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)

@@ -252,26 +252,6 @@ async fn a_shell_that_is_stopped_while_it_waits_goes_on_with_the_next_script() {
 }
 
 #[tokio::test]
-async fn the_keeper_of_a_session_sleeps_while_a_command_runs() {
-    let place = Place::new(PUPPET);
-    let engine = place.engine();
-    let keeper = pids(&run(&engine, "echo $PPID").await)[0];
-    let job = engine.start(in_session(r#""$PUPPET" make ready hold"#)).await.expect("it starts");
-    place.wait_for("ready");
-    let times_slept = || {
-        let status = std::fs::read_to_string(format!("/proc/{keeper}/status")).expect("it lives");
-        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-        line.and_then(|count| count.trim().parse::<u64>().ok()).expect("a count")
-    };
-    // It looks once, 20 ms after the beginning.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let before = times_slept();
-    tokio::time::sleep(Duration::from_millis(2500)).await;
-    assert_eq!(times_slept(), before, "it was woken for nothing");
-    drop(job);
-}
-
-#[tokio::test]
 async fn a_script_that_ends_its_shell_is_not_given_to_another() {
     let place = Place::new(PUPPET);
     let engine = place.engine();

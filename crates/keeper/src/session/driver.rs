@@ -13,11 +13,10 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::time::Duration;
 
 use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Tether};
-use bashful_sys::{news, pipe, proc};
+use bashful_sys::{pipe, proc};
 
 use super::own::Own;
 use crate::shell::{self, NotStarted, not_prepared, place, quote};
@@ -131,7 +130,6 @@ impl Driver {
         let (open, close) = if command.apart { ("(", ")") } else { ("", "") };
         writeln!(lines, "{open}\\builtin . {from} >{to} 2>{stderr_place} </dev/null{close}")?;
         writeln!(lines, "\\builtin echo \"$?\" >{}", place(&self.says))?;
-        self.lines.iter().for_each(pipe::shrink);
         self.write(&lines)?;
         // The output first: it is the one that is written to at the shell's end.
         Ok(vec![output, stderr, script])
@@ -164,8 +162,6 @@ impl Driver {
     /// Asks it to say the next number, which it can when it has nothing else to do.
     pub(crate) fn ask_number(&mut self) -> io::Result<u64> {
         self.number += 1;
-        // Lines that it has not read yet may leave no room for another.
-        self.lines.iter().for_each(pipe::enlarge);
         let line = format!("\\builtin echo n{} >{}\n", self.number, place(&self.says));
         self.write(line.as_bytes())?;
         Ok(self.number)
@@ -227,21 +223,8 @@ impl Driver {
         self.lines = None;
     }
 
-    /// Has room to write, as a rule, only when the shell has read all that it was told.
-    pub(crate) fn lines(&self) -> Option<BorrowedFd<'_>> {
-        self.lines.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Whether there are lines that the shell has not read, and there will be room when it has.
-    pub(crate) fn is_full(&self) -> bool {
-        self.lines().is_some_and(|lines| !news::wait_or_room(&[], Some(lines), Some(Duration::ZERO)).1)
-    }
-
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         let file = self.lines.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        if lines.len() > PIPE_HOLDS {
-            pipe::enlarge(&*file);
-        }
         file.write_all(lines).inspect_err(|_| self.lines = None)
     }
 }

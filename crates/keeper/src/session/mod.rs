@@ -225,10 +225,7 @@ impl Session {
         let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.own()];
         let watched: Vec<BorrowedFd<'_>> =
             always.into_iter().chain(door).chain(place).chain(host).chain(running).chain(guests).chain(pumps).collect();
-        let listens = self.running.as_ref().is_some_and(Running::listens_when_read);
-        let lines = if listens { self.driver.lines() } else { None };
-        let (has_news, has_read) =
-            news::wait_or_room(&watched, lines, due.map(|due| due.saturating_duration_since(now)));
+        let has_news = news::wait(&watched, due.map(|due| due.saturating_duration_since(now)));
         let mut has_news = has_news.into_iter();
         let mut next = |is_watched: bool| is_watched && has_news.next().unwrap_or_default();
         self.news = News {
@@ -240,9 +237,6 @@ impl Session {
             host: next(!self.host.is_gone()),
             runner: next(self.running.is_some()),
         };
-        if has_read {
-            self.running.iter_mut().for_each(Running::listen_now);
-        }
         for guest in &mut self.door.guests {
             guest.has_news = has_news.next().unwrap_or_default();
         }

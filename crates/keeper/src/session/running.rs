@@ -43,7 +43,8 @@ pub(super) struct Running {
     killing: Option<Killing>,
     /// When to say that it has begun, if that has not been said.
     tell_at: Option<Instant>,
-    listen: Listen,
+    /// When to look whether the shell has come to the end without a word, and how long after the last look that is.
+    listen: (Instant, Duration),
     /// Whether the shell reads the script in any case, unless it cannot read scripts any more.
     must_read: bool,
     /// How it ended, as soon as that is known. Others of it may be left.
@@ -58,15 +59,6 @@ pub(super) struct Running {
     number: Option<Number>,
     /// Bash opens these through `/proc`, so they have to stay open here.
     held: Vec<OwnedFd>,
-}
-
-/// When to look whether the shell has come to the end of its script without a word.
-#[derive(Debug, Clone, Copy)]
-enum Listen {
-    /// At this time, and so much later the next time.
-    At(Instant, Duration),
-    /// When it has read the line that comes behind the script: a script that runs for hours costs nothing.
-    WhenRead,
 }
 
 /// A number that the shell is asked to say.
@@ -110,16 +102,6 @@ impl Running {
         self.must_read && !self.is_stopping() && is_unread(&self.held)
     }
 
-    /// Whether it waits for the shell to read on.
-    pub(super) fn listens_when_read(&self) -> bool {
-        matches!(self.listen, Listen::WhenRead) && self.exit.is_none() && !self.is_stopping()
-    }
-
-    /// The shell has read on.
-    pub(super) fn listen_now(&mut self) {
-        self.listen = Listen::At(Instant::now(), LISTEN_AFTER);
-    }
-
     /// When its lifetime or its grace ends, or it is killed again.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.phase.alarm().into_iter().chain(self.killing.as_ref().map(Killing::again_at)).min()
@@ -128,10 +110,7 @@ impl Running {
     /// When there is something to do even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
         let number = self.number.as_ref().map(|number| number.again_at);
-        let listen = match self.listen {
-            Listen::At(due, _) if self.exit.is_none() && !self.is_stopping() => Some(due),
-            Listen::At(..) | Listen::WhenRead => None,
-        };
+        let listen = (self.exit.is_none() && !self.is_stopping()).then_some(self.listen.0);
         [self.deadline(), self.tell_at, self.settle_until, self.interrupt_at, number, listen]
             .into_iter()
             .flatten()
@@ -178,7 +157,7 @@ impl Session {
             written_down: Began::now(lifetime),
             phase: Phase::Running { until },
             killing: None,
-            listen: Listen::At(began + LISTEN_AFTER, LISTEN_AFTER),
+            listen: (began + LISTEN_AFTER, LISTEN_AFTER),
             must_read,
             exit: None,
             settle_until: None,
@@ -304,16 +283,12 @@ impl Session {
     /// no use for such a shell.
     fn listen(&mut self, now: Instant) {
         let Some(running) = &mut self.running else { return };
-        let Listen::At(due, pause) = running.listen else { return };
+        let (due, pause) = running.listen;
         if due > now || running.is_stopping() {
             return;
         }
-        if self.driver.is_full() {
-            running.listen = Listen::WhenRead;
-            return;
-        }
         let pause = (pause * 2).min(LISTEN_AT_LEAST_EVERY);
-        running.listen = Listen::At(now + pause, pause);
+        running.listen = (now + pause, pause);
         if !self.driver.waits() {
             return;
         }
