@@ -43,6 +43,15 @@ async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Job>))
     let Some(daemon) = daemon_of(&job).await else { return false };
     let mut job = Some(job);
     act(&mut job);
+    let ended = has_ended(&daemon).await;
+    if let Some(mut job) = job {
+        // The search for strays must be over before another engine starts a keeper, which it would take for one.
+        let _ = timeout(BEGINS_WITHIN, job.wait()).await;
+    }
+    ended
+}
+
+async fn has_ended(daemon: &Process) -> bool {
     let give_up = Instant::now() + ENDS_WITHIN;
     while Instant::now() < give_up {
         let now = Process::read(daemon.pid);
