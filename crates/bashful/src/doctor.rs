@@ -2,6 +2,7 @@
 
 mod client;
 mod snapshot;
+mod trial;
 
 use std::error::Error;
 use std::fmt::Write;
@@ -50,8 +51,14 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         },
         Reply::StillRunning(_) | Reply::Refused(_) => String::new(),
     };
-    let Promises { keeper, catches_daemons, survives_own_death, survives_keeper_death, leftovers_keep_writing } =
-        engine.promises();
+    let Promises {
+        keeper,
+        catches_daemons,
+        survives_own_death,
+        survives_keeper_death,
+        leftovers_keep_writing,
+        keepers_are_small,
+    } = trial::hold(engine, engine.promises()).await;
     Ok(json!({
         "bashful": env!("CARGO_PKG_VERSION"),
         "bash": { "path": shell.to_string_lossy(), "version": version },
@@ -60,14 +67,15 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         "state_directory": around.state_directory().map(|path| path.to_string_lossy().into_owned()),
         "promises": {
             "keeper": match keeper { KeeperForm::Process => "process", KeeperForm::Thread => "thread" },
-            "catches_daemons": catches_daemons && probe::subreaper(),
+            "catches_daemons": catches_daemons,
             "survives_own_death": survives_own_death,
-            "survives_keeper_death": survives_keeper_death && probe::subreaper(),
+            "survives_keeper_death": survives_keeper_death,
             "leftovers_keep_writing": leftovers_keep_writing,
+            "keepers_are_small": keepers_are_small,
         },
         "machine": {
             "subreaper": probe::subreaper(),
-            "pidfd": probe::pidfd(),
+            "pidfd": bashful_sys::pidfd::is_usable(),
             "children_lists": probe::children_lists(),
             "user_namespaces": probe::user_namespaces(),
             "landlock_version": probe::landlock(),
@@ -78,12 +86,13 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
 }
 
 /// What each fact means to somebody who reads it for the first time.
-const MEANING: [(&str, &str); 11] = [
+const MEANING: [(&str, &str); 12] = [
     ("keeper", "who watches over a command"),
     ("catches_daemons", "a stop ends processes that left their group and session"),
     ("survives_own_death", "commands end when bashful is killed"),
     ("survives_keeper_death", "nothing stays when a keeper is killed"),
     ("leftovers_keep_writing", "what a command leaves running can write after bashful has ended"),
+    ("keepers_are_small", "a keeper has one thread"),
     ("subreaper", "orphans can be adopted"),
     ("pidfd", "signals never reach a stranger"),
     ("children_lists", "process trees are found quickly"),

@@ -253,9 +253,9 @@ async fn until(when: Option<Instant>) {
     }
 }
 
-/// Somebody asked us to end before the command had begun.
+/// Somebody asked this program to end before it knew that the command had begun.
 #[derive(Debug, Error)]
-#[error("ended by signal {number} before the command had started")]
+#[error("ended by signal {number} while the command was being started; if it had begun, it was stopped")]
 struct Interrupted {
     number: u8,
 }

@@ -47,8 +47,8 @@ pub trait Backend: Send + Sync {
     /// How many of those preparations this very command could use now.
     fn ready_for(&self, checked: &Checked) -> usize;
 
-    /// Ends what a keeper that is gone has left of its tree; returns when that is done.
-    fn clean_up(&self, shell: Option<i32>) -> BoxFuture<'_, ()>;
+    /// Ends what this keeper has left of its tree, once it has ended itself; returns when nothing is left.
+    fn clean_up(&self, keeper: Option<i32>) -> BoxFuture<'_, ()>;
 
     /// What can be relied on here.
     fn promises(&self) -> Promises;
@@ -89,6 +89,15 @@ impl Keeper {
         match self {
             Self::Process(process) => process.kill(),
             Self::Thread | Self::Session => false,
+        }
+    }
+
+    /// Continues the keeper if somebody has stopped it.
+    pub(crate) fn wake(&self) {
+        match self {
+            Self::Process(process) => process.wake(),
+            // A session's keeper is woken over its connection.
+            Self::Thread | Self::Session => {}
         }
     }
 

@@ -402,7 +402,12 @@ impl Run {
     async fn lost(&mut self) -> Outcome {
         let elapsed = self.elapsed();
         tracing::error!(pid = self.pid, "the keeper is gone");
-        self.backend.clean_up(self.pid).await;
+        let of_session = || Some(self.link.peer().ok()?.as_raw_nonzero().get());
+        let keeper = match self.keeper {
+            Keeper::Process(_) | Keeper::Thread => self.keeper.pid(),
+            Keeper::Session => of_session(),
+        };
+        self.backend.clean_up(keeper).await;
         self.drain();
         self.outcome(End::Lost, None, elapsed, false)
     }

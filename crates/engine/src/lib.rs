@@ -58,6 +58,7 @@ mod rewrite;
 mod sessions;
 mod shell;
 mod snapshot;
+mod strays;
 mod units;
 mod window;
 
@@ -105,15 +106,23 @@ pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 
 static ENTRY_IS_THERE: AtomicBool = AtomicBool::new(false);
+static ENTRY_IS_LATE: AtomicBool = AtomicBool::new(false);
 
 /// Becomes a keeper and never returns, if this process was started as one.
 ///
-/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file.
+/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file. Inside of
+/// `#[tokio::main]` it is late: every keeper then starts that runtime too, which makes it slower and larger, and
+/// [`Promises::keepers_are_small`] is false.
 pub fn keeper_main() {
     bashful_keeper::main_if_asked();
+    ENTRY_IS_LATE.store(bashful_sys::has_threads(), Ordering::Relaxed);
     ENTRY_IS_THERE.store(true, Ordering::Relaxed);
 }
 
 fn keeper_entry_is_there() -> bool {
     ENTRY_IS_THERE.load(Ordering::Relaxed)
+}
+
+fn keeper_entry_is_late() -> bool {
+    ENTRY_IS_LATE.load(Ordering::Relaxed)
 }

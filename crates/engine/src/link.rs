@@ -2,15 +2,18 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 use std::time::Duration;
 
 use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
-use bashful_sys::{event, pipe, socket};
+use bashful_sys::proc::Process;
+use bashful_sys::signal::Signal;
+use bashful_sys::{event, pidfd, pipe, socket};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use rustix::process::Pid;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
@@ -68,10 +71,15 @@ impl Link {
 
     /// Lets the process at the other end go on, if somebody has stopped it.
     pub(crate) fn wake_peer(&self) -> io::Result<()> {
-        // Who listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
-        let peer = rustix::net::sockopt::socket_peercred(&self.socket)?;
-        let handle = bashful_sys::pidfd::open(peer.pid)?;
-        Ok(bashful_sys::pidfd::send(handle.as_fd(), bashful_sys::signal::Signal::CONT)?)
+        // The keeper that listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
+        let peer = self.peer()?;
+        let keeper = Process::read(peer).ok_or(Errno::SRCH)?;
+        Ok(pidfd::send_to(&keeper, &[Signal::CONT])?)
+    }
+
+    /// The keeper at the other end of a connection that was made by [`connect`](Self::connect).
+    pub(crate) fn peer(&self) -> io::Result<Pid> {
+        Ok(rustix::net::sockopt::socket_peercred(&self.socket)?.pid)
     }
 
     /// The next report, however long it takes to come. A keeper that is silent may have been stopped, by a command perhaps,

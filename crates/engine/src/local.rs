@@ -29,19 +29,17 @@ use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams};
 use crate::sessions::{InSession, SessionStore};
+use crate::strays;
 use crate::{KeeperProgram, Options, Orphans};
 
 /// A keeper that has not said by then whether the shell runs never will.
 const STARTED_AT_LATEST: Duration = Duration::from_secs(20);
 
-/// How long a lost tree is looked for. Its shell dies with the keeper, and what becomes of the rest shows at once.
-const CLEAN_UP_AT_MOST: Duration = Duration::from_secs(2);
+/// A keeper that has not said by then whether the shell runs may have been stopped by the script, and is woken.
+const WAKE_AFTER: Duration = Duration::from_millis(100);
 
 /// No program gets more: Linux allows at most 6 MiB for arguments and environment together.
 const LARGEST_ENVIRONMENT: usize = 6 << 20;
-
-/// Between two looks at what is left of a lost tree.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Commands as processes of this machine.
 pub(crate) struct Local {
@@ -51,6 +49,8 @@ pub(crate) struct Local {
     /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
     keepers: Arc<Mutex<HashSet<i32>>>,
     orphans: Orphans,
+    /// Keepers have one thread each.
+    small_keepers: bool,
     /// Children that this program had before: `exec` keeps them, and they are none of our business.
     strangers: Vec<proc::Process>,
 }
@@ -75,7 +75,16 @@ pub(crate) struct KeeperProcess {
 impl KeeperProcess {
     /// The last resort against a keeper that does not answer; whether it could be reached.
     pub(crate) fn kill(&self) -> bool {
-        self.handle.as_ref().is_some_and(|handle| pidfd::send(handle.as_fd(), Signal::KILL).is_ok())
+        self.send(Signal::KILL)
+    }
+
+    /// Continues it if somebody has stopped it.
+    pub(crate) fn wake(&self) {
+        self.send(Signal::CONT);
+    }
+
+    fn send(&self, signal: Signal) -> bool {
+        self.handle.as_ref().is_some_and(|handle| pidfd::send_to_child(self.pid, handle.as_fd(), signal).is_ok())
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -132,6 +141,7 @@ impl Local {
             ready: Arc::new(ReadyKeepers::new(ready)),
             keepers: Arc::default(),
             orphans: options.orphans,
+            small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
             strangers: if options.orphans == Orphans::Adopt { proc::descendants(us) } else { Vec::new() },
         })
     }
@@ -149,32 +159,6 @@ impl Local {
             }
         }
         self.starter().start_cold(plan, None).await
-    }
-
-    /// Kills every child of this program that is not a keeper, with all below it.
-    fn kill_strays(&self, killed: &mut Vec<OwnedFd>) -> bool {
-        let us = rustix::process::getpid();
-        // Held while looking: a keeper that is just being started must not be taken for a stray.
-        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        let everybody = proc::descendants(us);
-        let kept: HashSet<Pid> = everybody
-            .iter()
-            .filter(|process| {
-                keepers.contains(&process.pid.as_raw_nonzero().get())
-                    || self.strangers.iter().any(|known| known.pid == process.pid && known.began == process.began)
-            })
-            .flat_map(|keeper| proc::descendants(keeper.pid).into_iter().map(|below| below.pid).chain([keeper.pid]))
-            .collect();
-        let strays: Vec<_> = everybody.iter().filter(|process| !kept.contains(&process.pid)).collect();
-        for stray in &strays {
-            if let Ok(handle) = pidfd::open(stray.pid)
-                && proc::Process::read(stray.pid).is_some_and(|now| now.began == stray.began)
-            {
-                let _ = pidfd::send(handle.as_fd(), Signal::KILL);
-                killed.push(handle);
-            }
-        }
-        !strays.is_empty()
     }
 }
 
@@ -215,30 +199,17 @@ impl Backend for Local {
         self.ready.ready_for(checked.plan())
     }
 
-    fn clean_up(&self, shell: Option<i32>) -> BoxFuture<'_, ()> {
+    fn clean_up(&self, keeper: Option<i32>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if self.orphans == Orphans::NotOurs {
-                return;
-            }
-            let give_up = tokio::time::Instant::now() + CLEAN_UP_AT_MOST;
-            // Twice nothing, because a process may have been between two parents at the first look.
-            let mut nothing = 0;
-            let mut killed = Vec::new();
-            while nothing < 2 && tokio::time::Instant::now() < give_up {
-                let shell = shell.and_then(Pid::from_raw).and_then(proc::Process::read);
-                let shell_lives = shell.as_ref().is_some_and(|shell| !shell.has_ended());
-                nothing = if self.kill_strays(&mut killed) || shell_lives { 0 } else { nothing + 1 };
-                tokio::time::sleep(LOOK_AGAIN).await;
-                // Ours to take away, once they have ended.
-                killed.extend(shell.and_then(|shell| pidfd::open(shell.pid).ok()));
-                killed.retain(|child| matches!(wait::reap(child.as_fd()), Ok(None)));
+            if self.orphans == Orphans::Adopt {
+                strays::end_all(&self.keepers, &self.strangers, keeper).await;
             }
         })
     }
 
     fn promises(&self) -> Promises {
         match self.program {
-            Program::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt),
+            Program::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt, self.small_keepers),
             Program::Thread => Promises::of_threads(),
         }
     }
@@ -398,11 +369,18 @@ pub(crate) enum NotStarted {
 /// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
 pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
-    let word = tokio::time::timeout(STARTED_AT_LATEST, link.next()).await.unwrap_or_else(|_| {
-        // The script may have stopped its keeper before that could tell of it.
-        keeper.kill();
-        Err(Silence::Gone)
-    });
+    let give_up = Instant::now() + STARTED_AT_LATEST;
+    let word = loop {
+        match tokio::time::timeout(WAKE_AFTER, link.next()).await {
+            Ok(word) => break word,
+            // The script may have stopped its keeper before that could tell of it.
+            Err(_) if Instant::now() < give_up => keeper.wake(),
+            Err(_) => {
+                keeper.kill();
+                break Err(Silence::Gone);
+            }
+        }
+    };
     match word {
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
         Err(Silence::Unheard) => Err(NotStarted::Unheard),

@@ -14,6 +14,10 @@ pub struct Promises {
     pub survives_keeper_death: bool,
     /// What a command leaves running can go on writing after this program has ended.
     pub leftovers_keep_writing: bool,
+    /// A keeper is a process with a single thread. False if this program had started threads when it called
+    /// [`keeper_main`](crate::keeper_main), because every keeper does so too. Unknown, and taken to be true, of a program that
+    /// [`KeeperProgram::At`](crate::KeeperProgram::At) names.
+    pub keepers_are_small: bool,
 }
 
 /// Who keeps the commands.
@@ -26,13 +30,14 @@ pub enum KeeperForm {
 }
 
 impl Promises {
-    pub(crate) const fn of_processes(adopts_orphans: bool) -> Self {
+    pub(crate) const fn of_processes(adopts_orphans: bool, keepers_are_small: bool) -> Self {
         Self {
             keeper: KeeperForm::Process,
             catches_daemons: true,
             survives_own_death: true,
             survives_keeper_death: adopts_orphans,
             leftovers_keep_writing: true,
+            keepers_are_small,
         }
     }
 
@@ -43,6 +48,7 @@ impl Promises {
             survives_own_death: false,
             survives_keeper_death: false,
             leftovers_keep_writing: false,
+            keepers_are_small: false,
         }
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! Synchronous and small on purpose: one runs beside every command.
 
+mod awake;
 mod killing;
 mod link;
 pub mod missing;

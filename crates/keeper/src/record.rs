@@ -14,7 +14,8 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use bashful_sys::{boot_time, signal};
+use bashful_sys::proc::Process;
+use bashful_sys::{boot_time, signal, wake};
 
 use crate::output::OutputFile;
 use crate::wire::{self, Kind, Leftover};
@@ -71,11 +72,13 @@ impl Record {
         let named = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
         let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(wire::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
+        name_keeper(&alive);
         let handle = File::open(named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let control = UnixListener::bind(directory.join(wire::CONTROL))?;
         control.set_nonblocking(true)?;
+        let _ = wake::on_news(&control);
         // For reading too, because a pipe without a reader cannot be opened for writing.
         let input = File::options().read(true).write(true).open(directory.join(wire::INPUT)).ok();
         Ok(Self {
@@ -109,6 +112,7 @@ impl Record {
     pub(crate) fn accept(&self) -> Option<OwnedFd> {
         let (stream, _) = self.control.as_ref()?.accept().ok()?;
         stream.set_nonblocking(true).ok()?;
+        let _ = wake::on_news(&stream);
         Some(stream.into())
     }
 
@@ -238,6 +242,16 @@ impl Record {
         }
         text.push_str("\n}\n");
         text
+    }
+}
+
+/// Writes into the locked file which process holds it: its id and when it began, in clock ticks. Whoever finds the job's
+/// directory damaged can still stop it.
+fn name_keeper(alive: &OwnedFd) {
+    if let Some(us) = Process::read(rustix::process::getpid()) {
+        let text = format!("{} {}\n", us.pid.as_raw_nonzero(), us.began);
+        // Where that cannot be done, its socket has to do.
+        let _ = rustix::io::pwrite(alive, text.as_bytes(), 0);
     }
 }
 

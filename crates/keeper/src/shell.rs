@@ -94,6 +94,8 @@ impl Waiting {
 
     /// Tells the shell what to do, and lets it go. What it reads must stay open until it has, so it is handed back.
     pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, Vec<OwnedFd>), (Child, NotStarted)> {
+        // Somebody may have stopped it while it waited.
+        self.child.continue_if_stopped();
         let handed = self.argument.replace(script).and_then(|()| {
             let mut latch = std::fs::File::from(self.latch);
             latch.write_all(&prologue(script, &self.underscore))

@@ -7,6 +7,7 @@ use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::spawn::{Child, Tether};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::awake::Awake;
 use crate::link::Link;
 use crate::record::{Began, Record};
 use crate::shell::{self, NotStarted, Waiting};
@@ -17,6 +18,8 @@ use crate::wire::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
 pub(crate) struct Started {
     pub(crate) child: Child,
     pub(crate) until: Option<Instant>,
+    /// Set to that time before the shell began: a script may stop its keeper at once.
+    pub(crate) awake: Awake,
     pub(crate) began: Began,
     pub(crate) grace: Duration,
     /// Where it is written down, if it was a job from its beginning.
@@ -42,12 +45,12 @@ pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader
     };
     let Some(Order::Setup(setup)) = link.wait() else { return None };
     match setup.when {
-        When::Asked => start_when_asked(link, setup, tether),
+        When::Asked => start_when_asked(link, setup, tether, scope),
         When::Ahead => start_ahead(link, setup, tether, signals, scope).map(Begun::Command),
     }
 }
 
-fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Begun> {
+fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether, scope: Scope) -> Option<Begun> {
     let mut job = None;
     let Begin { script, lifetime } = loop {
         match link.wait()? {
@@ -59,12 +62,13 @@ fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether) -> Option<Beg
     };
     let grace = setup.grace;
     let began = Began::now(lifetime);
+    let (until, awake) = wake_after(lifetime, scope);
     let started = record(job, began).and_then(|record| Ok((record, shell::start(&setup, script, tether)?)));
     // Only the tree itself is to hold the writing end of its output.
     drop(setup);
     match started {
         Ok((record, (child, held))) => {
-            Some(Begun::Command(Started { child, until: after(lifetime), began, grace, record, held }))
+            Some(Begun::Command(Started { child, until, awake, began, grace, record, held }))
         }
         Err(error) => refuse(link, &error),
     }
@@ -95,10 +99,11 @@ fn start_ahead(
         // In case the engine is about to hand over a script: nothing of it was done.
         return refuse(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
     };
+    let (until, awake) = wake_after(lifetime, scope);
     match waiting.begin(&text) {
         Ok((child, held)) => {
             let began = Began::now(lifetime);
-            Some(Started { child, until: after(lifetime), began, grace, record: None, held })
+            Some(Started { child, until, awake, began, grace, record: None, held })
         }
         Err((child, error)) => {
             end_unused(&child, scope);
@@ -139,7 +144,7 @@ fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader
 
 /// Ends a shell that was never told what to do. It has no children yet.
 fn end_unused(child: &Child, scope: Scope) {
-    let _ = bashful_sys::pidfd::send(child.pidfd.as_fd(), Signal::KILL);
+    let _ = child.send(Signal::KILL);
     let mut tree = Tree::new(scope, child.pid);
     while tree.look(child.pidfd.as_fd()) == Rest::Shell {
         let _ = poll(&mut [PollFd::new(&child.pidfd, PollFlags::IN)], None);
@@ -149,6 +154,14 @@ fn end_unused(child: &Child, scope: Scope) {
 pub(crate) fn refuse<T>(link: &mut Link, error: &NotStarted) -> Option<T> {
     link.tell(&Report::NotStarted { step: error.step, errno: error.errno });
     None
+}
+
+/// When a command has to end, and an alarm for that.
+fn wake_after(lifetime: Option<Duration>, scope: Scope) -> (Option<Instant>, Awake) {
+    let until = after(lifetime);
+    let mut awake = Awake::new(scope);
+    awake.at(until, Instant::now());
+    (until, awake)
 }
 
 pub(crate) fn after(lifetime: Option<Duration>) -> Option<Instant> {

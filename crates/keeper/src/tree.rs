@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use bashful_sys::pidfd;
 use bashful_sys::proc::{self, Children, Process};
 use bashful_sys::signal::Signal;
 use bashful_sys::wait::{self, Exit, Reaped};
-use bashful_sys::{Errno, pidfd};
 use rustix::process::Pid;
 
+use crate::awake::Awake;
 use crate::wire::Leftover;
 
 /// How a keeper knows the tree that it watches.
@@ -41,6 +42,8 @@ pub(crate) struct Tree {
     asked: Vec<Process>,
     /// A quick look at the children of the keeper and of the shell.
     children: Option<[Children; 2]>,
+    /// Continues the keeper when it has something to do.
+    pub(crate) awake: Awake,
 }
 
 /// What is left of a tree.
@@ -67,6 +70,7 @@ impl Tree {
             spared: Vec::new(),
             asked: Vec::new(),
             children: None,
+            awake: Awake::new(scope),
         }
     }
 
@@ -153,9 +157,10 @@ impl Tree {
 
     /// Asks everything to end, and wakes what was stopped so that it can.
     pub(crate) fn ask(&mut self) {
+        self.awake.soon();
         let members = self.members();
         for process in &members {
-            signal(process, &[Signal::TERM, Signal::CONT]);
+            let _ = pidfd::send_to(process, &[Signal::TERM, Signal::CONT]);
         }
         self.asked = members;
     }
@@ -180,7 +185,7 @@ impl Tree {
         let was_asked = |process: &Process| self.asked.iter().any(|asked| is_same(asked, process));
         late.retain(|process| process.parent == parent && process.pid != self.shell && !was_asked(process));
         for process in &late {
-            signal(process, &[Signal::TERM, Signal::CONT]);
+            let _ = pidfd::send_to(process, &[Signal::TERM, Signal::CONT]);
         }
         self.asked.extend(late);
     }
@@ -188,17 +193,31 @@ impl Tree {
     /// Kills everything. Those that make new processes are stopped first, so that the next round finds fewer.
     pub(crate) fn kill(&mut self) {
         for _ in 0..ROUNDS {
+            self.awake.soon();
+            self.freeze_children();
             let members = self.members();
             for process in &members {
-                signal(process, &[Signal::STOP]);
+                let _ = pidfd::send_to(process, &[Signal::STOP]);
             }
             let mut reached = false;
             for process in &members {
-                reached |= signal(process, &[Signal::KILL]);
+                reached |= pidfd::send_to(process, &[Signal::KILL]).is_ok();
             }
             if !reached {
                 return;
             }
+        }
+    }
+
+    /// Freezes the keeper's own children at once. Every orphan is one of them, so a chain of processes that replace each other
+    /// is caught here, where the time between looking and signaling is shortest.
+    fn freeze_children(&self) {
+        if self.scope != Scope::EverythingBelow || !self.spared.is_empty() {
+            return;
+        }
+        for child in proc::children(rustix::process::getpid()).unwrap_or_default() {
+            // By its id: a child keeps it until it is reaped, and nobody but this thread reaps.
+            let _ = rustix::process::kill_process(child, Signal::STOP);
         }
     }
 
@@ -208,7 +227,7 @@ impl Tree {
             Some(Signal::KILL) => self.kill(),
             Some(named) => {
                 for process in self.members() {
-                    signal(&process, &[named]);
+                    let _ = pidfd::send_to(&process, &[named]);
                 }
             }
             // Those who ask have looked it up.
@@ -280,19 +299,6 @@ fn is_same(one: &Process, other: &Process) -> bool {
 
 fn raw(process: &Process) -> i32 {
     process.pid.as_raw_nonzero().get()
-}
-
-/// Signals exactly the process that was seen. Its id may belong to a stranger by now: so first a handle, then a
-/// second look, then the signal through the handle.
-fn signal(process: &Process, signals: &[Signal]) -> bool {
-    let Ok(handle) = pidfd::open(process.pid) else { return false };
-    if Process::read(process.pid).is_none_or(|now| now.began != process.began || now.has_ended()) {
-        return false;
-    }
-    signals.iter().all(|signal| {
-        // A process of another user (`sudo`) cannot be reached; it will be reported as left.
-        !matches!(pidfd::send(rustix::fd::AsFd::as_fd(&handle), *signal), Err(Errno::PERM | Errno::SRCH))
-    })
 }
 
 /// How often a thread looks at a tree that is being stopped.

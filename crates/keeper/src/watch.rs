@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, SignalReader};
+use bashful_sys::{news, wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::killing::Killing;
@@ -38,9 +39,17 @@ pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
     // Whoever wants to unmount the host's directory is not to wait for us.
     std::env::set_current_dir("/")?;
     bashful_sys::become_subreaper()?;
+    // From here on, whoever stops this process, it goes on when the engine says something or is gone.
+    let _ = wake::on_news(&socket);
     // A file that may not grow any more is an error like any other, and not a reason to leave the tree alone.
     bashful_sys::signal::ignore(Signal::XFSZ);
-    let signals = SignalReader::new(&[Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP])?;
+    let awaited = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP];
+    let signals = if bashful_sys::has_threads() {
+        // The host has started a runtime before it called the keeper's entry point.
+        SignalReader::with_threads(&awaited)?
+    } else {
+        SignalReader::new(&awaited)?
+    };
     run(socket, Scope::EverythingBelow, Some(signals));
     Ok(())
 }
@@ -57,10 +66,12 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
         Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
         None => return,
     };
-    let Started { child, until, began, grace, record, held } = started;
+    let Started { child, until, awake, began, grace, record, held } = started;
     let pid = child.pid.as_raw_nonzero().get();
+    let mut tree = Tree::new(scope, child.pid);
+    tree.awake = awake;
     let mut watch = Watch {
-        tree: Tree::new(scope, child.pid),
+        tree,
         shell: child.pidfd,
         pid,
         link,
@@ -365,6 +376,7 @@ impl Watch {
         let now = Instant::now();
         let alarm = [self.phase.alarm(), self.killing.as_ref().map(Killing::again_at), self.look_again(now)];
         let alarm = alarm.into_iter().flatten().min();
+        self.tree.awake.at(alarm, now);
         let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(Growing::alarm)).min();
         // The handle of a shell that has ended would always have news. With signals it is watched all the same: in a host
         // that has started threads before it became a keeper, a signal may go to one of those.
@@ -385,11 +397,8 @@ impl Watch {
             .chain(others)
             .chain(pumps)
             .collect();
-        let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        let timeout = wake_up.map(|wake_up| timespec(wake_up.saturating_duration_since(now)));
-        // An interrupted wait is one in which nothing happened.
-        let _ = poll(&mut fds, timeout.as_ref());
-        let link_ready = link.is_some() && !fds[0].revents().is_empty();
+        let has_news = news::wait(&watched, wake_up.map(|wake_up| wake_up.saturating_duration_since(now)));
+        let link_ready = link.is_some() && has_news[0];
 
         let mut events = self.signal_events();
         if link_ready {
@@ -489,6 +498,6 @@ impl Watch {
 /// `SIGKILL`.
 const KILLED: u8 = 9;
 
-pub(crate) fn timespec(duration: Duration) -> Timespec {
+fn timespec(duration: Duration) -> Timespec {
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }

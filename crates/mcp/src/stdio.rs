@@ -26,7 +26,8 @@ pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<O
     let (lines, mut writing) = Lines::new(input, output, longest_message(), tell);
     let over = CancellationToken::new();
     let serving = async {
-        match Handler::new(toolbox, clients).serve_with_ct(lines, over.clone()).await {
+        // Large, and there is one of it.
+        match Box::pin(Handler::new(toolbox, clients).serve_with_ct(lines, over.clone())).await {
             Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
             // It went away before it had said what it wants.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -6,6 +6,7 @@
 #[cfg(feature = "tokio")]
 pub mod event;
 pub mod limits;
+pub mod news;
 pub mod notify;
 pub mod pidfd;
 pub mod pipe;
@@ -17,6 +18,7 @@ pub mod socket;
 pub mod spawn;
 pub mod terminal;
 pub mod wait;
+pub mod wake;
 pub mod wide;
 
 pub use rustix::io::Errno;
@@ -29,6 +31,12 @@ pub fn become_subreaper() -> io::Result<()> {
     // Any value will do: the call only looks at whether there is one.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(())
+}
+
+/// Whether this process has more than one thread.
+pub fn has_threads() -> bool {
+    // The directory has two links of its own, one from itself, and one for every thread: a single call tells.
+    rustix::fs::stat("/proc/self/task").is_ok_and(|facts| facts.st_nlink > 3)
 }
 
 /// Sets the name that `ps` and `top` show; at most 15 bytes of it are kept.

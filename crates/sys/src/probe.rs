@@ -4,11 +4,6 @@ use std::fs;
 
 use rustix::process::getpid;
 
-/// Whether processes can be held by a handle (Linux 5.3).
-pub fn pidfd() -> bool {
-    crate::pidfd::open(getpid()).is_ok()
-}
-
 /// Whether orphans can be adopted (Linux 3.4).
 pub fn subreaper() -> bool {
     rustix::process::child_subreaper().is_ok()

@@ -146,8 +146,8 @@ pub(crate) fn stat_fields(pid: Pid) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&stat[begin..]).into_owned())
 }
 
-/// The children of all threads of a process; none if this kernel does not list them.
-fn children(parent: Pid) -> Option<Vec<Pid>> {
+/// The children of all threads of a process, zombies among them; none if this kernel does not list them.
+pub fn children(parent: Pid) -> Option<Vec<Pid>> {
     let threads = match fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())) {
         Ok(threads) => threads,
         // It is gone, and its children have another parent now.

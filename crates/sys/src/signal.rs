@@ -4,8 +4,9 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use rustix::process::Signal;
 
@@ -104,6 +105,23 @@ impl Drop for BlockedSignals {
 #[derive(Debug)]
 pub struct SignalReader {
     fd: OwnedFd,
+    /// Bytes of one record, which begins with the number of the signal.
+    record: usize,
+}
+
+/// Where [`note_signal`] writes. Set once, for as long as the process lives.
+static NOTES: AtomicI32 = AtomicI32::new(-1);
+
+/// Handler of the signals of a process with threads.
+extern "C" fn note_signal(number: libc::c_int) {
+    // SAFETY: takes nothing, and the place is this thread's own.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: a thread's place for errors exists as long as the thread.
+    let errno = unsafe { *place };
+    // SAFETY: async-signal-safe, and the number outlives the call. A full pipe holds enough to wake the reader.
+    unsafe { libc::write(NOTES.load(Ordering::Relaxed), (&raw const number).cast(), size_of_val(&number)) };
+    // SAFETY: as above. The code that was interrupted may be about to read it.
+    unsafe { *place = errno };
 }
 
 impl SignalReader {
@@ -127,21 +145,41 @@ impl SignalReader {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the kernel has just opened it for us.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, record: size_of::<libc::signalfd_siginfo>() })
+    }
+
+    /// The same for a process that has started threads. A signal goes to any thread that does not block it, so these are
+    /// caught by a handler, which all threads share. For one reader in the life of a process.
+    pub fn with_threads(signals: &[Signal]) -> io::Result<Self> {
+        let (read, write) = crate::pipe::plain()?;
+        crate::pipe::set_nonblocking(&read)?;
+        crate::pipe::set_nonblocking(&write)?;
+        // Never closed: the handler may run at any time.
+        NOTES.store(write.into_raw_fd(), Ordering::Relaxed);
+        for signal in signals {
+            let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+            // SAFETY: all zeros is a valid `sigaction`: the default, with an empty mask.
+            let action = unsafe { action.assume_init_mut() };
+            action.sa_sigaction = note_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            // SAFETY: the handler only makes async-signal-safe calls, and the action outlives the call.
+            if unsafe { libc::sigaction(signal.as_raw(), action, ptr::null_mut()) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(Self { fd: read, record: size_of::<libc::c_int>() })
     }
 
     /// The numbers of all signals that have arrived since the last call.
     pub fn arrived(&self) -> io::Result<Vec<i32>> {
-        /// Size of one record; the signal's number is its first field.
-        const RECORD: usize = size_of::<libc::signalfd_siginfo>();
         let mut numbers = Vec::new();
-        let mut buffer = [0_u8; RECORD * 4];
+        let mut buffer = [0_u8; size_of::<libc::signalfd_siginfo>() * 4];
         loop {
             match rustix::io::read(&self.fd, &mut buffer) {
                 Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(numbers),
                 Ok(count) => numbers.extend(
                     buffer[..count]
-                        .chunks_exact(RECORD)
+                        .chunks_exact(self.record)
                         .map(|record| i32::from_ne_bytes([record[0], record[1], record[2], record[3]])),
                 ),
                 Err(rustix::io::Errno::INTR) => {}

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 
 use crate::limits::Limit;
 use crate::signal::BlockedSignals;
@@ -58,6 +58,20 @@ pub struct Child {
     pub pid: Pid,
     /// A handle that means this very process, even after its id is used again.
     pub pidfd: OwnedFd,
+}
+
+impl Child {
+    /// Sends it a signal, unless it has been reaped.
+    pub fn send(&self, signal: Signal) -> Result<(), rustix::io::Errno> {
+        crate::pidfd::send_to_child(self.pid, self.pidfd.as_fd(), signal)
+    }
+
+    /// Continues it if somebody has stopped it. One that runs gets no signal: it may have a trap for it.
+    pub fn continue_if_stopped(&self) {
+        if crate::wait::is_stopped(self.pidfd.as_fd()) {
+            let _ = self.send(Signal::CONT);
+        }
+    }
 }
 
 /// What the child was about to do when it failed.
@@ -157,14 +171,23 @@ impl Spawn<'_> {
         if pid < 0 {
             return Err(SpawnError { step: Step::Clone, source: clone_error });
         }
-        // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
-        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         let pid = Pid::from_raw(pid).expect("a child's id is never zero");
+        if pidfd < 0 {
+            // Linux before 5.2 ignores the flag.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            order.failed = Some((Step::Clone, libc::ENOSYS));
+        }
         if let Some((step, errno)) = order.failed {
             // It has ended already; without this it would stay as a zombie.
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            if pidfd >= 0 {
+                // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
+                drop(unsafe { OwnedFd::from_raw_fd(pidfd) });
+            }
             return Err(SpawnError { step, source: io::Error::from_raw_os_error(errno) });
         }
+        // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
+        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Ok(Child { pid, pidfd })
     }
 }

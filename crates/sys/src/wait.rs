@@ -48,6 +48,12 @@ pub fn reap(pidfd: BorrowedFd<'_>) -> Result<Option<Exit>, Errno> {
         .and_then(|status| exit_of_id(&status)))
 }
 
+/// Whether a child is stopped, by `SIGSTOP` or its relatives. Takes nothing away: the next look says the same.
+pub fn is_stopped(pidfd: BorrowedFd<'_>) -> bool {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::PidFd(pidfd), options), Ok(Some(_)))
+}
+
 fn exit_of(status: WaitStatus) -> Option<Exit> {
     let small = |number: i32| u8::try_from(number & 0xff).expect("masked to a byte");
     status

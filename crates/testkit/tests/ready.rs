@@ -208,6 +208,18 @@ async fn a_waiting_shell_that_was_killed_is_not_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_shell_that_was_stopped_goes_on_when_it_is_needed() {
+    let oracle = Oracle::new(PUPPET);
+    let shells = oracle.waiting(&request(":")).await;
+    for stopped in shells.iter().flat_map(|shell| keeper_of(*shell).into_iter().chain([*shell])) {
+        kill_process(process(stopped), Signal::STOP).expect("it is ours");
+    }
+    let outcome = run(&oracle.ready, "echo done; exit 3").await;
+    assert_eq!((output(&outcome).as_str(), outcome.end), ("done\n", End::Own(Exit::Code(3))));
+    assert!(outcome.pid.is_some_and(|pid| shells.contains(&pid)), "another shell did it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_keeper_of_a_waiting_shell_that_was_killed_is_not_missed() {
     let oracle = Oracle::new(PUPPET);
     for _ in 0..5 {

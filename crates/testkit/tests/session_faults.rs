@@ -225,9 +225,10 @@ async fn a_command_is_not_disturbed_when_the_directory_of_its_session_goes() {
 async fn a_script_that_no_shell_has_read_is_given_to_another() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
-    let shell = pids(&run(&engine, "x=1; echo $$").await)[0];
-    // It is told what to do, and dies before it looks at it.
-    send(shell, Signal::STOP);
+    let shell = pids(&run(&engine, r#"x=1; trap '"$PUPPET" make busy hold' USR1; echo $$"#).await)[0];
+    // It is told what to do while its trap runs, and dies before it looks at it.
+    send(shell, Signal::USR1);
+    place.wait_for("busy");
     let waiting = engine.clone();
     let next = tokio::spawn(async move { run(&waiting, "echo ${x-none}; echo ran >>ran").await });
     while !sessions(&engine).list().await.expect("they can be listed").iter().any(|entry| entry.busy) {}
@@ -236,6 +237,18 @@ async fn a_script_that_no_shell_has_read_is_given_to_another() {
     assert_eq!((output(&next).as_str(), next.end), ("none\n", End::Own(Exit::Code(0))));
     assert_eq!(lost_before(&next), Some("its shell was killed by signal 9 (SIGKILL)"));
     assert_eq!(std::fs::read_to_string(place.path().join("ran")).expect("it ran"), "ran\n");
+}
+
+#[tokio::test]
+async fn a_shell_that_is_stopped_while_it_waits_goes_on_with_the_next_script() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let shell = pids(&run(&engine, "x=1; trap 'echo continued' CONT; echo $$").await)[0];
+    check(&engine, "echo $x", "1\n").await;
+    send(shell, Signal::STOP);
+    let next = run(&engine, "echo $x").await;
+    assert_eq!((next.end, stays(&next)), (End::Own(Exit::Code(0)), true));
+    assert!(output(&next).contains("1\n"), "{next:?}");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
 use bashful_dialect::unique;
-use bashful_engine::{Eyes, JobStore, LONGEST_SCRIPT, Stop};
+use bashful_engine::{ControlError, Eyes, GetJobError, JobStore, LONGEST_SCRIPT, Stop};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
@@ -127,6 +127,9 @@ async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Exit {
     for id in told {
         match timeout_at(give_up, store.wait_until_gone(id)).await {
             Ok(Ok(job)) => print::talk(&format!("[job {id}: {}]", state_text(&job))),
+            Ok(Err(ControlError::Get(GetJobError::Removed { .. }))) => {
+                print::talk(&format!("[job {id}: ended; its record was removed]"));
+            }
             Ok(Err(error)) => {
                 print::error(&error);
                 exit = Exit::Failed;

@@ -91,7 +91,7 @@ async def progress(client):
 
 
 async def cancel(client):
-    command = "touch cancel.begun; trap 'touch cancel.asked' TERM; sleep 1000 & wait"
+    command = "trap 'touch cancel.asked' TERM; touch cancel.begun; sleep 1000 & wait"
     call = asyncio.create_task(client.call_tool("bash", {"command": command, "timeout": 300}))
     await until(lambda: os.path.exists("cancel.begun"))
     call.cancel()

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use bashful_keeper::StopReason;
 use bashful_keeper::wire::{self, Order, Report};
+use bashful_sys::pidfd;
+use bashful_sys::signal::Signal;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use thiserror::Error;
@@ -24,6 +26,9 @@ const COME_AGAIN: Duration = Duration::from_millis(200);
 
 /// A keeper that has not answered by then has been stopped, and is woken.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Between two requests by signal.
+const INSIST_AFTER: Duration = Duration::from_millis(100);
 
 /// So long a job may take to read the next of what it is sent.
 const INPUT_PATIENCE: Duration = Duration::from_secs(10);
@@ -119,7 +124,7 @@ impl JobStore {
     }
 
     /// Waits until nothing of a job runs any more, what its shell has left behind included. A dropped future changes
-    /// nothing.
+    /// nothing. The end of a job whose record was removed while it ran is [`GetJobError::Removed`].
     pub async fn wait_until_gone(&self, id: u64) -> Result<JobRecord, ControlError> {
         // Its keeper writes down the end first, and lets go a moment later.
         self.until(id, |job| !job.is_live() && !self.lives(id)).await
@@ -204,11 +209,31 @@ impl JobStore {
         loop {
             match self.connect(id) {
                 Ok(link) => return self.tell_and_wait(id, link, order).await,
-                Err(error) if Instant::now() > give_up => return Err(unreachable(error)),
+                Err(error) if Instant::now() > give_up => {
+                    return if self.signal_keeper(id, order).await { Ok(()) } else { Err(unreachable(error)) };
+                }
                 // It may just have ended, and then the record says so.
                 Err(_) => drop(self.get_live(id)?),
             }
             sleep(TRY_AGAIN).await;
+        }
+    }
+
+    /// Stops a job whose socket is gone, by a signal to its keeper; whether that could be done. The keeper's id is not a
+    /// stranger's: the lock on the file it is written in shows that the keeper lives.
+    async fn signal_keeper(&self, id: u64, order: &Order) -> bool {
+        let Some(keeper) = self.keeper(id) else { return false };
+        let ask = || pidfd::send_to(&keeper, &[Signal::TERM, Signal::CONT]).is_ok();
+        match order {
+            Order::Stop(_) => ask(),
+            // The second request kills at once. Without the pause the two would arrive as one.
+            Order::Signal(number) if i32::from(*number) == Signal::KILL.as_raw() => {
+                let asked = ask();
+                sleep(INSIST_AFTER).await;
+                ask();
+                asked
+            }
+            _ => false,
         }
     }
 

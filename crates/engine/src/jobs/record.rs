@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::wire::{Kind, Leftover, OUTPUT};
+use bashful_keeper::wire::{INPUT, Kind, Leftover, OUTPUT};
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,27 @@ pub(super) struct JobFile {
     pub(super) lifetime_ms: u64,
     pub(super) created_unix_ms: u64,
 }
+
+impl JobFile {
+    /// Stands in for one that is damaged or gone. The output is looked for in the job's own directory.
+    pub(super) fn unreadable(path: &Path, created: Option<SystemTime>) -> Self {
+        let created = created.and_then(|when| when.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+        Self {
+            kind: JobKind::Background,
+            script: UNREADABLE.to_owned(),
+            cwd: String::new(),
+            owner: None,
+            output: None,
+            stderr: path.join(STDERR).exists().then_some(StderrFile::Own),
+            input: path.join(INPUT).exists(),
+            lifetime_ms: 0,
+            created_unix_ms: u64::try_from(created.as_millis()).unwrap_or(0),
+        }
+    }
+}
+
+/// Shown in place of a script that nobody can read any more.
+const UNREADABLE: &str = "[the record of this job is damaged]";
 
 /// Where standard error is that is taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

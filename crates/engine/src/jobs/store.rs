@@ -9,8 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use bashful_keeper::missing;
 use bashful_keeper::wire;
+use bashful_sys::proc::Process;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
+use rustix::process::Pid;
 use thiserror::Error;
 
 use super::record::{self, JobFile, JobRecord, StatusFile, StderrFile};
@@ -273,7 +275,7 @@ impl JobStore {
     /// Under a name that nobody looks for, until it is whole.
     fn write_down(&self, id: u64, asked: Asked<'_>) -> io::Result<NewJob> {
         let directory = self.path(id);
-        let draft = self.directory().join(format!(".new-{id}"));
+        let draft = self.draft(id);
         DirBuilder::new().mode(0o700).create(&draft)?;
         let job = JobFile {
             kind: asked.kind,
@@ -306,15 +308,19 @@ impl JobStore {
 
     /// Takes back a job that came to nothing.
     pub(crate) fn discard(&self, job: NewJob) {
-        let _ = fs::remove_dir_all(&job.directory);
+        // The mark first: a job that is marked as living and has no directory would be listed as damaged.
         let _ = fs::remove_file(self.mark(job.id));
+        let _ = fs::remove_dir_all(&job.directory);
         drop(job);
     }
 
-    /// Every job, by id. A directory that is not there holds none.
+    /// Every job, by id, also one whose record was removed while its keeper lives. A directory that is not there holds none.
     pub fn list(&self) -> Result<Vec<JobRecord>, ListJobsError> {
-        let ids =
-            self.numbers.taken().map_err(|source| ListJobsError { path: self.directory().to_path_buf(), source })?;
+        let failed = |source| ListJobsError { path: self.directory().to_path_buf(), source };
+        let mut ids = self.numbers.taken().map_err(failed)?;
+        ids.extend(numbers_in(&self.live()).map_err(failed)?);
+        ids.sort_unstable();
+        ids.dedup();
         // One that was removed meanwhile, or is not ours, is simply not on the list.
         Ok(ids.into_iter().filter_map(|id| self.look(id)).collect())
     }
@@ -327,9 +333,7 @@ impl JobStore {
         let unreadable = |source| GetJobError::Unreadable { id, path: self.path(id), source };
         match fs::read(self.path(id).join(JOB)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.lives(id) {
-                    Err(unreadable(io::Error::other("its record was removed, but it still runs")))
-                } else if self.numbers.was_given_out(id).map_err(unreadable)? {
+                if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetJobError::Removed { id })
                 } else {
                     Err(GetJobError::Never { id })
@@ -408,6 +412,11 @@ impl JobStore {
         self.directory().join(id.to_string())
     }
 
+    /// Where its directory is until it is whole.
+    fn draft(&self, id: u64) -> PathBuf {
+        self.directory().join(format!(".new-{id}"))
+    }
+
     fn live(&self) -> PathBuf {
         self.directory().join(wire::LIVE)
     }
@@ -423,13 +432,35 @@ impl JobStore {
         flock(&mark, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     }
 
+    /// The keeper of a job, by what it has written into its mark. None if it has ended.
+    pub(super) fn keeper(&self, id: u64) -> Option<Process> {
+        let mark = fs::read_to_string(self.mark(id)).ok()?;
+        let (pid, began) = mark.trim_end().split_once(' ')?;
+        let keeper = Process::read(Pid::from_raw(pid.parse().ok()?)?)?;
+        (began.parse() == Ok(keeper.began) && self.lives(id)).then_some(keeper)
+    }
+
     fn look(&self, id: u64) -> Option<JobRecord> {
         let path = self.path(id);
-        let job: JobFile = record::read(&path.join(JOB))?;
+        let mut job: Option<JobFile> = record::read(&path.join(JOB));
+        if job.is_none() && !path.exists() {
+            if self.draft(id).exists() {
+                // It is being made.
+                return None;
+            }
+            // Unless it has just been made, somebody has removed it.
+            job = record::read(&path.join(JOB));
+        }
         let status = || record::read::<StatusFile>(&path.join(wire::STATUS));
         let mut now = status();
         let over = now.as_ref().is_some_and(StatusFile::says_ended);
         let lives = !over && self.lives(id);
+        if job.is_none() && !lives && !over {
+            return None;
+        }
+        // A keeper that lives, and one that has said how it ended, need no record to be believed.
+        let mark = || self.mark(id).metadata().and_then(|facts| facts.modified()).ok();
+        let job = job.unwrap_or_else(|| JobFile::unreadable(&path, mark()));
         if !over && !lives {
             // It may have ended between the two looks: a keeper writes first and then lets go.
             now = status();

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-use bashful_sys::notify;
+use bashful_sys::{notify, wake};
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
@@ -64,6 +64,7 @@ impl Door {
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let listener = UnixListener::bind(directory.join(wire::CONTROL))?;
         listener.set_nonblocking(true)?;
+        let _ = wake::on_news(&listener);
         let watch = notify::comings(&[&directory]).ok();
         Ok(Self { listener: Some(listener), named, directory, handle, watch, is_removed: false, guests: Vec::new() })
     }
@@ -93,6 +94,7 @@ impl Door {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
+            let _ = wake::on_news(&stream);
             let mut link = Link::new(OwnedFd::from(stream));
             if self.guests.len() >= MOST_GUESTS {
                 link.tell(&Report::Busy);

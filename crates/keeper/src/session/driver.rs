@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 
 use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Tether};
-use bashful_sys::{pidfd, pipe, proc};
+use bashful_sys::{pipe, proc};
 
 use super::own::Own;
 use crate::shell::{self, NotStarted, not_prepared, place, quote};
@@ -149,14 +149,14 @@ impl Driver {
 
     /// Makes it drop what it is doing, as soon as the program ends that it waits for.
     pub(crate) fn interrupt(&self) {
-        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::POWER);
+        let _ = self.child.send(Signal::POWER);
         // Somebody may have stopped it.
-        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::CONT);
+        let _ = self.child.send(Signal::CONT);
     }
 
     /// Makes it drop what it is doing without a program: a loop over a million words before its first round.
     pub(crate) fn interrupt_expansion(&self) {
-        let _ = pidfd::send(self.child.pidfd.as_fd(), Signal::INT);
+        let _ = self.child.send(Signal::INT);
     }
 
     /// Asks it to say the next number, which it can when it has nothing else to do.

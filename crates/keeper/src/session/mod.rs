@@ -20,15 +20,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{self, Signal, SignalReader};
-use bashful_sys::{boot_time, pipe};
-use rustix::event::{PollFd, PollFlags, poll};
+use bashful_sys::{boot_time, news, pipe};
 
 use crate::killing::Killing;
 use crate::link::Link;
 use crate::pump::{Pump, Pumped};
 use crate::start;
 use crate::tree::{Rest, Scope, Tree};
-use crate::watch::timespec;
 use crate::wire::{self, FailedStep, Order, Release, Report, SessionState, Setup};
 use crate::{Effect, Event, Exit, Phase, StopReason, span};
 
@@ -210,6 +208,11 @@ impl Session {
             Some(running) => running.due(),
             None => self.idle_until(),
         };
+        let deadline = match &self.running {
+            Some(running) => running.deadline(),
+            None => due,
+        };
+        self.tree.awake.at(deadline, now);
         // There are only so many watches for each user.
         let look_at = self.door.watch().is_none().then(|| now + LOOK_AT_LEAST_EVERY);
         let due = due.into_iter().chain(look_at).min();
@@ -222,11 +225,7 @@ impl Session {
         let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.own()];
         let watched: Vec<BorrowedFd<'_>> =
             always.into_iter().chain(door).chain(place).chain(host).chain(running).chain(guests).chain(pumps).collect();
-        let mut fds: Vec<PollFd<'_>> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        let timeout = due.map(|due| timespec(due.saturating_duration_since(now)));
-        // An interrupted wait is one in which nothing happened.
-        let _ = poll(&mut fds, timeout.as_ref());
-        let has_news: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let has_news = news::wait(&watched, due.map(|due| due.saturating_duration_since(now)));
         let mut has_news = has_news.into_iter();
         let mut next = |is_watched: bool| is_watched && has_news.next().unwrap_or_default();
         self.news = News {
@@ -399,11 +398,10 @@ impl Session {
                 self.tree.ask_orphans();
             }
             let due = [phase.alarm(), killing.as_ref().map(Killing::again_at)].into_iter().flatten().min();
-            let timeout = due.map(|due| timespec(due.saturating_duration_since(Instant::now())));
+            self.tree.awake.at(due, now);
             let pumps = self.pumps.iter().map(AsFd::as_fd);
             let watched: Vec<BorrowedFd<'_>> = [self.signals.as_fd()].into_iter().chain(pumps).collect();
-            let mut fds: Vec<_> = watched.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-            let _ = poll(&mut fds, timeout.as_ref());
+            news::wait(&watched, due.map(|due| due.saturating_duration_since(Instant::now())));
             let _ = self.signals.arrived();
             self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
             event = Event::Tick;

@@ -102,12 +102,16 @@ impl Running {
         self.must_read && !self.is_stopping() && is_unread(&self.held)
     }
 
+    /// When its lifetime or its grace ends, or it is killed again.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.phase.alarm().into_iter().chain(self.killing.as_ref().map(Killing::again_at)).min()
+    }
+
     /// When there is something to do even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
-        let killing = self.killing.as_ref().map(Killing::again_at);
         let number = self.number.as_ref().map(|number| number.again_at);
         let listen = (self.exit.is_none() && !self.is_stopping()).then_some(self.listen.0);
-        [self.phase.alarm(), killing, self.tell_at, self.settle_until, self.interrupt_at, number, listen]
+        [self.deadline(), self.tell_at, self.settle_until, self.interrupt_at, number, listen]
             .into_iter()
             .flatten()
             .min()
@@ -128,7 +132,11 @@ impl Session {
             return self.door.keep(link);
         }
         self.driver.own.forget();
+        self.driver.child.continue_if_stopped();
         let must_read = command.directory.is_empty();
+        let until = start::after(lifetime);
+        // Before it begins: it may stop its keeper at once.
+        self.tree.awake.at(until, Instant::now());
         let held = match self.driver.begin(command) {
             Ok(held) => held,
             Err(error) => {
@@ -147,7 +155,7 @@ impl Session {
             began,
             tell_at: Some(began + TELL_AFTER),
             written_down: Began::now(lifetime),
-            phase: Phase::Running { until: start::after(lifetime) },
+            phase: Phase::Running { until },
             killing: None,
             listen: (began + LISTEN_AFTER, LISTEN_AFTER),
             must_read,

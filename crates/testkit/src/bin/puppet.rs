@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{Engine, Grace, JobLimits, JobStore, Options, Request, Script, Stop, find_bash};
-use rustix::process::{Signal, getpid, kill_process, setpgid, setsid};
+use rustix::process::{Pid, Signal, getpid, kill_process, setpgid, setsid};
 
 fn main() {
     bashful_engine::keeper_main();
@@ -24,9 +24,11 @@ fn main() {
             "newgroup" => setpgid(None, None).expect("a group of its own"),
             "stop" => kill_process(getpid(), Signal::STOP).expect("a signal to itself"),
             "hold" => hold(),
+            "pin" => pin(next().parse().expect("a process id")),
             "chatter" => chatter(&next()),
             "storm" => storm(next().parse().expect("a number")),
-            "respawn" => respawn(),
+            "respawn" => respawn("respawn", Duration::from_millis(3)),
+            "rush" => respawn("rush", Duration::ZERO),
             "host" => host(next().as_ref(), &next(), &next()),
             "exit" => std::process::exit(next().parse().expect("a number")),
             other => panic!("the puppet knows no action {other:?}"),
@@ -74,6 +76,13 @@ fn hold() -> ! {
     }
 }
 
+/// Stops a process again and again, until that is gone. A request to end does not bother it.
+fn pin(pid: i32) {
+    bashful_sys::signal::ignore(Signal::TERM);
+    let pid = Pid::from_raw(pid).expect("a process id");
+    while kill_process(pid, Signal::STOP).is_ok() {}
+}
+
 /// Writes for ever; makes a file when that has failed.
 fn chatter(failed: &str) -> ! {
     loop {
@@ -95,11 +104,11 @@ fn storm(count: u32) {
 }
 
 /// A chain of sessions: each makes the next and ends, so that no process id lasts.
-fn respawn() {
+fn respawn(action: &str, pause: Duration) {
     let _ = setsid();
     let me = std::env::current_exe().expect("its own path");
-    std::thread::sleep(Duration::from_millis(3));
-    let successor = Command::new(me).arg("respawn").spawn().expect("a successor");
+    std::thread::sleep(pause);
+    let successor = Command::new(me).arg(action).spawn().expect("a successor");
     // Not waited for: to be left behind is its purpose.
     drop(successor);
 }

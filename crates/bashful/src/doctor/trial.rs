@@ -1,0 +1,72 @@
+//! Tries the promises about stopping, each with a real daemon.
+//!
+//! A filter of system calls or an old kernel can make any of them false, and only trying tells.
+
+use std::time::Duration;
+
+use bashful_engine::{Engine, Job, Promises, Request, Script, StopReason};
+use bashful_sys::proc::Process;
+use rustix::process::Pid;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Starts a daemon, which has left its parents and, where there is `setsid`, its session, and says its process id. Where nothing
+/// can be stopped, all of it ends by itself. The empty line comes when somebody listens for sure.
+const DAEMON: &str = "if command -v setsid >/dev/null; then (setsid sleep 5 >/dev/null & echo $!)
+else (set -m; sleep 5 >/dev/null & echo $!); fi
+sleep 0.1; echo; sleep 0.1\n";
+
+/// How long the daemon may take to begin.
+const BEGINS_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long the daemon may take to end: less than it would by itself.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// The promises that hold, of those that are made.
+pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
+    let wait = format!("{DAEMON}sleep 5");
+    let stop = |job: &mut Option<Job>| job.iter().for_each(|job| job.stop(StopReason::Cancelled));
+    // For a keeper, a job that is dropped and a program that is killed are the same: a connection that closes.
+    let drop_it = |job: &mut Option<Job>| drop(job.take());
+    let kill_keeper = format!("{DAEMON}kill -9 $PPID; sleep 5");
+    Promises {
+        catches_daemons: promised.catches_daemons && ends(engine, &wait, stop).await,
+        survives_own_death: promised.survives_own_death && ends(engine, &wait, drop_it).await,
+        survives_keeper_death: promised.survives_keeper_death && ends(engine, &kill_keeper, |_| ()).await,
+        ..promised
+    }
+}
+
+/// Whether the daemon of this script ends when that is done to its job.
+async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Job>)) -> bool {
+    let Ok(script) = Script::new(script) else { return false };
+    let Ok(job) = engine.start(Request::new(script)).await else { return false };
+    let Some(daemon) = daemon_of(&job).await else { return false };
+    let mut job = Some(job);
+    act(&mut job);
+    let ended = has_ended(&daemon).await;
+    if let Some(mut job) = job {
+        // The search for strays must be over before another engine starts a keeper, which it would take for one.
+        let _ = timeout(BEGINS_WITHIN, job.wait()).await;
+    }
+    ended
+}
+
+async fn has_ended(daemon: &Process) -> bool {
+    let give_up = Instant::now() + ENDS_WITHIN;
+    while Instant::now() < give_up {
+        let now = Process::read(daemon.pid);
+        if now.is_none_or(|now| now.has_ended() || now.began != daemon.began) {
+            return true;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    false
+}
+
+/// The daemon, as soon as the script has said its process id.
+async fn daemon_of(job: &Job) -> Option<Process> {
+    let mut live = job.live();
+    let said = timeout(BEGINS_WITHIN, live.wait_for(|live| live.newest.ends_with(b"\n"))).await.ok()?.ok()?;
+    let pid = std::str::from_utf8(&said.newest).ok()?.lines().next()?.parse().ok().and_then(Pid::from_raw)?;
+    Process::read(pid)
+}

@@ -1,0 +1,109 @@
+//! Ends the processes that a killed keeper leaves behind.
+//!
+//! A program that adopts orphans is the next parent of all of them. So every child of it that is no keeper is a stray, with
+//! everything below. Strays may fork faster than anybody can look: they are frozen before they are killed, and the search
+//! goes on until this program has no such child left, not even a dead one.
+//!
+//! Limit: [`ROUNDS`] rounds that each find somebody new. A chain of processes that outruns them all survives.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bashful_sys::pidfd;
+use bashful_sys::proc::{self, Process};
+use bashful_sys::signal::Signal;
+use rustix::process::{Pid, WaitOptions, getpid, kill_process, waitpid};
+
+/// Rounds that find somebody new. Each takes some 100 microseconds, so a chain would have to win thousands of races in a row.
+const ROUNDS: usize = 5_000;
+
+/// Rounds in a row that find nobody new, but somebody who does not die, or a keeper that has not ended yet: 2 s in all.
+const IDLE_ROUNDS: usize = 400;
+
+/// Rounds in a row that find nobody at all. More than one, because the list of children is not read in one instant.
+const QUIET_ROUNDS: usize = 3;
+
+/// Between two rounds that find nobody new.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What one round has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nobody,
+    /// Only strays that were killed before.
+    Dying,
+    Somebody,
+}
+
+/// Kills every child of this program that is neither a keeper nor a stranger, with everything below it. Waits for the end of
+/// `keeper` first: its tree has another parent only then.
+pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], keeper: Option<i32>) {
+    let (mut rounds, mut idle, mut quiet) = (0, 0, 0);
+    let mut known = HashSet::new();
+    while rounds < ROUNDS && idle < IDLE_ROUNDS && quiet < QUIET_ROUNDS {
+        let keeper_lives = keeper.and_then(Pid::from_raw).and_then(Process::read).is_some_and(|now| !now.has_ended());
+        match end_once(keepers, strangers, &mut known) {
+            Found::Somebody => {
+                (rounds, idle, quiet) = (rounds + 1, 0, 0);
+                // No pause: every microsecond is one in which they can fork.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            Found::Nobody if !keeper_lives => quiet += 1,
+            Found::Nobody | Found::Dying => (idle, quiet) = (idle + 1, 0),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    if quiet < QUIET_ROUNDS {
+        tracing::error!(rounds, "processes of a lost command are still there");
+    }
+}
+
+/// One round: freezes, kills and reaps.
+fn end_once(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> Found {
+    // Held throughout: a keeper that is just being started must not be taken for a stray, and a child that another thread
+    // reaps here would give its id away.
+    let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
+    let strays: Vec<Pid> = proc::children(getpid())
+        .unwrap_or_else(|| {
+            proc::descendants(getpid()).iter().filter(|below| is_child(below)).map(|below| below.pid).collect()
+        })
+        .into_iter()
+        .filter(|child| !keepers.contains(&child.as_raw_nonzero().get()) && !is_stranger(*child, strangers))
+        .collect();
+    // By id, and before anything else: a child keeps its id until it is reaped below.
+    for stray in &strays {
+        let _ = kill_process(*stray, Signal::STOP);
+    }
+    let below: Vec<Process> = strays.iter().flat_map(|stray| proc::descendants(*stray)).collect();
+    for process in &below {
+        let _ = pidfd::send_to(process, &[Signal::STOP]);
+    }
+    for process in &below {
+        let _ = pidfd::send_to(process, &[Signal::KILL]);
+    }
+    for stray in &strays {
+        let _ = kill_process(*stray, Signal::KILL);
+        let _ = waitpid(Some(*stray), WaitOptions::NOHANG);
+    }
+    drop(keepers);
+    let mut is_new = false;
+    for pid in strays.iter().copied().chain(below.iter().map(|process| process.pid)) {
+        is_new |= known.insert(pid.as_raw_nonzero().get());
+    }
+    match (strays.is_empty(), is_new) {
+        (true, _) => Found::Nobody,
+        (false, true) => Found::Somebody,
+        (false, false) => Found::Dying,
+    }
+}
+
+fn is_child(process: &Process) -> bool {
+    process.parent == getpid().as_raw_nonzero().get()
+}
+
+fn is_stranger(child: Pid, strangers: &[Process]) -> bool {
+    let known = strangers.iter().find(|stranger| stranger.pid == child);
+    known.is_some_and(|known| Process::read(child).is_some_and(|now| now.began == known.began))
+}

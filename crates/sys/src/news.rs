@@ -1,0 +1,23 @@
+//! Waiting for several descriptors at once, with a deadline that holds for a process that is stopped meanwhile.
+//!
+//! `ppoll` forgets the time for which its caller was stopped: continued, it waits for the whole rest. `poll` keeps the deadline.
+
+#![expect(unsafe_code, reason = "rustix has `ppoll` only")]
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// Waits until one of these has something to read or has lost its peer, and says which.
+///
+/// Nobody has news after the timeout, which is rounded up to milliseconds, or after an interruption.
+pub fn wait(watched: &[BorrowedFd<'_>], timeout: Option<Duration>) -> Vec<bool> {
+    let entry = |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut entries: Vec<libc::pollfd> = watched.iter().map(entry).collect();
+    let milliseconds = timeout.map_or(-1, |timeout| {
+        libc::c_int::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(libc::c_int::MAX)
+    });
+    // SAFETY: the pointer and the count are those of a vector that outlives the call.
+    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, milliseconds) };
+    // After an error the answers are as they were: none.
+    entries.iter().map(|entry| entry.revents != 0).collect()
+}
