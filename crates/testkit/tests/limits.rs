@@ -32,7 +32,7 @@ impl Bench {
         dialect.adjust(&mut place.options);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let engine = runtime.block_on(async { place.engine() });
-        let toolbox = Toolbox::new(engine, dialect, Limits::default(), place.path()).for_one_call();
+        let toolbox = Toolbox::new(engine, dialect, Limits::default(), place.path());
         Self { place, toolbox, runtime }
     }
 
