@@ -109,7 +109,7 @@ async fn background(
     if args.json {
         print::data(format!("{}\n", facts::masked(facts::of_background(&job, notices), eyes)).as_bytes())?;
     } else {
-        print::data(text::background(&job).as_bytes())?;
+        print::data(text::background(&job, Reader::Program).as_bytes())?;
         for notice in notices {
             print::talk(&format!("[{notice}]"));
         }
@@ -371,7 +371,7 @@ fn report_background(
         print::talk(&format!("[{notice}]"));
     }
     print::talk(&format!("[{still_running}]"));
-    print::talk(&text::background(&sent.job));
+    print::talk(&text::background(&sent.job, Reader::Program));
     Ok(())
 }
 

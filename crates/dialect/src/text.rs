@@ -207,15 +207,19 @@ fn signal_text(number: u8) -> String {
     }
 }
 
-/// What is to be said about a command that runs in the background.
-pub fn background(job: &JobRecord) -> String {
+/// Where a command in the background is, and how to stop it.
+pub fn background(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
-    // The signal reaches one group of processes, the job tool all of them.
-    let better = format!("[to stop every process that it started: the job tool, action \"kill\", ids [{id}]]");
+    // The signal of the reminder reaches one group of processes, this all of them.
+    let better = match reader {
+        Reader::Program => format!("bashful jobs kill {id}"),
+        Reader::Tools => format!("the job tool, action \"kill\", ids [{id}]"),
+        Reader::Pi => format!("the job tool, cancel: [\"bg_{id}\"]"),
+    };
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{id}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n{better}\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{id}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n[to stop every process that it started: {better}]\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
     )

@@ -42,7 +42,9 @@ struct RowSettings {
 impl Merge for ClientRows {
     fn merge(&mut self, later: Self) {
         for (name, row) in later.0 {
-            let known = self.0.entry(name).or_default();
+            // Case does not matter in a client's name.
+            let same = self.0.keys().find(|known| known.eq_ignore_ascii_case(&name)).cloned();
+            let known = self.0.entry(same.unwrap_or(name)).or_default();
             *known = RowSettings {
                 patience_seconds: row.patience_seconds.or(known.patience_seconds),
                 shown_bytes: row.shown_bytes.or(known.shown_bytes),

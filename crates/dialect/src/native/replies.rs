@@ -34,7 +34,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
 
 /// Where it is and how to stop it.
 pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
-    let text = lines(std::iter::once(text::background(job)).chain(bracketed(&call.notices)));
+    let text = lines(std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices)));
     Answer::new(text, structured(facts::of_background(job, &call.notices)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Ans
     let beside = fitting(&notices);
     let text = Draft { output: &sent.output, stderr: sent.stderr.as_ref() }.fit(|output, stderr| {
         let shown = std::iter::once(shown(output, stderr, whole));
-        lines(shown.chain(bracketed(&beside)).chain([text::background(&sent.job)]))
+        lines(shown.chain(bracketed(&beside)).chain([text::background(&sent.job, Reader::Tools)]))
     });
     Answer::new(text, structured(facts::of_outlasted(sent, &notices))).with_links([&sent.output])
 }
