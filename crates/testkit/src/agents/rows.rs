@@ -42,7 +42,7 @@ mod tests {
     use super::{Rows, check_rows};
 
     fn rows(numbers: impl IntoIterator<Item = usize>) -> String {
-        numbers.into_iter().map(|number| format!("row-{number}-of-many\n")).collect()
+        numbers.into_iter().map(|number| format!("row-{number}-of-many\n")).collect::<Vec<_>>().concat()
     }
 
     #[test]
