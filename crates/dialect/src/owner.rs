@@ -29,12 +29,12 @@ impl Owner {
         format!("{}/{}", self.toolbox, self.connection)
     }
 
-    /// Whether a job was started over this very connection.
+    /// True for a job that was started over this very connection.
     pub(crate) fn has(&self, job: &JobRecord) -> bool {
         job.owner.as_deref() == Some(self.id().as_str())
     }
 
-    /// Whether a job was started by this toolbox, over any connection.
+    /// True for a job that this toolbox started, over any connection.
     pub(crate) fn has_in_toolbox(&self, job: &JobRecord) -> bool {
         let toolbox = job.owner.as_deref().and_then(|owner| owner.split_once('/')).map(|(toolbox, _)| toolbox);
         toolbox == Some(self.toolbox.as_str())

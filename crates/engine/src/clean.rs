@@ -37,7 +37,7 @@ const LATIN_LEAD: u8 = 0xC2;
 
 const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
-/// What a NUL is shown as, `␀`.
+/// Stands for a NUL: `␀`.
 const VISIBLE_NUL: [u8; 3] = [0xE2, 0x90, 0x80];
 
 /// As many of them as a block has NULs at most: where there is one there are often thousands.
@@ -120,7 +120,7 @@ impl Cleaner {
         self.text = text;
     }
 
-    /// What was changed so far.
+    /// Changes made so far.
     pub(crate) fn changes(&self) -> Changes {
         self.changes
     }

@@ -361,7 +361,7 @@ impl Run {
         }
     }
 
-    /// Whether anybody wants to see the newest output. The job's own handle is one receiver.
+    /// True if anybody wants to see the newest output. The job's own handle is one receiver.
     fn is_looked_at(&self) -> bool {
         self.live.receiver_count() > 1
     }

@@ -36,7 +36,7 @@ pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
     }
 }
 
-/// Whether the daemon of this script ends when that is done to its job.
+/// True if the daemon of this script ends when that is done to its job.
 async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Job>)) -> bool {
     let Ok(script) = Script::new(script) else { return false };
     let Ok(job) = engine.start(Request::new(script)).await else { return false };

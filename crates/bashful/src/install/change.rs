@@ -41,7 +41,7 @@ pub(crate) struct Done {
     pub(crate) made_file: bool,
 }
 
-/// What becomes of a text when a change is taken back.
+/// The text after a change was taken back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// The text without the change.

@@ -80,7 +80,7 @@ impl Settings {
         &self.path
     }
 
-    /// Whether there was no such file.
+    /// True if there was no such file.
     pub(super) fn is_new(&self) -> bool {
         self.found.is_none()
     }

@@ -37,7 +37,7 @@ pub(crate) struct Staged {
     done: Vec<Done>,
 }
 
-/// Whether the user agreed.
+/// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Written,
