@@ -39,7 +39,7 @@ fn a_keeper_that_is_stopped_ends_its_tree_when_the_program_is_killed() {
 #[test]
 fn a_keeper_that_is_stopped_again_and_again_ends_its_tree_when_the_program_is_killed() {
     let home = Home::new(BASHFUL);
-    let stopper = r#"(setsid bash -c "touch stopping; while kill -STOP $PPID; do :; done" &)"#;
+    let stopper = r#"(setsid bash -c "touch stopping; while kill -STOP $PPID; do sleep 0.05; done" &)"#;
     let child = home.start(&["run", &format!("{stopper}; until [ -e stopping ]; do :; done; {TREE}")]);
     home.wait_for("ready");
     kill(child);
