@@ -13,9 +13,16 @@ use crate::tree::Scope;
 const GO_ON_AFTER: Duration = Duration::from_millis(20);
 
 /// How long after it is due a keeper is woken, in case it is stopped again before it has set its alarms anew. A timer that
-/// repeats would not do: its signal is not sent again before the last one is taken, and a stop discards that.
-const WAKE: [Duration; 4] =
-    [Duration::ZERO, Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
+/// repeats would not do: its signal is not sent again before the last one is taken, and a stop discards that. The last two
+/// are for a keeper that was stopped by the very process that it was killing, after all others had gone off.
+const WAKE: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(20),
+    Duration::from_mins(2),
+];
 
 /// The alarms of a keeper.
 #[derive(Debug)]
