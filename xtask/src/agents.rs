@@ -13,6 +13,16 @@ use crate::{Done, cargo, say};
 /// Runs the agents and SDKs of these names, or all.
 pub(crate) fn main(names: &[&str]) -> Done {
     let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name).chain(SDKS.iter().map(|sdk| sdk.name)).collect();
+    if names.iter().any(|name| ["--help", "-h"].contains(name)) {
+        say::data(&format!(
+            "usage: cargo xtask agents [NAME...]\n\n\
+             Runs real agents and SDK clients against a scripted model, and prints a table of what held. Without a name, all\n\
+             of them. Those that are missing are installed below target/clients first.\n\n\
+             names: {}\n\nexample: cargo xtask agents codex python-2\n",
+            known.join(" ")
+        ));
+        return Ok(());
+    }
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
         return Err(format!("xtask agents: no agent or SDK {unknown:?}; known are: {}", known.join(" ")).into());
     }

@@ -27,7 +27,7 @@ const QUIET_ROUNDS: usize = 3;
 /// Between two rounds that find nobody new.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What one round has found.
+/// The finds of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nobody,

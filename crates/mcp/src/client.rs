@@ -5,7 +5,7 @@ use std::time::Duration;
 use bashful_dialect::{ReplyForm, ReplyLimit};
 use bashful_engine::{Patience, Pattern};
 
-/// What is known of clients, by the name that they give themselves.
+/// Rows by the name that clients give themselves.
 #[derive(Debug, Clone, Default)]
 pub struct Clients {
     /// Holds for clients that no row names.

@@ -33,7 +33,7 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process has more than one thread.
+/// True if this process has more than one thread.
 pub fn has_threads() -> bool {
     // The directory has two links of its own, one from itself, and one for every thread: a single call tells.
     rustix::fs::stat("/proc/self/task").is_ok_and(|facts| facts.st_nlink > 3)

@@ -53,7 +53,7 @@ pub fn send_to_child(pid: Pid, pidfd: BorrowedFd<'_>, signal: Signal) -> Result<
     }
 }
 
-/// Whether handles can be opened and can send signals.
+/// True if handles can be opened and can send signals.
 pub fn is_usable() -> bool {
     // Continuing a process that runs changes nothing.
     open(getpid()).and_then(|us| send(us.as_fd(), Signal::CONT)).is_ok()

@@ -48,7 +48,7 @@ pub fn reap(pidfd: BorrowedFd<'_>) -> Result<Option<Exit>, Errno> {
         .and_then(|status| exit_of_id(&status)))
 }
 
-/// Whether a child is stopped, by `SIGSTOP` or its relatives. Takes nothing away: the next look says the same.
+/// True if a child is stopped, by `SIGSTOP` or its relatives. Takes nothing away: the next call says the same.
 pub fn is_stopped(pidfd: BorrowedFd<'_>) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::PidFd(pidfd), options), Ok(Some(_)))

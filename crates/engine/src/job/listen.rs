@@ -29,7 +29,7 @@ const JOINED: usize = 64 * 1024;
 pub struct Listening {
     /// In which form.
     pub form: OutputForm,
-    /// What happens when it does not keep up.
+    /// The choice for a listener that does not keep up.
     pub when_behind: WhenBehind,
 }
 
@@ -42,7 +42,7 @@ pub enum OutputForm {
     Raw,
 }
 
-/// What happens when a listener does not keep up.
+/// The choice for a listener that does not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenBehind {
     /// The oldest pieces are dropped, and [`Heard::Dropped`] says how many bytes. The command is never held up.

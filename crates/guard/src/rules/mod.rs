@@ -21,7 +21,7 @@ pub struct Rule {
     pub name: &'static str,
     /// How serious it is unless settings say otherwise.
     pub level: Level,
-    /// Whether it finds anything unless settings turn it on.
+    /// False for a rule that finds nothing until settings turn it on.
     pub is_on: bool,
     /// What it says.
     pub message: &'static str,

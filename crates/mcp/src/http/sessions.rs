@@ -95,7 +95,7 @@ impl Sessions {
         self.open().get(id).map(|session| Over(session.end.subscribe()))
     }
 
-    /// Whether a request by this id was not answered yet. The library would never answer the first of two.
+    /// True while a request by this id has no answer. The library would never answer the first of two.
     pub(crate) fn is_unanswered(&self, session: &str, id: &RequestId) -> bool {
         let open = self.open();
         let Some(session) = open.get(session) else { return false };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::model::PORT;
 use super::package::Package;
 
-/// What the user asks the agent for. The script decides what happens.
+/// The prompt that the agent is given. The script decides the rest.
 const PROMPT: &str = "run the script";
 
 /// Where an agent comes from.

@@ -54,7 +54,7 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    /// Whether an offered tool, given with its namespace (or none), is this one.
+    /// True if an offered tool, given with its namespace (or none), is this one.
     pub(super) fn is(&self, namespace: Option<&str>, name: &str) -> bool {
         match self {
             Self::Served(tool) => {
@@ -74,7 +74,7 @@ pub(super) struct Stop {
     pub(super) when: PathBuf,
     /// A word on the command line of every process that has to be gone afterwards.
     pub(super) mark: String,
-    /// What happens to the agent.
+    /// Done to the agent while it works.
     pub(super) by: StopBy,
 }
 

@@ -165,7 +165,7 @@ impl Performance {
         }
     }
 
-    /// Whether the agent offered a tool in its first request with tools: before the model could search for it.
+    /// True if the agent offered a tool in its first request with tools: before the model could search for it.
     pub(super) fn offers_at_once(&self, tool: &Tool) -> bool {
         let offered =
             self.record.requests.iter().map(|seen| Wire::offered(&seen.body)).find(|offered| !offered.is_empty());

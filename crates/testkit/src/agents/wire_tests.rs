@@ -9,7 +9,7 @@ fn calls(turn: usize) -> Answer {
     Answer::Calls(vec![call(0), call(1)])
 }
 
-/// What an agent sends after it has run the calls of turn 0: the model's message, and two results.
+/// The request of an agent that has run the calls of turn 0: the model's message, and two results.
 fn next_request(wire: Wire) -> Value {
     let answer: Value = serde_json::from_str(&wire.encode(&calls(0), false)).expect("JSON");
     let (one, two) = (call_id(0, 0), call_id(0, 1));
