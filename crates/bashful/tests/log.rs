@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use bashful_testkit::{Home, eventually};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
@@ -193,4 +195,31 @@ fn a_log_can_be_followed() {
     follower.kill().expect("it is there");
     follower.wait().expect("it ends");
     assert!(eventually(|| home.survivors().is_empty()));
+}
+
+#[test]
+fn time_in_which_the_program_was_stopped_after_the_end_does_not_count() {
+    let in_session = ["run", "--session", "s"];
+    for run in [&in_session[..1], &in_session] {
+        let home = home();
+        let began = Instant::now();
+        let child = home.start(&[run, &["touch ready; until [ -e go ]; do sleep 0.01; done"]].concat());
+        home.wait_for("ready");
+        let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("not zero");
+        kill_process(pid, Signal::STOP).expect("it is ours");
+        std::fs::write(home.path().join("go"), "").expect("a file");
+        let is_over = || match run {
+            ["run"] => home.survivors().len() == 1,
+            _ => String::from_utf8_lossy(&home.run(&["sessions", "list"]).stdout).contains("idle"),
+        };
+        assert!(eventually(is_over), "{:?}", home.survivors());
+        let most = began.elapsed();
+        // The time that must not count has to pass.
+        std::thread::sleep(Duration::from_secs(1));
+        kill_process(pid, Signal::CONT).expect("it is ours");
+        assert!(child.wait_with_output().expect("it ends").status.success());
+        let told = Duration::from_millis(log(&home, &[])[0]["duration_ms"].as_u64().expect("a number"));
+        assert!(told <= most, "{told:?} of at most {most:?} with {run:?}");
+        home.run(&["sessions", "end", "s"]);
+    }
 }

@@ -303,12 +303,13 @@ impl Run {
                     }
                 }
                 Happened::Asked(None) => return None,
-                Happened::Reported(Ok(Report::Ended { end, left, .. })) if self.must_stop(end, &left) => {
-                    self.own_end = Some((end, self.elapsed()));
+                Happened::Reported(Ok(Report::Ended { end, left, at, .. })) if self.must_stop(end, &left) => {
+                    self.own_end = Some((end, self.elapsed_at(at)));
                     self.ask(StopReason::LeftBehind).await;
                 }
-                Happened::Reported(Ok(Report::Ended { end, left, shell_stays })) => {
-                    return Some(self.finish(end, left, shell_stays).await);
+                Happened::Reported(Ok(Report::Ended { end, left, shell_stays, at })) => {
+                    let elapsed = self.elapsed_at(at);
+                    return Some(self.finish(end, left, shell_stays, elapsed).await);
                 }
                 Happened::Reported(Ok(_)) => {}
                 Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
@@ -336,8 +337,9 @@ impl Run {
         let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
     }
 
-    fn elapsed(&self) -> Duration {
-        boot_time().saturating_sub(self.began)
+    /// From the call to a moment that the keeper has told. This program may have been stopped since then.
+    fn elapsed_at(&self, at: Duration) -> Duration {
+        at.saturating_sub(self.began)
     }
 
     fn count(&self) {
@@ -382,12 +384,12 @@ impl Run {
         !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop
     }
 
-    async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool) -> Outcome {
+    async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
         self.drain();
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
-            (_, end) => (end, self.elapsed()),
+            (_, end) => (end, elapsed),
         };
         // What runs in a session that is over is being stopped.
         let is_over = self.session.is_some() && !shell_stays;
@@ -400,7 +402,7 @@ impl Run {
     }
 
     async fn lost(&mut self) -> Outcome {
-        let elapsed = self.elapsed();
+        let elapsed = self.elapsed_at(boot_time());
         tracing::error!(pid = self.pid, "the keeper is gone");
         let of_session = || Some(self.link.peer().ok()?.as_raw_nonzero().get());
         let keeper = match self.keeper {

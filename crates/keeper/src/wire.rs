@@ -235,6 +235,8 @@ pub enum Report {
         left: Vec<Leftover>,
         /// Whether its shell stays, as those of sessions do if they can.
         shell_stays: bool,
+        /// When, by the clock that counts from the start of the machine. An engine that somebody has stopped reads this late.
+        at: Duration,
     },
     /// The command is a job now, or not: then this is what the system said.
     Recorded {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bashful_keeper::wire::{self, Leftover, OUTPUT, Order, Release, Report};
+use bashful_sys::boot_time;
 use thiserror::Error;
 
 use super::{Run, Stream};
@@ -131,7 +132,7 @@ impl Run {
         let unreadable = |error| CreateJobError::Io { path: job.directory.clone(), source: io::Error::other(error) };
         let mut record = store.get(job.id).map_err(unreadable)?;
         if record.state == JobState::Running {
-            record.elapsed = self.elapsed();
+            record.elapsed = self.elapsed_at(boot_time());
         }
         record.pid = self.pid;
         Ok(record)
@@ -167,9 +168,9 @@ impl Run {
             return match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
                 Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
                 Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
-                Ok(Ok(Report::Ended { end, left, shell_stays })) => {
-                    let more_to_come = !left.is_empty();
-                    self.early = Some(Report::Ended { end, left, shell_stays });
+                Ok(Ok(ended @ Report::Ended { .. })) => {
+                    let more_to_come = matches!(&ended, Report::Ended { left, .. } if !left.is_empty());
+                    self.early = Some(ended);
                     if more_to_come {
                         // Its shell has just ended, but its keeper stays with the rest, and will answer.
                         continue;

@@ -3,6 +3,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use bashful_sys::boot_time;
+
 use super::{Session, Word, driver};
 use crate::killing::Killing;
 use crate::link::Link;
@@ -371,10 +373,11 @@ impl Session {
             self.driver.pass_on_own(output);
         }
         let shell_stays = self.tree.exit().is_none() && self.ends.is_none() && self.killed_for.is_none();
+        let ended = Report::Ended { end, left, shell_stays, at: boot_time() };
         let started = tell_at.map(|_| Report::Started { pid: self.driver.pid() });
         // First: whoever is told may look at once.
         self.be_idle();
-        link.tell_all(started.iter().chain([&Report::Ended { end, left, shell_stays }]));
+        link.tell_all(started.iter().chain([&ended]));
         // Only the command's own processes are to hold the writing end of its output.
         drop(held);
         self.door.keep(link);

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use bashful_sys::boot_time;
 use bashful_sys::limits::Limit;
 use bashful_sys::spawn::Step;
 
@@ -178,9 +179,9 @@ impl Release {
 }
 
 impl Report {
-    /// The end of a command whose shell does not stay.
+    /// The end of a command, just now, whose shell does not stay.
     pub(crate) fn ended(end: End, left: Vec<Leftover>) -> Self {
-        Self::Ended { end, left, shell_stays: false }
+        Self::Ended { end, left, shell_stays: false, at: boot_time() }
     }
 
     /// Appends the message to `out`.
@@ -214,9 +215,10 @@ impl Report {
                 out.push(4);
                 put_i32(out, *errno);
             }
-            Self::Ended { end, left, shell_stays } => {
+            Self::Ended { end, left, shell_stays, at } => {
                 out.push(3);
                 out.push(u8::from(*shell_stays));
+                put_number(out, nanoseconds(*at));
                 match end {
                     End::Own(exit) => {
                         out.push(0);
@@ -251,6 +253,7 @@ impl Report {
             },
             3 => Self::Ended {
                 shell_stays: from.byte()? == 1,
+                at: Duration::from_nanos(from.number()?),
                 end: match from.byte()? {
                     0 => End::Own(from.exit()?),
                     u8::MAX => End::Lost,
@@ -302,8 +305,9 @@ mod tests {
                 step: FailedStep::Spawn(Step::from_number(step).expect("1 to 5 are steps")),
                 errno
             }),
-            (end, proptest::collection::vec(leftover, 0..5), any::<bool>())
-                .prop_map(|(end, left, shell_stays)| Report::Ended { end, left, shell_stays }),
+            (end, proptest::collection::vec(leftover, 0..5), any::<bool>(), any::<u64>()).prop_map(
+                |(end, left, shell_stays, at)| Report::Ended { end, left, shell_stays, at: Duration::from_nanos(at) }
+            ),
             Just(Report::Busy),
             Just(Report::Moved),
             (any::<i32>(), any::<bool>(), any::<[u32; 3]>()).prop_map(|(pid, busy, [since, commands, left])| {
