@@ -25,18 +25,27 @@ use crate::{
 /// Runs shell commands for a model and always tells the truth about them.
 #[derive(Debug, Parser)]
 #[command(name = "bashful", version, disable_help_subcommand = true)]
-struct Cli {
+struct Cli<Commands: Subcommand> {
     /// Settings file to read after the usual one.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    command: Command,
+    command: Commands,
+}
+
+/// The commands that agents start. Describing the arguments of all others would take longer than a short command runs.
+#[derive(Debug, Subcommand)]
+enum Frequent {
+    /// Run one command as a model would have it run.
+    Run(RunArgs),
+    /// Serve a model's tools over the Model Context Protocol, on standard input and output or over HTTP.
+    Mcp(McpArgs),
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run one command as a model would have it run.
-    Run(RunArgs),
+    #[command(flatten)]
+    Frequent(Frequent),
     /// Show what exactly would run, and run nothing.
     Explain(ExplainArgs),
     /// Say what the guard makes of a script, and run nothing.
@@ -58,8 +67,6 @@ enum Command {
     /// Look at shells that stay from one command to the next, and end them.
     #[command(subcommand, after_help = "Example: bashful sessions list")]
     Sessions(SessionsCommand),
-    /// Serve a model's tools over the Model Context Protocol, on standard input and output or over HTTP.
-    Mcp(McpArgs),
     /// Print the definitions of a model's tools, ready to paste.
     #[command(after_help = "Example: bashful schema --for anthropic")]
     Schema(SchemaArgs),
@@ -323,9 +330,18 @@ fn seconds(text: &str) -> Result<Seconds, String> {
     Seconds::try_from(number)
 }
 
+/// Reads the arguments.
+fn parse() -> Result<Cli<Command>, clap::Error> {
+    if std::env::args_os().nth(1).is_some_and(|first| Frequent::has_subcommand(&first.to_string_lossy())) {
+        let Cli { config, command } = Cli::<Frequent>::try_parse()?;
+        return Ok(Cli { config, command: Command::Frequent(command) });
+    }
+    Cli::try_parse()
+}
+
 /// Does what the arguments say.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return failed(&error).into(),
         // Help and version are what was asked for.
@@ -336,7 +352,8 @@ pub(crate) fn main() -> ExitCode {
     };
     let file = cli.config.as_deref();
     let exit = match &cli.command {
-        Command::Run(args) => run::main(args, file),
+        Command::Frequent(Frequent::Run(args)) => run::main(args, file),
+        Command::Frequent(Frequent::Mcp(args)) => mcp::main(args, file),
         Command::Explain(args) => explain::main(args, file),
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),
@@ -345,7 +362,6 @@ pub(crate) fn main() -> ExitCode {
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
         Command::Sessions(command) => sessions::main(command, file),
-        Command::Mcp(args) => mcp::main(args, file),
         Command::Schema(args) => schema::main(args, file),
         Command::Log(args) => log::main(args, file),
         Command::Doctor(args) => doctor::main(args, file),

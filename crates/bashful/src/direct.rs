@@ -3,7 +3,7 @@
 //! A pipe or a file gets no clip: whoever reads it counts, compares or parses, and a notice in the middle would be data.
 
 use std::io::{self, IsTerminal, Write};
-use std::thread;
+use std::{iter, thread};
 
 use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputStream, StreamName, WhenBehind};
 use tokio::runtime::Handle;
@@ -13,6 +13,9 @@ use crate::print::{self, PrintError};
 
 /// A reader of ours that does not keep up holds up the command, as it would without us.
 pub(crate) const LISTENING: Listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
+
+/// Tells how writing went, once it is done.
+type Done = oneshot::Receiver<Result<(), PrintError>>;
 
 /// Where the streams of a command go while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,26 +32,39 @@ impl Direct {
 
     /// Writes a stream to its end, in a thread of its own: a reader that does not read must not keep us from hearing
     /// signals. A reader that has gone does not cut the command short; the rest is discarded.
-    pub(crate) fn write(self, mut stream: OutputStream) -> oneshot::Receiver<Result<(), PrintError>> {
+    pub(crate) fn write(self, mut stream: OutputStream) -> Done {
         let (done, is_done) = oneshot::channel();
-        let runtime = Handle::current();
-        thread::spawn(move || {
-            let mut written = [Ok(()), Ok(())];
-            while let Some(heard) = runtime.block_on(stream.next()) {
-                let Heard::Chunk(Chunk { stream, bytes }) = heard else { continue };
-                let so_far = &mut written[stream as usize];
-                *so_far = match (&so_far, stream) {
-                    (Err(_), _) => continue,
-                    (Ok(()), StreamName::Output) => write_all(io::stdout(), &bytes),
-                    (Ok(()), StreamName::Stderr) if self.stderr => write_all(io::stderr(), &bytes),
-                    (Ok(()), StreamName::Stderr) => Ok(()),
-                };
+        tokio::spawn(async move {
+            // Many commands write nothing, and need no thread.
+            let first = stream.next().await;
+            if first.is_none() {
+                // Nobody may be left who waits for it.
+                let _ = done.send(Ok(()));
+                return;
             }
-            let [output, stderr] = written.map(print::unless_unwanted);
-            // Nobody may be left who waits for it.
-            let _ = done.send(output.and(stderr));
+            let runtime = Handle::current();
+            thread::spawn(move || {
+                let rest = iter::from_fn(|| runtime.block_on(stream.next()));
+                let _ = done.send(self.write_all(first.into_iter().chain(rest)));
+            });
         });
         is_done
+    }
+
+    fn write_all(self, all: impl Iterator<Item = Heard>) -> Result<(), PrintError> {
+        let mut written = [Ok(()), Ok(())];
+        for heard in all {
+            let Heard::Chunk(Chunk { stream, bytes }) = heard else { continue };
+            let so_far = &mut written[stream as usize];
+            *so_far = match (&so_far, stream) {
+                (Err(_), _) => continue,
+                (Ok(()), StreamName::Output) => write_all(io::stdout(), &bytes),
+                (Ok(()), StreamName::Stderr) if self.stderr => write_all(io::stderr(), &bytes),
+                (Ok(()), StreamName::Stderr) => Ok(()),
+            };
+        }
+        let [output, stderr] = written.map(print::unless_unwanted);
+        output.and(stderr)
     }
 }
 

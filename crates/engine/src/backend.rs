@@ -44,6 +44,9 @@ pub trait Backend: Send + Sync {
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
     fn prepare(&self, checked: &Checked);
 
+    /// Takes back a keeper whose command has ended by itself and left nothing: it may do another.
+    fn take_back(&self, free: FreeKeeper);
+
     /// How many of those preparations this very command could use now.
     fn ready_for(&self, checked: &Checked) -> usize;
 
@@ -70,6 +73,13 @@ pub struct Attached {
     pub(crate) keeper: Keeper,
     /// How it came into its session, if it runs in one.
     pub(crate) session: Option<Entered>,
+}
+
+/// A keeper that has nothing more to do.
+#[derive(Debug)]
+pub struct FreeKeeper {
+    pub(crate) link: Link,
+    pub(crate) keeper: Keeper,
 }
 
 /// Who keeps a command.

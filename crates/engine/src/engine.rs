@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bashful_guard::{Guard, Verdict};
 use bashful_sys::limits::Limit;
 use thiserror::Error;
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::artifacts::ArtifactStore;
@@ -18,7 +18,7 @@ use crate::check::{self, Checked, Consent, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
 use crate::eyes::Eyes;
 use crate::job::{Handles, InBackground, Job, Listening, NotSent, OutputStream, Run};
-use crate::jobs::{Asked, CreateJobError, JobEvent, JobKind, JobRecord, JobStore, Room, StderrFile, tell_events};
+use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobStore, Room, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
 use crate::outcome::Reply;
@@ -149,9 +149,6 @@ const SWEEP_EVERY: u64 = 256;
 /// A session whose shell is somewhere else each time that a command comes to its turn is given up on.
 const JUDGED_ANEW: usize = 20;
 
-/// Events that a listener may be behind before it misses some.
-const EVENTS_BEHIND: usize = 256;
-
 /// A command that could not be made a job. It goes on.
 #[derive(Debug)]
 pub struct StillInForeground {
@@ -170,7 +167,6 @@ pub struct Engine {
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
     _sessions: Option<Arc<SessionsInUse>>,
-    events: broadcast::Sender<JobEvent>,
     mask: Arc<LastMask>,
     pub(crate) snapshots: Option<Arc<Snapshots>>,
     /// How many commands have begun.
@@ -219,7 +215,6 @@ impl Engine {
             environment: Arc::new(options.environment.of_host(&options.host_environment)),
             options: Arc::new(options),
             backend,
-            events: broadcast::Sender::new(EVENTS_BEHIND),
             mask: Arc::default(),
             begun: Arc::default(),
         })
@@ -428,7 +423,6 @@ impl Engine {
                 drop((attached, job));
                 self.sweep_now_and_then();
                 tracing::debug!(id, pid = record.pid, "started a job");
-                tell_events(Arc::clone(store), record.clone(), self.events.clone());
                 Ok(record)
             }
             Err(error) => {
@@ -467,14 +461,8 @@ impl Engine {
     /// }
     /// ```
     pub async fn send_to_background(&self, job: Job) -> Result<InBackground, StillInForeground> {
-        let sent = job.send_to_background().await;
-        match sent {
-            Some(Ok(sent)) => {
-                if let Some(store) = &self.options.jobs {
-                    tell_events(Arc::clone(store), sent.job.clone(), self.events.clone());
-                }
-                Ok(sent)
-            }
+        match job.send_to_background().await {
+            Some(Ok(sent)) => Ok(sent),
             Some(Err(why)) => Err(StillInForeground { job, why: Some(why) }),
             None => Err(StillInForeground { job, why: None }),
         }
@@ -510,11 +498,6 @@ impl Engine {
     /// The sessions, if there is a place for them.
     pub fn sessions(&self) -> Option<&Arc<SessionStore>> {
         self.options.sessions.as_ref()
-    }
-
-    /// What happens to the jobs that this engine makes from now on. Who falls behind misses some.
-    pub fn job_events(&self) -> broadcast::Receiver<JobEvent> {
-        self.events.subscribe()
     }
 
     async fn begin(&self, mut checked: Checked, turn_by: Option<Instant>) -> Result<(Run, Handles), RunError> {

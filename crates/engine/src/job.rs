@@ -28,7 +28,7 @@ use enough::Enough;
 use listen::Feed;
 use stream::Stream;
 
-use crate::backend::{Attached, Backend, Keeper};
+use crate::backend::{Attached, Backend, FreeKeeper, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
@@ -162,6 +162,10 @@ pub(crate) struct Run {
     /// Since the machine was started, sleep included: a command that was asleep with its machine took that long.
     began: Duration,
     keeper: Keeper,
+    /// The command has ended by itself and left nothing, and the keeper was asked for nothing that it may still have to read.
+    keeper_is_free: bool,
+    /// The keeper was asked to stop the command.
+    was_asked: bool,
     asks: mpsc::UnboundedReceiver<Ask>,
     live: watch::Sender<Live>,
     feed: Option<Feed>,
@@ -232,6 +236,8 @@ impl Run {
             goes_on: None,
             began: boot_time().saturating_sub(began.elapsed()),
             keeper: attached.keeper,
+            keeper_is_free: false,
+            was_asked: false,
             asks,
             live,
             feed: None,
@@ -273,10 +279,12 @@ impl Run {
         job
     }
 
-    /// Leaves the connection of a command that is over to the next one in its session.
+    /// Leaves the connection of a command that is over to the next one in its session, or its keeper to any.
     pub(crate) fn give_back(self) {
         if let (Some(place), Some(store)) = (&self.goes_on, &self.options.sessions) {
             store.keep(place, self.link);
+        } else if self.keeper_is_free {
+            self.backend.take_back(FreeKeeper { link: self.link, keeper: self.keeper });
         }
     }
 
@@ -332,6 +340,7 @@ impl Run {
 
     async fn ask(&mut self, why: StopReason) {
         tracing::debug!(pid = self.pid, %why, "stopping");
+        self.was_asked = true;
         self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
         // A keeper that cannot be reached is gone, and the next report says so.
         let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
@@ -386,6 +395,8 @@ impl Run {
 
     async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
         self.drain();
+        let is_over = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked;
+        self.keeper_is_free = is_over && matches!(self.keeper, Keeper::Process(_));
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),

@@ -54,6 +54,7 @@ mod plan;
 mod promises;
 mod ready;
 mod request;
+mod reserve;
 mod rewrite;
 mod sessions;
 mod shell;
@@ -68,7 +69,7 @@ pub use artifacts::{
     Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, GetError,
     ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
-pub use backend::{Attached, Backend, BoxFuture, StartError};
+pub use backend::{Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;
@@ -82,9 +83,9 @@ pub use job::{
     TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use jobs::{
-    ControlError, CreateJobError, Follow, Followed, GetJobError, JobEvent, JobKind, JobLimits, JobRecord, JobState,
-    JobStore, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
-    Until, job_id,
+    ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
+    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
+    job_id,
 };
 pub use listing::Listing;
 pub use local::find_bash;

@@ -96,8 +96,12 @@ impl Link {
 
     /// Whether something has arrived, or the keeper is gone.
     pub(crate) fn has_news(&self) -> bool {
-        let mut probe = [0];
-        recv(&self.socket, &mut probe, RecvFlags::PEEK | RecvFlags::DONTWAIT) != Err(Errno::AGAIN)
+        socket::has_news(&self.socket)
+    }
+
+    /// Gives the socket back; none if something has arrived that nobody has taken.
+    pub(crate) fn into_socket(self) -> Option<OwnedFd> {
+        (self.inbox.is_empty() && !self.has_news()).then(|| self.socket.into_inner())
     }
 
     /// The next report. May be dropped and called again without losing anything.

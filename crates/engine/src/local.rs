@@ -20,7 +20,7 @@ use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use crate::backend::{Attached, Backend, BoxFuture, Keeper, StartError};
+use crate::backend::{Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
 use crate::check::Checked;
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::link::{Link, Silence};
@@ -28,6 +28,7 @@ use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams};
+use crate::reserve::{Reserve, Standing};
 use crate::sessions::{InSession, SessionStore};
 use crate::strays;
 use crate::{KeeperProgram, Options, Orphans};
@@ -46,6 +47,7 @@ pub(crate) struct Local {
     program: Program,
     limits: Vec<Limit>,
     ready: Arc<ReadyKeepers>,
+    reserve: Arc<Reserve>,
     /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
     keepers: Arc<Mutex<HashSet<i32>>>,
     orphans: Orphans,
@@ -70,6 +72,8 @@ pub(crate) struct KeeperProcess {
     pid: Pid,
     handle: Option<OwnedFd>,
     all: Arc<Mutex<HashSet<i32>>>,
+    /// What it was started under, if it may be used again.
+    pub(crate) standing: Option<Box<Standing>>,
 }
 
 impl KeeperProcess {
@@ -139,6 +143,7 @@ impl Local {
             program,
             limits: options.limits.clone(),
             ready: Arc::new(ReadyKeepers::new(ready)),
+            reserve: Arc::new(Reserve::new(ready)),
             keepers: Arc::default(),
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
@@ -147,7 +152,12 @@ impl Local {
     }
 
     fn starter(&self) -> Starter {
-        Starter { program: self.program.clone(), limits: self.limits.clone(), keepers: Arc::clone(&self.keepers) }
+        Starter {
+            program: self.program.clone(),
+            limits: self.limits.clone(),
+            keepers: Arc::clone(&self.keepers),
+            reserve: Arc::clone(&self.reserve),
+        }
     }
 
     async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
@@ -195,6 +205,10 @@ impl Backend for Local {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
     }
 
+    fn take_back(&self, FreeKeeper { link, keeper }: FreeKeeper) {
+        self.reserve.put(link, keeper);
+    }
+
     fn ready_for(&self, checked: &Checked) -> usize {
         self.ready.ready_for(checked.plan())
     }
@@ -221,16 +235,36 @@ pub(crate) struct Starter {
     program: Program,
     limits: Vec<Limit>,
     keepers: Arc<Mutex<HashSet<i32>>>,
+    reserve: Arc<Reserve>,
 }
 
-/// A keeper that has not been told anything yet.
+/// A keeper that has nothing to do yet, or no more.
+#[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) socket: OwnedFd,
     pub(crate) keeper: Keeper,
 }
 
 impl Starter {
+    /// Starts a command at once: under a keeper of the reserve, if one is there and hears of it, or a new one.
     async fn start_cold(&self, plan: &Plan, job: Option<&NewJob>) -> Result<Attached, StartError> {
+        while let Some(connected) = self.reserve.take() {
+            match self.start_under(connected, plan, job).await {
+                // It has ended since, and has not read what it was to do.
+                Err(StartError::KeeperGone) => {}
+                other => return other,
+            }
+        }
+        let connected = self.connect().map_err(|error| explain(plan, error))?;
+        self.start_under(connected, plan, job).await
+    }
+
+    async fn start_under(
+        &self,
+        Connected { socket, keeper }: Connected,
+        plan: &Plan,
+        job: Option<&NewJob>,
+    ) -> Result<Attached, StartError> {
         let failed = |error| explain(plan, error);
         let bytes = env_size(plan);
         if bytes > LARGEST_ENVIRONMENT {
@@ -243,7 +277,6 @@ impl Starter {
         .map_err(failed)?;
         let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
-        let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let link = Link::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if input.is_some() {
@@ -271,7 +304,7 @@ impl Starter {
     /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
     pub(crate) async fn start_ahead(&self, plan: &Plan) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
-        let Connected { socket, keeper } = self.connect()?;
+        let Connected { socket, keeper } = self.reserve.take().map_or_else(|| self.connect(), Ok)?;
         let link = Link::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;
@@ -315,11 +348,12 @@ impl Starter {
             limits: &[],
             tether: Tether::Loose,
         };
+        let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let Child { pid, pidfd } = spawn.start().map_err(|SpawnError { source, .. }| source)?;
         keepers.insert(pid.as_raw_nonzero().get());
         drop(keepers);
-        let keeper = KeeperProcess { pid, handle: Some(pidfd), all: Arc::clone(&self.keepers) };
+        let keeper = KeeperProcess { pid, handle: Some(pidfd), all: Arc::clone(&self.keepers), standing };
         Ok(Connected { socket: ours, keeper: Keeper::Process(keeper) })
     }
 }

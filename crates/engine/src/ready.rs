@@ -11,8 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_keeper::LONGEST_WAITING;
 use bashful_keeper::wire::{Order, Report};
-use bashful_sys::limits::{self, Limit};
-use bashful_sys::proc;
 use rustix::io::Errno;
 
 use crate::backend::{Attached, Keeper};
@@ -21,6 +19,7 @@ use crate::link::Link;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
 use crate::request::{Script, Streams};
+use crate::reserve::Standing;
 use crate::snapshot::Snapshot;
 use crate::units::Grace;
 
@@ -78,8 +77,7 @@ struct Key {
     environment: Environment,
     streams: Streams,
     grace: Grace,
-    umask: u32,
-    limits: Vec<Limit>,
+    standing: Standing,
     /// It has been sourced.
     snapshot: Option<Arc<Snapshot>>,
 }
@@ -94,8 +92,7 @@ impl Key {
             environment: plan.environment.clone(),
             streams: plan.streams,
             grace: plan.grace,
-            umask: proc::umask().ok()?,
-            limits: limits::all(),
+            standing: Standing::now()?,
             snapshot: plan.snapshot.clone(),
         })
     }

@@ -43,11 +43,41 @@ pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader
         // The thread may end before the command does.
         Scope::BelowShell => Tether::Loose,
     };
-    let Some(Order::Setup(setup)) = link.wait() else { return None };
+    let Some(Order::Setup(setup)) = next_order(link, signals) else { return None };
     match setup.when {
         When::Asked => start_when_asked(link, setup, tether, scope),
         When::Ahead => start_ahead(link, setup, tether, signals, scope).map(Begun::Command),
     }
+}
+
+/// The next order; none if the engine is gone or the keeper is to end. A keeper in reserve may wait for long.
+fn next_order(link: &mut Link, signals: Option<&SignalReader>) -> Option<Order> {
+    loop {
+        if let Some(order) = link.take() {
+            return Some(order);
+        }
+        if link.is_gone() {
+            return None;
+        }
+        let mut fds = vec![PollFd::new(link, PollFlags::IN)];
+        fds.extend(signals.map(|signals| PollFd::new(signals, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
+        let (order, signaled) = (ready(0), ready(1));
+        if signaled && signals.is_some_and(asks_to_end) {
+            return None;
+        }
+        if order {
+            link.fill();
+        }
+    }
+}
+
+/// Whether somebody has asked the keeper to end.
+fn asks_to_end(signals: &SignalReader) -> bool {
+    signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
 }
 
 fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether, scope: Scope) -> Option<Begun> {
@@ -129,11 +159,7 @@ fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader
         }
         let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
         let (order, shell_ended, signaled) = (ready(0), ready(1), ready(2));
-        let asked_to_end = signaled
-            && signals.is_some_and(|signals| {
-                signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
-            });
-        if shell_ended || asked_to_end {
+        if shell_ended || (signaled && signals.is_some_and(asks_to_end)) {
             return None;
         }
         if order {

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use bashful_sys::inherited::Inherited;
 use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::{news, wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -59,13 +60,33 @@ pub fn serve(socket: OwnedFd, scope: Scope) {
     run(socket, scope, None);
 }
 
+/// Serves one command after the other, as long as the engine has another one and the last has left nothing.
 fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
+    let before = Inherited::read().ok();
     let mut link = Link::new(socket);
-    let started = match start::start(&mut link, scope, signals.as_ref()) {
-        Some(Begun::Command(started)) => started,
-        Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
-        None => return,
-    };
+    let mut signals = signals;
+    loop {
+        let started = match start::start(&mut link, scope, signals.as_ref()) {
+            Some(Begun::Command(started)) => started,
+            Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
+            None => return,
+        };
+        let Some(free) = watch_over(started, scope, link, signals) else { return };
+        // The next shell would inherit what a command has changed about its keeper.
+        if before.is_none() || before != Inherited::read().ok() {
+            return;
+        }
+        (link, signals) = (free.0, Some(free.1));
+    }
+}
+
+/// Watches over a command to its end; what the next one needs, if this keeper may have one.
+fn watch_over(
+    started: Started,
+    scope: Scope,
+    link: Link,
+    signals: Option<SignalReader>,
+) -> Option<(Link, SignalReader)> {
     let Started { child, until, awake, began, grace, record, held } = started;
     let pid = child.pid.as_raw_nonzero().get();
     let mut tree = Tree::new(scope, child.pid);
@@ -96,6 +117,8 @@ fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
     watch.link.tell(&Report::Started { pid });
     watch.run();
     drop(held);
+    let is_free = watch.is_free();
+    Some((watch.link, watch.signals?)).filter(|_| is_free)
 }
 
 /// A command under watch.
@@ -285,9 +308,18 @@ impl Watch {
             self.others.clear();
         }
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
-        if !self.link.is_gone() {
+        if !self.link.is_gone() && !self.is_free() {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
         }
+    }
+
+    /// Whether the command is over, nothing is left of it, and nobody has asked for its end: then there may be another.
+    fn is_free(&self) -> bool {
+        matches!(self.phase, Phase::Ended(End::Own(_)))
+            && !self.released
+            && self.shell_end.is_none()
+            && self.signals.is_some()
+            && !self.link.is_gone()
     }
 
     /// Reads these pipes from now on.

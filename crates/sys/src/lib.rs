@@ -5,6 +5,7 @@
 
 #[cfg(feature = "tokio")]
 pub mod event;
+pub mod inherited;
 pub mod limits;
 pub mod news;
 pub mod notify;

@@ -59,12 +59,11 @@ pub fn number(text: &str) -> Option<u8> {
 
 /// Whether this process was told to ignore a signal, as `nohup` does with `SIGHUP`.
 pub fn is_ignored(signal: Signal) -> bool {
-    // Bytes, because the name of a program need not be text.
-    let mask = std::fs::read("/proc/self/status").ok().and_then(|status| {
-        let status = String::from_utf8_lossy(&status);
-        u64::from_str_radix(status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim(), 16).ok()
-    });
-    mask.is_some_and(|mask| mask & (1 << (signal.as_raw() - 1)) != 0)
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: changes nothing, and fills `now` if it succeeds.
+    let is_known = unsafe { libc::sigaction(signal.as_raw(), std::ptr::null(), now.as_mut_ptr()) } == 0;
+    // SAFETY: it has succeeded.
+    is_known && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// Has this process ignore a signal from now on. Programs that it starts by [`spawn`](crate::spawn) do not.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
 
 /// The most descriptors that one message carries.
@@ -35,6 +35,12 @@ pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
             other => return Ok(other?),
         }
     }
+}
+
+/// Whether something has arrived, or the peer is gone.
+pub fn has_news(socket: impl AsFd) -> bool {
+    let mut probe = [0];
+    recv(&socket, &mut probe, RecvFlags::PEEK | RecvFlags::DONTWAIT) != Err(rustix::io::Errno::AGAIN)
 }
 
 /// Receives bytes, and appends descriptors that came with them. Zero bytes mean that the peer is gone.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_engine::{
-    ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobEvent, JobKind,
-    JobLimits, JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, Patience,
-    RemoveJobError, Reply, Request, RunError, SendError, StartError, Stop, StopReason,
+    ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobKind, JobLimits,
+    JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, Patience, RemoveJobError, Reply,
+    Request, RunError, SendError, StartError, Stop, StopReason,
 };
 use bashful_testkit::{Place, WIDE, eventually, request, run};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -252,34 +252,6 @@ async fn a_follower_sees_everything_and_the_end() {
     };
     assert_eq!(end.end(), Some(End::Own(Exit::Code(0))));
     assert_eq!(String::from_utf8_lossy(&seen), "1\n2\n3\n\n[background process completed]\n");
-}
-
-#[tokio::test]
-async fn listeners_hear_of_the_beginning_the_output_and_the_end() {
-    let place = Place::new(PUPPET);
-    let engine = place.engine();
-    let mut events = engine.job_events();
-    let job = engine
-        .start_job(request("echo first; until [ -e go ]; do sleep 0.01; done; echo second; exit 1"))
-        .await
-        .expect("it starts");
-    let mut heard = Vec::new();
-    loop {
-        match tokio::time::timeout(WIDE, events.recv()).await.expect("something happens").expect("not behind") {
-            JobEvent::Started(started) => heard.push(format!("started {}", started.id == job.id)),
-            JobEvent::Output { newest, .. } => {
-                heard.push(String::from_utf8_lossy(&newest).into_owned());
-                std::fs::write(place.path().join("go"), "").expect("it may go on");
-            }
-            JobEvent::Ended(ended) => {
-                assert_eq!(ended.end(), Some(End::Own(Exit::Code(1))));
-                break;
-            }
-        }
-    }
-    assert_eq!(heard[0], "started true");
-    assert!(heard.iter().any(|text| text == "first\n"), "{heard:?}");
-    assert!(heard.last().is_some_and(|text| text.starts_with("first\nsecond\n")), "{heard:?}");
 }
 
 #[tokio::test]

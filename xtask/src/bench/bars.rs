@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::latency::{FLOOR_IN_A_ROW, IN_A_ROW};
 use super::tables::{code, p50_of, rows};
 
 /// A bound on one figure.
@@ -22,9 +23,10 @@ impl Bar {
 }
 
 /// Bounds as multiples of the floor: a script, a way, and how many times the floor it may take.
-const RATIOS: [(&str, &str, f64); 6] = [
+const RATIOS: [(&str, &str, f64); 7] = [
     ("true", "ready", 0.5),
-    ("true", "cold", 1.6),
+    ("true", "cold", 1.3),
+    ("true", "none fits", 1.3),
     ("true", "session", 0.2),
     ("/bin/true", "session", 0.8),
     ("echo a | cat", "ready", 1.1),
@@ -43,9 +45,12 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
             let name = format!("engine {}, {way}{where_from}", code(script));
             bars.push(Bar { name, unit: "× floor", at_most, measured: p50(script, way).map(|time| time / floor) });
         }
+        let in_a_row = p50("true", IN_A_ROW).zip(p50("true", FLOOR_IN_A_ROW)).map(|(time, floor)| time / floor);
+        let name = format!("engine `true`, {IN_A_ROW}{where_from}");
+        bars.push(Bar { name, unit: "× floor in a row", at_most: 1.0, measured: in_a_row });
         let over = p50("true", "program").zip(p50("true", "floor")).map(|(time, floor)| (time - floor) / 1000.0);
         let name = format!("`bashful run true`{where_from}");
-        bars.push(Bar { name, unit: "ms over the floor", at_most: 4.0, measured: over });
+        bars.push(Bar { name, unit: "ms over the floor", at_most: 2.5, measured: over });
     }
     for process in ["keeper of a running `sleep`", "ready keeper"] {
         let row = rows(&figures["memory"]).iter().find(|row| row["process"] == process);
@@ -62,7 +67,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars
 }
 
-fn mcp(figures: &Value) -> [Bar; 9] {
+fn mcp(figures: &Value) -> [Bar; 10] {
     let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
     let ratio = |way: &str| rows(&figures["ways"]).iter().find(|row| row["way"] == way)?["ratio"].as_f64();
     let pss = |when: &str| figures[when]["pss_kb"].as_f64();
@@ -74,8 +79,9 @@ fn mcp(figures: &Value) -> [Bar; 9] {
     let grown = pss("after").zip(pss("idle")).map(|(after, idle)| after - idle);
     [
         bar("server `true`, ready", "× floor", 0.6, ratio("ready")),
-        bar("server `true`, cold", "× floor", 1.6, ratio("cold")),
-        bar("server `true`, session", "× floor", 0.35, ratio("session")),
+        bar("server `true`, cold", "× floor", 1.3, ratio("cold")),
+        bar("server `true`, session", "× floor", 0.3, ratio("session")),
+        bar("server `true`, in a row", "× floor in a row", 1.0, ratio(IN_A_ROW)),
         bar("server, start to first result", "ms", 10.0, first),
         bar("server, idle", "KB Pss", 10_240.0, pss("idle")),
         bar("server, grown by many calls", "KB Pss", 1024.0, grown),

@@ -17,6 +17,14 @@ use super::host::{self, Host, PAUSE, READY};
 /// What a host holds in the second part. A program that starts others by `fork` copies the tables of all of it.
 const MUCH: usize = 2 << 30;
 
+/// Calls in a row that only use up what was ready before, and those that are counted.
+const UNCOUNTED: u32 = 10;
+const COUNTED: u32 = 30;
+
+/// What a row of calls is called in the tables, and its floor.
+pub(crate) const IN_A_ROW: &str = "in a row";
+pub(crate) const FLOOR_IN_A_ROW: &str = "floor, in a row";
+
 /// A script, what it is called in the tables, and what it writes.
 struct Sample {
     name: &'static str,
@@ -55,7 +63,7 @@ pub(crate) fn with_much_memory(host: &Host, rounds: usize) -> Result<Value, Box<
     figures
 }
 
-fn measure(host: &Host, samples: &[Sample], rounds: usize) -> Result<Value, Box<dyn Error>> {
+fn measure(host: &Host, samples: &'static [Sample], rounds: usize) -> Result<Value, Box<dyn Error>> {
     let current = Builder::new_current_thread().enable_all().build()?;
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let directory = tempfile::tempdir()?;
@@ -72,6 +80,9 @@ fn measure(host: &Host, samples: &[Sample], rounds: usize) -> Result<Value, Box<
         variants.push(session(host, sample, &current, &sessions)?);
         if sample.name == TRUE.name {
             variants.push(program(host, sample));
+            variants.push(bare_in_a_row(host, sample));
+            variants.push(engine_in_a_row(host, sample, &current)?);
+            variants.push(never_fits(host, sample, &current)?);
         }
     }
     // The first round only warms up.
@@ -100,6 +111,70 @@ fn bare<'a>(host: &'a Host, sample: &'a Sample) -> Variant<'a> {
         Ok(bash.time(sample.writes)?)
     };
     Variant { sample, way: "floor", run: Box::new(run), times: Times::default() }
+}
+
+/// The mean time of the calls that count in a row.
+pub(crate) fn mean_of_row(
+    mut call: impl FnMut() -> Result<Duration, Box<dyn Error>>,
+) -> Result<Duration, Box<dyn Error>> {
+    let mut time = Duration::ZERO;
+    for number in 0..UNCOUNTED + COUNTED {
+        let took = call()?;
+        time += if number < UNCOUNTED { Duration::ZERO } else { took };
+    }
+    Ok(time / COUNTED)
+}
+
+/// The floor without a pause between the calls: the mean of a row of them.
+fn bare_in_a_row<'a>(host: &'a Host, sample: &'a Sample) -> Variant<'a> {
+    let run = move || {
+        std::thread::sleep(PAUSE);
+        let arguments = ["-c", sample.script];
+        let bash = Bare { program: &host.bash, name: "bash", arguments: &arguments, variables: &host.variables };
+        mean_of_row(|| Ok(bash.time(sample.writes)?))
+    };
+    Variant { sample, way: FLOOR_IN_A_ROW, run: Box::new(run), times: Times::default() }
+}
+
+/// An engine that gets the next command as soon as it has answered the last.
+fn engine_in_a_row<'a>(
+    host: &Host,
+    sample: &'static Sample,
+    runtime: &'a Runtime,
+) -> Result<Variant<'a>, Box<dyn Error>> {
+    let engine = runtime.block_on(async { host.engine(READY) })?;
+    let run = move || runtime.block_on(in_a_row(&engine, sample));
+    Ok(Variant { sample, way: IN_A_ROW, run: Box::new(run), times: Times::default() })
+}
+
+/// An engine whose waiting shells never fit, because every command has another variable.
+fn never_fits<'a>(host: &Host, sample: &'a Sample, runtime: &'a Runtime) -> Result<Variant<'a>, Box<dyn Error>> {
+    let engine = runtime.block_on(async { host.engine(READY) })?;
+    let mut count = 0_u64;
+    let run = move || {
+        count += 1;
+        let mut request = host::request(sample.script)?;
+        request.env.push(("CALL".to_owned(), count.to_string().into()));
+        runtime.block_on(time(&engine, request, sample))
+    };
+    Ok(Variant { sample, way: "none fits", run: Box::new(run), times: Times::default() })
+}
+
+async fn in_a_row(engine: &Engine, sample: &'static Sample) -> Result<Duration, Box<dyn Error>> {
+    tokio::time::sleep(PAUSE).await;
+    let engine = engine.clone();
+    let task = tokio::spawn(async move {
+        let mut time = Duration::ZERO;
+        for call in 0..UNCOUNTED + COUNTED {
+            let request = host::request(sample.script).map_err(|error| error.to_string())?;
+            let began = Instant::now();
+            let reply = engine.run(request).await.map_err(|error| error.to_string())?;
+            time += if call < UNCOUNTED { Duration::ZERO } else { began.elapsed() };
+            host::right(reply, sample.writes).map_err(|error| error.to_string())?;
+        }
+        Ok::<_, String>(time / COUNTED)
+    });
+    Ok(task.await??)
 }
 
 /// The whole program, from its start to its end.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::figures::Times;
 use super::floor::Bare;
 use super::host::{Host, PAUSE, READY};
+use super::latency::{IN_A_ROW, mean_of_row};
 use super::{load, memory};
 
 /// How often a server is started for one figure.
@@ -54,11 +55,14 @@ pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box
             }
         }
     }
+    let (floor_in_a_row, in_a_row) = in_a_row(&bash, host, home.path(), rounds)?;
     let ratio = |times: &Times| times.median().as_secs_f64() / floor.median().as_secs_f64();
-    let ways: Value = servers
+    let mut ways: Vec<Value> = servers
         .iter()
         .map(|(way, _, times)| json!({ "way": way, "time": times.as_json(), "ratio": ratio(times) }))
         .collect();
+    let of_row = in_a_row.median().as_secs_f64() / floor_in_a_row.median().as_secs_f64();
+    ways.push(json!({ "way": IN_A_ROW, "time": in_a_row.as_json(), "ratio": of_row }));
     let mut server = Client::start(host, home.path(), READY)?;
     server.run("true", "(no output)")?;
     std::thread::sleep(Duration::from_millis(200));
@@ -72,6 +76,28 @@ pub(crate) fn all(host: &Host, rounds: usize, calls: usize) -> Result<Value, Box
         "floor": floor.as_json(), "ways": ways, "first": first.as_json(), "calls": calls, "idle": idle, "after": after,
         "wire_bytes": wire, "load": load::all(host, home.path())?,
     }))
+}
+
+/// Calls without a pause between them, the floor's and a server's, row by row: the means of each.
+fn in_a_row(
+    bash: &Bare<'_>,
+    host: &Host,
+    home: &std::path::Path,
+    rounds: usize,
+) -> Result<(Times, Times), Box<dyn Error>> {
+    let mut server = Client::start(host, home, READY)?;
+    let (mut floor, mut answered) = (Times::default(), Times::default());
+    for _ in 0..rounds {
+        std::thread::sleep(PAUSE);
+        floor.add(mean_of_row(|| Ok(bash.time(b"")?))?);
+        std::thread::sleep(PAUSE);
+        answered.add(mean_of_row(|| {
+            let began = Instant::now();
+            server.run("true", "(no output)")?;
+            Ok(began.elapsed())
+        })?);
+    }
+    Ok((floor, answered))
 }
 
 /// One client and its server.

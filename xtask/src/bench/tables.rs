@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::latency::{FLOOR_IN_A_ROW, IN_A_ROW};
+
 /// All tables, as markdown.
 pub(crate) fn all(figures: &Value) -> String {
     let mut out = String::new();
@@ -11,7 +13,8 @@ pub(crate) fn all(figures: &Value) -> String {
     out.push_str(
         "Times in µs, all ways of a table interleaved, 5 ms of rest before each call. Floor: `posix_spawn` of `bash -c`, \
          one pipe read to its end, `waitpid`. Ready and cold: engine in process, runtime of one thread; ready: a keeper \
-         and its bash wait; session: the same bash again. Program: `bashful run`, from its start to its end.\n\n",
+         and its bash wait; none fits: one waits, for another environment; session: the same bash again. In a row: 30 \
+         calls without a pause, after 10 that use up what was ready. Program: `bashful run`, from its start to its end.\n\n",
     );
     line(&mut out, format_args!("Load: {}.\n", text(&figures["load"])));
     latency(&mut out, &figures["latency"]);
@@ -109,7 +112,8 @@ fn latency(out: &mut String, figures: &Value) {
     for row in rows(figures) {
         let (script, way) = (text(&row["script"]), text(&row["way"]));
         let p50 = row["time"]["p50_us"].as_f64().unwrap_or_default();
-        let floor = p50_of(figures, script, "floor").unwrap_or_default();
+        let floor = if way == IN_A_ROW { FLOOR_IN_A_ROW } else { "floor" };
+        let floor = p50_of(figures, script, floor).unwrap_or_default();
         line(
             out,
             format_args!(

@@ -8,6 +8,33 @@ use thiserror::Error;
 
 use super::{DEFAULTS, KEYS, Layer, Settings};
 
+/// The defaults without their comments, so that no start of the program reads those.
+const VALUES: &str = match str::from_utf8(VALUES_AND_REST.0.split_at(VALUES_AND_REST.1).0) {
+    Ok(text) => text,
+    Err(_) => panic!("lines are left out as a whole"),
+};
+
+/// The same at the beginning of a place that holds all of them, and how long it is.
+const VALUES_AND_REST: ([u8; DEFAULTS.len()], usize) = without_comments(DEFAULTS.as_bytes());
+
+/// Leaves out all lines that begin with `#`.
+const fn without_comments<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
+    let (mut kept, mut length) = ([0; N], 0);
+    let (mut at, mut begins_line, mut is_comment) = (0, true, false);
+    while at < text.len() {
+        if begins_line {
+            is_comment = text[at] == b'#';
+        }
+        begins_line = text[at] == b'\n';
+        if !is_comment {
+            kept[length] = text[at];
+            length += 1;
+        }
+        at += 1;
+    }
+    (kept, length)
+}
+
 /// Where settings can come from, beside the defaults.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
@@ -35,7 +62,7 @@ pub(crate) enum SettingsError {
 
 /// The settings in force, and where they came from.
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
-    let mut settings: Settings = toml::from_str(DEFAULTS).expect("a test reads the defaults");
+    let mut settings: Settings = toml::from_str(VALUES).expect("a test reads the defaults");
     let mut used = Vec::new();
     // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));

@@ -253,7 +253,10 @@ enum How {
 /// Takes what is in a pipe, up to a buffer full, at once.
 fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|scratch| {
-        scratch.buffer.resize(AT_ONCE, 0);
+        if scratch.buffer.is_empty() {
+            // The system gives zeros only for what is touched; filling it with zeros here would touch all of it.
+            scratch.buffer = vec![0; AT_ONCE];
+        }
         if how == How::Flood && scratch.can_sluice && scratch.sluice.is_none() {
             // Without one it is only slower.
             scratch.sluice = Sluice::new().ok();

@@ -11,7 +11,6 @@ use bashful_keeper::missing::{self, Missing};
 use bashful_keeper::wire::Report;
 use bashful_sys::notify::{self, Growth};
 use tokio::io::unix::AsyncFd;
-use tokio::sync::broadcast;
 use tokio::time::sleep;
 
 use super::control::ControlError;
@@ -23,9 +22,6 @@ const PIECE: usize = 64 * 1024;
 
 /// How often one looks where nobody tells that a file grows.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-
-/// Listeners hear of new output at most this often: faster than that nobody reads.
-const LIVE_EVERY: Duration = Duration::from_millis(50);
 
 /// What comes next of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,51 +198,4 @@ async fn ended(link: Option<&mut Link>) -> bool {
     }
     sleep(LOOK_AGAIN).await;
     true
-}
-
-/// What happens to the jobs of an engine.
-#[derive(Debug, Clone)]
-pub enum JobEvent {
-    /// A command has become a job.
-    Started(JobRecord),
-    /// It has written more.
-    Output {
-        /// The job's number.
-        id: u64,
-        /// The newest part of its output, raw.
-        newest: Arc<[u8]>,
-        /// How much it has written.
-        bytes: u64,
-    },
-    /// It is over.
-    Ended(JobRecord),
-}
-
-/// What listeners are shown: a screenful or two.
-const NEWEST: usize = 8 * 1024;
-
-/// Tells listeners of a job until it is over. Costs nothing while the job does nothing.
-pub(crate) fn tell_events(store: Arc<JobStore>, job: JobRecord, events: broadcast::Sender<JobEvent>) {
-    let id = job.id;
-    // Nobody may be listening.
-    let _ = events.send(JobEvent::Started(job));
-    tokio::spawn(async move {
-        let mut newest = Vec::new();
-        let Ok(mut follow) = store.follow(id, 0) else { return };
-        loop {
-            follow.skip_to_newest(NEWEST as u64);
-            match follow.next().await {
-                Ok(Followed::Output { offset, bytes }) => {
-                    let total = offset + bytes.len() as u64;
-                    newest.extend(bytes);
-                    newest.drain(..newest.len().saturating_sub(NEWEST));
-                    let _ = events.send(JobEvent::Output { id, newest: Arc::from(newest.as_slice()), bytes: total });
-                    sleep(LIVE_EVERY).await;
-                }
-                Ok(Followed::Missing(_)) => {}
-                Ok(Followed::Over(job)) => return drop(events.send(JobEvent::Ended(*job))),
-                Err(error) => return tracing::warn!(%error, id, "cannot follow the job"),
-            }
-        }
-    });
 }

@@ -22,12 +22,12 @@ mod store;
 mod text;
 
 pub use control::{ControlError, SendError, Stop};
-pub use follow::{Follow, Followed, JobEvent, Until};
+pub use follow::{Follow, Followed, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 pub use text::{JobText, Part};
 
-pub(crate) use follow::{tell_events, told};
+pub(crate) use follow::told;
 pub(crate) use record::{STDERR, StderrFile};
 pub use store::NewJob;
 pub(crate) use store::{Asked, Room};

@@ -24,6 +24,11 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether nothing has arrived that was not taken.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Takes the next whole message and reads it.
     pub fn next<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
         let Some((length, _)) = self.bytes.split_first_chunk() else { return Ok(None) };

@@ -1,0 +1,75 @@
+//! Keepers that have done a command and may do another.
+//!
+//! Starting a keeper costs about half as much as starting bash. One whose command has ended by itself, and left nothing, is
+//! as good as new: its shell is gone, and all that it knew of the command with it.
+
+use std::sync::{Mutex, PoisonError};
+
+use bashful_sys::limits::{self, Limit};
+use bashful_sys::{proc, socket};
+
+use crate::backend::Keeper;
+use crate::link::Link;
+use crate::local::{Connected, KeeperProcess};
+
+/// What a keeper passes on to its shell and cannot change any more, when the host has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    umask: u32,
+    limits: Vec<Limit>,
+}
+
+impl Standing {
+    /// That of this program; none if it cannot be told.
+    pub(crate) fn now() -> Option<Self> {
+        Some(Self { umask: proc::umask().ok()?, limits: limits::all() })
+    }
+}
+
+/// Those that wait for something to do.
+#[derive(Debug)]
+pub(crate) struct Reserve {
+    at_most: usize,
+    keepers: Mutex<Vec<Connected>>,
+}
+
+impl Reserve {
+    pub(crate) fn new(at_most: usize) -> Self {
+        Self { at_most, keepers: Mutex::default() }
+    }
+
+    /// Whether keepers are kept at all.
+    pub(crate) fn is_used(&self) -> bool {
+        self.at_most > 0
+    }
+
+    /// One that lives, and that was started under the conditions that hold now.
+    pub(crate) fn take(&self) -> Option<Connected> {
+        let mut keepers = self.keepers();
+        if keepers.is_empty() {
+            return None;
+        }
+        let now = Standing::now()?;
+        while let Some(connected) = keepers.pop() {
+            let fits = matches!(&connected.keeper, Keeper::Process(KeeperProcess { standing: Some(then), .. }) if **then == now);
+            if fits && !socket::has_news(&connected.socket) {
+                return Some(connected);
+            }
+        }
+        None
+    }
+
+    /// Keeps this one, if there is room. Otherwise it ends with its connection.
+    pub(crate) fn put(&self, link: Link, keeper: Keeper) {
+        let mut keepers = self.keepers();
+        if keepers.len() < self.at_most
+            && let Some(socket) = link.into_socket()
+        {
+            keepers.push(Connected { socket, keeper });
+        }
+    }
+
+    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Connected>> {
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,52 @@
+//! What a process passes on to those that it starts, and what others of the same user can change about it.
+
+#![expect(unsafe_code, reason = "scheduling policies are not in rustix")]
+
+use std::io;
+
+use rustix::thread::CpuSet;
+
+use crate::limits::{self, Limit};
+
+/// The standing of this process, to see later whether anybody has changed it (`prlimit`, `renice`, `taskset`, `chrt`).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Inherited {
+    limits: Vec<Limit>,
+    nice: i32,
+    policy: i32,
+    processors: CpuSet,
+}
+
+impl Inherited {
+    /// Reads it, for the calling thread.
+    pub fn read() -> io::Result<Self> {
+        // SAFETY: takes a number, and returns one.
+        let policy = unsafe { libc::sched_getscheduler(0) };
+        if policy < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            limits: limits::all(),
+            nice: rustix::process::getpriority_process(None)?,
+            policy,
+            processors: rustix::thread::sched_getaffinity(None)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standing_differs_only_when_something_has_changed() {
+        let before = Inherited::read().expect("this is Linux");
+        assert_eq!(before, Inherited::read().expect("this is Linux"));
+        // Nice is a thread's own on Linux, so nobody else sees this.
+        let nicer = std::thread::spawn(|| {
+            rustix::process::setpriority_process(None, 7).expect("anybody may be nicer");
+            Inherited::read().expect("this is Linux")
+        });
+        assert_ne!(before, nicer.join().expect("it ends"));
+    }
+}
