@@ -42,7 +42,7 @@ pub trait Backend: Send + Sync {
     ) -> BoxFuture<'a, Result<Attached, StartError>>;
 
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
-    fn prepare(&self, checked: &Checked);
+    fn prepare(&self, checked: &Checked, after: After);
 
     /// Takes back a keeper whose command has ended by itself and left nothing: it may do another.
     fn take_back(&self, free: FreeKeeper);
@@ -73,6 +73,16 @@ pub struct Attached {
     pub(crate) keeper: Keeper,
     /// How it came into its session, if it runs in one.
     pub(crate) session: Option<Entered>,
+}
+
+/// When preparations are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// The host knows that such commands will come: as many as can be.
+    Request,
+    /// Such a command has just ended: as many as can be if the one before was alike, and otherwise one, so that commands which
+    /// take turns leave room for each other.
+    Command,
 }
 
 /// A keeper that has nothing more to do.

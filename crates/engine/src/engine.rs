@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::artifacts::ArtifactStore;
-use crate::backend::{Attached, Backend, StartError};
+use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Checked, Consent, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
@@ -259,7 +259,7 @@ impl Engine {
 
     /// Makes preparations for a command like this one, in the background.
     pub fn prepare(&self, checked: &Checked) {
-        self.backend.prepare(checked);
+        self.backend.prepare(checked, After::Request);
     }
 
     /// How many shells wait that this very command could be given, as far as is known: one that has died is only found

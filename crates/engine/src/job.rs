@@ -28,7 +28,7 @@ use enough::Enough;
 use listen::Feed;
 use stream::Stream;
 
-use crate::backend::{Attached, Backend, FreeKeeper, Keeper};
+use crate::backend::{After, Attached, Backend, FreeKeeper, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
@@ -407,7 +407,7 @@ impl Run {
         let leftover = if left.is_empty() || is_over { None } else { self.leave(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
         if self.session.is_none() && self.options.ready > 0 {
-            self.backend.prepare(&self.checked);
+            self.backend.prepare(&self.checked, After::Command);
         }
         self.outcome(end, leftover, elapsed, shell_stays)
     }

@@ -69,7 +69,7 @@ pub use artifacts::{
     Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, GetError,
     ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
-pub use backend::{Attached, Backend, BoxFuture, FreeKeeper, StartError};
+pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
 pub use bashful_keeper::{End, Exit, StopReason};
 pub use capture::Cleaning;

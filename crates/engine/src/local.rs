@@ -20,7 +20,7 @@ use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use crate::backend::{Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
+use crate::backend::{After, Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
 use crate::check::Checked;
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::link::{Link, Silence};
@@ -201,8 +201,8 @@ impl Backend for Local {
         })
     }
 
-    fn prepare(&self, checked: &Checked) {
-        ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan());
+    fn prepare(&self, checked: &Checked, after: After) {
+        ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan(), after);
     }
 
     fn take_back(&self, FreeKeeper { link, keeper }: FreeKeeper) {

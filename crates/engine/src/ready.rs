@@ -13,7 +13,7 @@ use bashful_keeper::LONGEST_WAITING;
 use bashful_keeper::wire::{Order, Report};
 use rustix::io::Errno;
 
-use crate::backend::{Attached, Keeper};
+use crate::backend::{After, Attached, Keeper};
 use crate::environment::Environment;
 use crate::link::Link;
 use crate::local::{self, Starter};
@@ -112,6 +112,8 @@ struct State {
     trial: Trial,
     /// What those are for that are being made.
     being_made: Vec<Key>,
+    /// What the last ones were made for.
+    last: Option<Key>,
 }
 
 /// Whether this machine's bash can be made to wait.
@@ -150,8 +152,8 @@ impl ReadyKeepers {
         self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
     }
 
-    /// Makes one more for plans like this one, in the background.
-    pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan) {
+    /// Makes more for plans like this one, in the background.
+    pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan, after: After) {
         if this.at_most == 0 || changes_the_start(plan) {
             return;
         }
@@ -165,12 +167,12 @@ impl ReadyKeepers {
             for _ in 0..OTHERS_FIRST {
                 tokio::task::yield_now().await;
             }
-            this.fill(&starter, &plan).await;
+            this.fill(&starter, &plan, after).await;
         });
     }
 
     /// Makes as many as there should be for plans like this one.
-    async fn fill(&self, starter: &Starter, plan: &Plan) {
+    async fn fill(&self, starter: &Starter, plan: &Plan, after: After) {
         let Some(key) = Key::of(plan) else { return };
         let trial = self.state().trial;
         if trial == Trial::NotTried {
@@ -183,8 +185,10 @@ impl ReadyKeepers {
         }
         // Not until there are enough: somebody else may be filling up for other plans, and the two would take turns in
         // pushing each other's keepers out for ever.
-        for _ in 0..self.at_most {
-            if !self.begin_one(&key) {
+        let is_alike = self.state().last.replace(key.clone()).is_some_and(|last| last == key);
+        let wanted = if is_alike || after == After::Request { self.at_most } else { 1 };
+        for _ in 0..wanted {
+            if !self.begin_one(&key, wanted) {
                 return;
             }
             let made = starter.start_ahead(plan).await;
@@ -201,11 +205,11 @@ impl ReadyKeepers {
     }
 
     /// Notes that one more is being made, unless those that are there and those that others make are enough.
-    fn begin_one(&self, key: &Key) -> bool {
+    fn begin_one(&self, key: &Key, wanted: usize) -> bool {
         let mut state = self.state();
         let ready = state.keepers.iter().filter(|(made_for, _)| made_for == key).count();
         let being_made = state.being_made.iter().filter(|being_made| *being_made == key).count();
-        if ready + being_made >= self.at_most {
+        if ready + being_made >= wanted {
             return false;
         }
         state.being_made.push(key.clone());

@@ -21,6 +21,10 @@ fn lives(pid: i32) -> bool {
     Process::read(process(pid)).is_some_and(|process| !process.has_ended())
 }
 
+fn is_stopped(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| status.contains("State:\tT"))
+}
+
 /// None if it is gone: one shell more than was wanted may have been among those that wait. Then the shell's parent is
 /// somebody else, who must not be taken for a keeper.
 fn keeper_of(shell: i32) -> Option<i32> {
@@ -213,6 +217,8 @@ async fn a_waiting_shell_that_was_stopped_goes_on_when_it_is_needed() {
     let shells = oracle.waiting(&request(":")).await;
     for stopped in shells.iter().flat_map(|shell| keeper_of(*shell).into_iter().chain([*shell])) {
         kill_process(process(stopped), Signal::STOP).expect("it is ours");
+        // The signal takes effect a moment later.
+        assert!(eventually(|| is_stopped(stopped)), "it does not stop");
     }
     let outcome = run(&oracle.ready, "echo done; exit 3").await;
     assert_eq!((output(&outcome).as_str(), outcome.end), ("done\n", End::Own(Exit::Code(3))));
@@ -294,5 +300,25 @@ async fn of_many_commands_at_once_each_gets_its_own_shell() {
     let mut pids = HashSet::new();
     for run in runs {
         assert!(pids.insert(run.await.expect("it does not panic")), "two commands had one shell");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_that_take_turns_leave_each_other_a_shell() {
+    let oracle = Oracle::new(PUPPET);
+    let [one, other] = ["1", "2"].map(|number| with("echo $NUMBER", &[("NUMBER", number)]));
+    let is_waited_for = async |request: &Request| {
+        let deadline = Instant::now() + WIDE;
+        while oracle.ready.ready_for(&oracle.check(request).await) != 1 {
+            assert!(Instant::now() < deadline, "no shell ever waited");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    for _ in 0..3 {
+        assert_eq!(seen(&oracle.ready, &one).await, "1\n");
+        is_waited_for(&one).await;
+        assert_eq!(seen(&oracle.ready, &other).await, "2\n");
+        is_waited_for(&other).await;
+        is_waited_for(&one).await;
     }
 }
