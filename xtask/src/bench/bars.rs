@@ -57,9 +57,27 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });
     bars.extend(output(&figures["output"]));
     bars.extend(jobs(&figures["jobs"]));
+    bars.extend(store(&figures["store"]));
     bars.extend(guard(&figures["guard"]));
     bars.extend(mcp(&figures["mcp"]));
     bars
+}
+
+/// A full store costs a call no more than an empty one. Listing may cost four times as much for four times the jobs.
+fn store(figures: &Value) -> Vec<Bar> {
+    let flat = rows(&figures["rows"]).iter().map(|row| Bar {
+        name: format!("full store: {}", row["call"].as_str().unwrap_or_default()),
+        unit: "× empty",
+        at_most: 1.2,
+        measured: row["ratio"].as_f64(),
+    });
+    let list = Bar {
+        name: "listing four times the jobs".to_owned(),
+        unit: "× the time",
+        at_most: 4.0 * 1.2,
+        measured: figures["list"]["ratio"].as_f64(),
+    };
+    flat.chain([list]).collect()
 }
 
 fn mcp(figures: &Value) -> [Bar; 9] {
