@@ -276,9 +276,12 @@ impl Capture {
         }
     }
 
-    /// Whether anything of it was written to a file.
-    pub(crate) fn is_saved(&self) -> bool {
-        matches!(self.whole, Whole::Saved(_))
+    /// What its artifact takes of the disk, in bytes; none if it has no artifact.
+    pub(crate) fn saved_on_disk(&self) -> Option<u64> {
+        match &self.whole {
+            Whole::Saved(writer) => Some(writer.on_disk()),
+            Whole::Held { .. } | Whole::NotSaved(_) => None,
+        }
     }
 
     fn artifact(&self) -> Option<ArtifactFacts> {
