@@ -102,10 +102,10 @@ pub(crate) fn main(options: &[&str]) -> Done {
 
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
-    let [name, program, effort] = arguments else { return Err("a part is started by `cargo xtask bench`".into()) };
-    if *name == output::WRITE {
-        return output::write_lines(program, effort);
+    if let [output::WRITE, kind, bytes, at_a_time] = arguments {
+        return output::write_text(kind, bytes, at_a_time);
     }
+    let [name, program, effort] = arguments else { return Err("a part is started by `cargo xtask bench`".into()) };
     let effort = if *effort == Effort::Quick.word() { Effort::Quick } else { Effort::Full };
     let host = host::Host::new(PathBuf::from(program))?;
     let figures = match *name {

@@ -115,8 +115,8 @@ fn store(out: &mut String, figures: &Value) {
 
 fn output(out: &mut String, figures: &Value) {
     out.push_str(
-        "\n## Output\n\nShown: beside `… | cat >/dev/null`. Saved to an artifact: beside `… | cat >file`.\n\n\
-         | writer | way | ms | beside it | times as fast |\n|---|---|--:|--:|--:|\n",
+        "\n## Output\n\nBeside a read loop: `read` of 256 KiB, and nothing (shown) or `write` to a file (saved to an artifact).\n\n\
+         | writer | way | ms | read loop, ms | times as fast |\n|---|---|--:|--:|--:|\n",
     );
     for row in rows(&figures["rows"]) {
         let faster = row["faster"].as_f64().unwrap_or_default();
