@@ -254,7 +254,7 @@ impl Run {
     pub(crate) fn listen(&mut self, listening: Listening) -> OutputStream {
         let (feed, stream) = Feed::new(listening, Arc::clone(&self.mask));
         for stream in &mut self.streams {
-            stream.capture.tell_raw(listening.form == OutputForm::Raw);
+            stream.capture.tell(listening.form);
         }
         self.feed = Some(feed);
         stream
