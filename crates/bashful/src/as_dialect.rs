@@ -55,6 +55,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         if let Some(how) = seen.how_to_allow().filter(|how| !shown.contains(how.as_str())) {
             print::talk(&format!("[{how}]"));
         }
+        toolbox.engine().sweep_if_due();
         Ok(seen.exit())
     })
 }

@@ -76,6 +76,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
                 entry.note(|entry| entry.ended(&outcome));
                 let shown = Shown::new(args, direct, &outcome.output, outcome.stderr.as_ref(), &settings);
                 report(args, &shown, &eyes, &Ended { outcome: &outcome, cwd: &cwd, lifetime }, notices)?;
+                sweep(&engine, &outcome);
                 Ok(exit(&outcome, interrupted))
             }
             Ran::InBackground(sent) => {
@@ -83,6 +84,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
                 notices.extend(rewritten.request.lines.map(|_| text::NO_LIMIT.to_owned()));
                 let shown = Shown::new(args, direct, &sent.output, sent.stderr.as_ref(), &settings);
                 report_background(args, &shown, &eyes, &sent, notices)?;
+                engine.sweep_if_due();
                 Ok(Exit::Code(0))
             }
         }
@@ -114,10 +116,17 @@ async fn background(
             print::talk(&format!("[{notice}]"));
         }
     }
-    if let Some(Err(error)) = engine.jobs().map(|jobs| jobs.sweep()) {
-        print::talk(&format!("[{}]", print::chain(&error)));
-    }
+    engine.sweep_if_due();
     Ok(Exit::Code(0))
+}
+
+/// Sweeps if that is due, after a command that has left something on disk.
+fn sweep(engine: &Engine, outcome: &Outcome) {
+    let outputs = [Some(&outcome.output), outcome.stderr.as_ref()];
+    let saved = outputs.into_iter().flatten().any(|output| output.artifact.is_some());
+    if saved || outcome.leftover.as_ref().is_some_and(|left| left.job.is_some()) {
+        engine.sweep_if_due();
+    }
 }
 
 /// An error as it is told. A refusal is told with what can be done about it.

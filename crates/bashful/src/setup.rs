@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
 use crate::guard;
+use crate::log::Log;
 use crate::settings::{self, Leftovers, Settings, Sources};
 
 /// Why the program cannot even begin.
@@ -61,6 +62,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
 }
 
 /// The program's variables, read once.
+#[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
@@ -234,7 +236,7 @@ pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<Ar
     Some(ArtifactStore::new(around.state_directory()?.join("artifacts"), limits))
 }
 
-/// The jobs, as the settings want them; none if there is no place for them.
+/// The jobs, as the settings want them; none if there is no place for them. The log has the end of each that is removed.
 pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStore> {
     let limits = JobLimits {
         live: settings.jobs.live.count(),
@@ -242,7 +244,15 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         age: settings.jobs.age_days.duration(),
         output: settings.jobs.output_bytes.size(),
     };
-    Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
+    let store = JobStore::new(around.state_directory()?.join("jobs"), limits);
+    let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
+    let (directory, settings, around) = (store.directory().to_path_buf(), settings.clone(), around.clone());
+    Some(store.before_removal(move |job| {
+        // Made for the few who remove something: all others would pay for it with every start.
+        if let Ok(eyes) = eyes(&settings, &around) {
+            log.note_end(&directory, job, &eyes);
+        }
+    }))
 }
 
 /// The sessions, as the settings want them; none if there is no place for them.

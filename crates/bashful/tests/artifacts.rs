@@ -200,6 +200,19 @@ fn sweeping_goes_by_the_settings() {
 }
 
 #[test]
+fn a_program_that_runs_one_command_sweeps_when_that_is_due() {
+    let home = bashful_testkit::Home::new(env!("CARGO_BIN_EXE_bashful"));
+    for _ in 0..3 {
+        let mut command = home.command(&["run", "--json", "seq 40000"]);
+        let output = command.env("BASHFUL_ARTIFACTS_STORE_BYTES", "0").output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let listed = home.run(&["artifacts", "list", "--json"]).stdout;
+    let listed: Value = serde_json::from_slice(&listed).expect("it is JSON");
+    assert_eq!((listed.as_array().map(Vec::len), &listed[0]["id"]), (Some(1), &3.into()));
+}
+
+#[test]
 fn without_a_home_it_is_said_what_is_lacking() {
     let output = Home::new().command(&["list"]).env_remove("HOME").output().expect("it runs");
     assert_eq!(text(&output.stderr), "bashful: no place for artifacts: neither XDG_STATE_HOME nor HOME is set\n");

@@ -98,6 +98,20 @@ fn jobs_are_logged_with_their_end_also_when_they_are_removed_then() {
 }
 
 #[test]
+fn a_job_that_a_new_one_pushes_out_is_logged_with_its_end() {
+    let home = home();
+    for code in 1..=4 {
+        let script = format!("exit {code}");
+        let started = home.command(&["run", "--mode", "background", &script]).env("BASHFUL_JOBS_KEPT", "1").output();
+        assert!(started.expect("it runs").status.success());
+        home.run(&["jobs", "wait", &code.to_string()]);
+    }
+    assert!(!home.state().join("jobs/1").exists(), "it was pushed out");
+    let ends: Vec<_> = log(&home, &["--failed"]).iter().filter_map(|line| line["exit_code"].as_u64()).collect();
+    assert_eq!(ends, [1, 2, 3, 4]);
+}
+
+#[test]
 fn a_line_that_a_full_disk_has_torn_costs_no_other_line() {
     let home = home();
     home.run(&["run", "true before"]);

@@ -57,7 +57,7 @@ impl Changes {
     }
 }
 
-/// The job that writes a resource, if one does.
+/// The job that has written a resource, or the live one that writes to an artifact; none if an artifact is finished.
 fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
     let name = uri.split_once('?').map_or(uri, |(name, _)| name);
     if name.starts_with("job://") {
@@ -70,7 +70,7 @@ fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
         let store = engine.artifacts().ok_or("nothing is kept on disk")?;
         let artifact = store.get(id).map_err(|error| chain(&error))?;
         // A command that was sent to the background goes on writing to what was begun for it.
-        let jobs = engine.jobs().and_then(|store| store.list().ok()).unwrap_or_default();
+        let jobs = engine.jobs().and_then(|store| store.list_live().ok()).unwrap_or_default();
         return Ok(jobs.into_iter().find(|job| job.output_file == artifact.path));
     }
     Err("only artifact:// and job:// are known".to_owned())

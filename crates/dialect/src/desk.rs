@@ -158,7 +158,8 @@ impl Desk<'_> {
         if !ids.is_empty() {
             return Ok(ids.to_vec());
         }
-        Ok(self.jobs()?.iter().filter(|job| !job.is_over()).map(|job| job.id).collect())
+        let live = self.store.list_live().map_err(|error| chain(&error))?;
+        Ok(live.iter().filter(|job| !job.is_over() && self.may_see(job)).map(|job| job.id).collect())
     }
 
     /// All jobs that this call may speak of.

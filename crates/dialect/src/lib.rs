@@ -49,7 +49,7 @@ pub use asking::{Allowable, Asks, Said, Saying, allow_line, how_to_allow};
 pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use limit::ReplyLimit;
-pub use resource::{ResourceError, TEMPLATES};
+pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
 pub use witness::{Ran, Told, Witness};

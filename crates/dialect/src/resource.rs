@@ -53,26 +53,43 @@ enum Part {
     Tail(u64),
 }
 
-/// All that can be read, the newest first.
-pub(crate) fn list(engine: &Engine) -> Vec<Link> {
+/// A part of the list of resources.
+#[derive(Debug, Clone)]
+pub struct ResourcePage {
+    /// The resources of this page, the newest first. One that was removed meanwhile is left out.
+    pub links: Vec<Link>,
+    /// The position at which the next page begins; none if this was the last.
+    pub next: Option<usize>,
+}
+
+/// Up to `count` of the resources from position `first` on. Jobs come before artifacts, the newest first. Only those of the
+/// page are looked at.
+pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage {
     // What cannot be listed is not there to be read either.
-    let jobs = engine.jobs().and_then(|store| store.list().ok()).unwrap_or_default();
+    let jobs = engine.jobs().map(|store| store.ids()).unwrap_or_default();
+    let artifacts = engine.artifacts().map(|store| store.ids()).unwrap_or_default();
+    let end = first.saturating_add(count);
+    let next = (end < jobs.len() + artifacts.len()).then_some(end);
     let eyes = engine.eyes();
-    let jobs = jobs.into_iter().rev().map(|mut job| {
+    let of_job = |id: u64| {
+        let mut job = engine.jobs()?.get(id).ok()?;
         mask(&mut job, &eyes);
-        Link {
+        Some(Link {
             uri: job.uri(),
             name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
             size: job.output_file.metadata().map_or(0, |metadata| metadata.len()),
-        }
-    });
-    let artifacts = engine.artifacts().and_then(|store| store.list().ok()).unwrap_or_default();
-    let artifacts = artifacts.into_iter().rev().map(|entry| Link {
-        uri: entry.uri(),
-        name: format!("the whole output, artifact {}", entry.id),
-        size: entry.bytes,
-    });
-    jobs.chain(artifacts).collect()
+        })
+    };
+    let of_artifact = |id: u64| {
+        let entry = engine.artifacts()?.get(id).ok()?;
+        Some(Link { uri: entry.uri(), name: format!("the whole output, artifact {id}"), size: entry.bytes })
+    };
+    let (first_artifact, artifacts_at_most) =
+        (first.saturating_sub(jobs.len()), end.saturating_sub(jobs.len().max(first)));
+    let jobs = jobs.iter().rev().skip(first).take(count).filter_map(|id| of_job(*id));
+    let artifacts =
+        artifacts.iter().rev().skip(first_artifact).take(artifacts_at_most).filter_map(|id| of_artifact(*id));
+    ResourcePage { links: jobs.chain(artifacts).collect(), next }
 }
 
 /// Reads one. It may have to look through a whole file.

@@ -14,7 +14,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use crate::answer::{Answer, Link};
+use crate::answer::Answer;
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::asking::{Asks, Question, Said, how_to_allow, refused};
 use crate::desk;
@@ -22,7 +22,7 @@ use crate::dialect::{Asked, Dialect, Ended};
 use crate::job::mask;
 use crate::limit::ReplyLimit;
 use crate::owner::Owner;
-use crate::resource::{self, ResourceError};
+use crate::resource::{self, ResourceError, ResourcePage};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
 use crate::witness::{Ran, Telling, Witness};
@@ -117,9 +117,9 @@ impl Toolbox {
         &self.engine
     }
 
-    /// What can be read beside the answers, the newest first.
-    pub fn resources(&self) -> Vec<Link> {
-        resource::list(&self.engine)
+    /// Up to `count` resources, the newest first, from position `first` on.
+    pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
+        resource::page(&self.engine, first, count)
     }
 
     /// Reads one of them, or a part of it; a text fit for a model.

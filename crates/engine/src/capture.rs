@@ -14,8 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
-use crate::clean::Cleaner;
+use crate::clean::{Cleaner, Settled};
 use crate::cluster;
+use crate::job::OutputForm;
 use crate::mask::{Edges, Mask};
 use crate::narrow::{self, Total};
 use crate::outcome::Output;
@@ -47,8 +48,8 @@ pub(crate) struct Capture {
     columns: Option<usize>,
     /// Of the beginning that is shown, so many lines at its end are.
     last: Option<u64>,
-    /// Listeners hear the raw bytes.
-    tells_raw: bool,
+    /// The form in which a listener hears the output; none if nobody listens.
+    told: Option<OutputForm>,
     /// More raw bytes than this go to an artifact, also while all of the text is shown.
     save_beyond: usize,
     whole: Whole,
@@ -62,6 +63,31 @@ pub(crate) struct HandedOver<'a> {
     pub(crate) at_most: u64,
     /// What is missing in its middle.
     pub(crate) gap: Range<u64>,
+}
+
+/// Hears output as it comes.
+type Listener<'a> = dyn FnMut(&[u8]) + 'a;
+
+/// Where settled text goes.
+struct ShownAndTold<'a, 'b> {
+    view: &'a mut View,
+    listener: Option<&'a mut Listener<'b>>,
+}
+
+impl Settled for ShownAndTold<'_, '_> {
+    fn text(&mut self, text: &[u8]) {
+        self.view.push(text);
+        if let Some(listener) = &mut self.listener {
+            listener(text);
+        }
+    }
+
+    fn repeated(&mut self, three: [u8; 3], times: usize) {
+        self.view.push_repeated(three, times);
+        if let Some(listener) = &mut self.listener {
+            listener.repeated(three, times);
+        }
+    }
 }
 
 /// The part of a text that is shown.
@@ -89,7 +115,7 @@ impl Capture {
             view: View::new(window),
             columns: window.columns,
             last: None,
-            tells_raw: false,
+            told: None,
             save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
         }
@@ -107,27 +133,22 @@ impl Capture {
         self
     }
 
-    /// Listeners hear the raw bytes from now on, or the text that they settle.
-    pub(crate) fn tell_raw(&mut self, raw: bool) {
-        self.tells_raw = raw;
+    /// A listener hears the output from now on, in this form.
+    pub(crate) fn tell(&mut self, form: OutputForm) {
+        self.told = Some(form);
     }
 
-    /// Takes what has arrived, and tells a listener the text that it settled, or the bytes as they are.
+    /// Takes what has arrived, and tells a listener, if there is one, the text that it settled, or the bytes as they are.
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
-        let (view, tells_raw) = (&mut self.view, self.tells_raw);
-        if tells_raw {
+        if self.told == Some(OutputForm::Raw) {
             listener(raw);
         }
-        let mut settled = |text: &[u8]| {
-            view.push(text);
-            if !tells_raw {
-                listener(text);
-            }
-        };
+        let listener = (self.told == Some(OutputForm::Text)).then_some(listener);
+        let mut shown = ShownAndTold { view: &mut self.view, listener };
         match &mut self.cleaner {
-            Some(cleaner) => cleaner.push(raw, &mut settled),
-            None => settled(raw),
+            Some(cleaner) => cleaner.push(raw, &mut shown),
+            None => shown.text(raw),
         }
         self.save(raw);
     }
@@ -165,7 +186,7 @@ impl Capture {
 
     /// The unfinished last line, which listeners have not heard yet.
     pub(crate) fn untold(&self) -> Vec<u8> {
-        self.cleaner.as_ref().filter(|_| !self.tells_raw).map(Cleaner::pending).unwrap_or_default()
+        self.cleaner.as_ref().filter(|_| self.told == Some(OutputForm::Text)).map(Cleaner::pending).unwrap_or_default()
     }
 
     /// How many bytes were written.
@@ -276,9 +297,12 @@ impl Capture {
         }
     }
 
-    /// Whether anything of it was written to a file.
-    pub(crate) fn is_saved(&self) -> bool {
-        matches!(self.whole, Whole::Saved(_))
+    /// What its artifact takes of the disk, in bytes; none if it has no artifact.
+    pub(crate) fn saved_on_disk(&self) -> Option<u64> {
+        match &self.whole {
+            Whole::Saved(writer) => Some(writer.on_disk()),
+            Whole::Held { .. } | Whole::NotSaved(_) => None,
+        }
     }
 
     fn artifact(&self) -> Option<ArtifactFacts> {

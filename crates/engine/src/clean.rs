@@ -11,24 +11,25 @@
 //! Invariants: as many newlines come out as go in; the result depends on the bytes alone and not on how they were cut
 //! into chunks; memory held is at most a small multiple of [`LONGEST_LINE`], whatever the command writes.
 
+mod line;
+mod swift;
+
 use bashful_sys::wide;
 use memchr::memrchr;
 use vte::{Params, Parser, Perform};
+
+use line::Line;
 
 /// An unfinished line is settled when it has this length, and what follows is handled like a new line that is glued to
 /// it. Lines that are redrawn have the width of a terminal; a longer one is data.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// Moving right never makes more than this many columns of a line. Programs ask for column 999 to find the right edge,
-/// and a model should not have to read the spaces.
-const WIDEST_GAP: usize = 120;
-
 /// So many bytes at a time are found to be plain or not: enough to be quick, and few enough to stay in the cache until
 /// they are copied.
 const BLOCK: usize = 4096;
 
-/// Columns are counted this many bytes at a time, so that output which jumps about in a long line is not slow to read.
-const STRIDE: usize = 64;
+/// So many bytes are worked through before they are looked at as a whole again.
+const SWIFTLY: usize = 4 * BLOCK;
 
 const ESCAPE: u8 = 0x1B;
 
@@ -42,6 +43,29 @@ const VISIBLE_NUL: [u8; 3] = [0xE2, 0x90, 0x80];
 
 /// As many of them as a block has NULs at most: where there is one there are often thousands.
 static VISIBLE_NULS: [[u8; 3]; BLOCK] = [VISIBLE_NUL; BLOCK];
+
+/// Takes text that is settled.
+pub(crate) trait Settled {
+    /// A piece of it.
+    fn text(&mut self, text: &[u8]);
+
+    /// The same three bytes, none of them a newline, so many times.
+    fn repeated(&mut self, three: [u8; 3], times: usize) {
+        let piece = [three; 1024];
+        let mut left = times;
+        while left > 0 {
+            let now = left.min(piece.len());
+            self.text(piece[..now].as_flattened());
+            left -= now;
+        }
+    }
+}
+
+impl<F: FnMut(&[u8])> Settled for F {
+    fn text(&mut self, text: &[u8]) {
+        self(text);
+    }
+}
 
 /// How the text of an output differs from its bytes, beside escape sequences and redrawn lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,28 +120,44 @@ impl Cleaner {
 
     /// Takes the next bytes and hands on what is settled by them, piece by piece. Plain lines are handed on as they are,
     /// without a copy.
-    pub(crate) fn push(&mut self, raw: &[u8], settled: &mut dyn FnMut(&[u8])) {
+    pub(crate) fn push(&mut self, raw: &[u8], settled: &mut dyn Settled) {
         let mut text = std::mem::take(&mut self.text);
         let mut raw = raw;
         while !raw.is_empty() {
             let at_rest = self.place == Place::Text && self.line.is_plain() && !self.returned;
-            let plain = if at_rest { plain_prefix(raw) } else { 0 };
-            let (block, rest) = raw.split_at(if plain > 0 { plain } else { BLOCK.min(raw.len()) });
-            raw = rest;
-            if plain > 0 {
-                let (lines, rest) = block.split_at(memrchr(b'\n', block).map_or(0, |at| at + 1));
-                if !lines.is_empty() {
-                    self.line.settle(&mut text);
-                    hand_on(&mut text, settled);
-                    settled(lines);
-                }
-                self.line.append(rest, &mut text);
+            let done = if at_rest { self.push_at_rest(raw, &mut text, settled) } else { 0 };
+            let done = if done > 0 {
+                done
             } else {
+                let block = &raw[..BLOCK.min(raw.len())];
                 self.work_through(block, &mut text);
-            }
+                block.len()
+            };
             hand_on(&mut text, settled);
+            raw = &raw[done..];
         }
         self.text = text;
+    }
+
+    /// Takes bytes that only add to the line, and returns how many these were.
+    fn push_at_rest(&mut self, raw: &[u8], text: &mut Vec<u8>, settled: &mut dyn Settled) -> usize {
+        let plain = plain_prefix(raw);
+        if plain == 0 {
+            let nuls = swift::nuls_in_flood(raw);
+            if nuls > 0 {
+                self.flood_with_nuls(nuls, text, settled);
+                return nuls;
+            }
+            return self.append_swiftly(&raw[..SWIFTLY.min(raw.len())], text);
+        }
+        let (lines, rest) = raw[..plain].split_at(memrchr(b'\n', &raw[..plain]).map_or(0, |at| at + 1));
+        if !lines.is_empty() {
+            self.line.settle(text);
+            hand_on(text, settled);
+            settled.text(lines);
+        }
+        self.line.append(rest, text);
+        plain
     }
 
     /// Changes made so far.
@@ -140,7 +180,7 @@ impl Cleaner {
         let mut rest = block;
         while let [byte, after @ ..] = rest {
             if self.place == Place::Text {
-                let run = rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len());
+                let run = wide::find_special(rest);
                 if run > 0 {
                     self.returned = false;
                     self.line.write(&rest[..run], text);
@@ -215,9 +255,9 @@ fn plain_prefix(raw: &[u8]) -> usize {
     raw.chunks(BLOCK).take_while(|block| is_plain(block)).map(<[u8]>::len).sum()
 }
 
-fn hand_on(text: &mut Vec<u8>, settled: &mut dyn FnMut(&[u8])) {
+fn hand_on(text: &mut Vec<u8>, settled: &mut dyn Settled) {
     if !text.is_empty() {
-        settled(text);
+        settled.text(text);
         text.clear();
     }
 }
@@ -249,200 +289,6 @@ fn is_plain_text(block: &[u8]) -> bool {
 fn control(byte: u8) -> u8 {
     let low = u8::from(byte < 0x20) & u8::from(byte != b'\n') & u8::from(byte != b'\t');
     low | u8::from(byte == 0x7F)
-}
-
-fn is_special(byte: u8) -> bool {
-    control(byte) != 0 || byte == b'\n' || byte == LATIN_LEAD
-}
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0xC0 == 0x80
-}
-
-/// The unfinished line and its cursor.
-#[derive(Debug, Clone, Default)]
-struct Line {
-    bytes: Vec<u8>,
-    /// Where the next character goes; always where a column begins.
-    cursor: usize,
-    /// How many columns beyond the end the cursor is. They become spaces when something is written there.
-    gap: usize,
-}
-
-impl Line {
-    /// Whether what comes next is simply appended.
-    fn is_plain(&self) -> bool {
-        self.cursor == self.bytes.len() && self.gap == 0
-    }
-
-    /// Gives all of it away, and begins anew.
-    fn settle(&mut self, text: &mut Vec<u8>) {
-        text.append(&mut self.bytes);
-        self.cursor = 0;
-        self.gap = 0;
-    }
-
-    /// Appends to a plain line.
-    fn append(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
-        self.bytes.extend_from_slice(bytes);
-        // Settled is what would have been if the bytes had come one by one. A letter stays with its lead, which comes in the
-        // same piece: without it, what is written over the letter could make a control together with the lead.
-        let mut settled = 0;
-        while self.bytes.len() - settled >= LONGEST_LINE {
-            settled += LONGEST_LINE;
-            settled -= usize::from(self.bytes[settled - 1] == LATIN_LEAD);
-        }
-        text.extend(self.bytes.drain(..settled));
-        self.cursor = self.bytes.len();
-    }
-
-    /// Writes at the cursor, over what is there.
-    fn write(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
-        let mut rest = bytes;
-        while !self.is_plain()
-            && let [byte, after @ ..] = rest
-        {
-            self.put(*byte, text);
-            rest = after;
-        }
-        if !rest.is_empty() {
-            self.append(rest, text);
-        }
-    }
-
-    fn put(&mut self, byte: u8, text: &mut Vec<u8>) {
-        if self.gap > 0 {
-            self.bytes.resize(self.bytes.len() + self.gap, b' ');
-            self.cursor = self.bytes.len();
-            self.gap = 0;
-        }
-        if self.cursor == self.bytes.len() || is_continuation(byte) {
-            self.bytes.insert(self.cursor, byte);
-        } else {
-            let (end, _) = self.right_by(1);
-            self.bytes[self.cursor] = byte;
-            self.bytes.drain(self.cursor + 1..end);
-        }
-        self.cursor += 1;
-        // It only grows left of the cursor, so this is enough to keep it short.
-        if self.bytes.len() >= LONGEST_LINE && byte != LATIN_LEAD {
-            text.extend(self.bytes.drain(..self.cursor));
-            self.cursor = 0;
-        }
-    }
-
-    /// Does what a control character says, if it has to do with a line.
-    fn obey(&mut self, control: u8, text: &mut Vec<u8>) {
-        match control {
-            b'\r' => self.go_to(0),
-            b'\x08' => self.go_left(1),
-            b'\t' => self.write(b"\t", text),
-            _ => {}
-        }
-    }
-
-    fn go_to(&mut self, column: usize) {
-        self.cursor = 0;
-        self.gap = 0;
-        self.go_right(column);
-    }
-
-    fn go_right(&mut self, columns: usize) {
-        let (at, beyond) = self.right_by(columns);
-        self.cursor = at;
-        if beyond > 0 {
-            let widest = WIDEST_GAP.saturating_sub(self.columns(at));
-            self.gap = (self.gap + beyond).min(widest);
-        }
-    }
-
-    fn go_left(&mut self, columns: usize) {
-        let in_gap = columns.min(self.gap);
-        self.gap -= in_gap;
-        let mut left = columns - in_gap;
-        while let Some(stride) = self.bytes[..self.cursor].last_chunk::<STRIDE>()
-            && beginnings(stride) < left
-        {
-            left -= beginnings(stride);
-            self.cursor -= STRIDE;
-        }
-        while left > 0 && self.cursor > 0 {
-            self.cursor -= 1;
-            left -= usize::from(!is_continuation(self.bytes[self.cursor]));
-        }
-    }
-
-    /// Erases from the cursor to the end.
-    fn erase_right(&mut self) {
-        self.bytes.truncate(self.cursor);
-    }
-
-    /// Erases from the beginning up to and with the cursor.
-    fn erase_left(&mut self) {
-        let (end, _) = self.right_by(1);
-        let blank = self.columns(end);
-        self.cursor = self.columns(self.cursor);
-        self.bytes.splice(..end, std::iter::repeat_n(b' ', blank));
-    }
-
-    /// Erases all of it; the cursor stays where it is.
-    fn erase_all(&mut self) {
-        let column = self.columns(self.cursor) + self.gap;
-        self.bytes.clear();
-        self.go_to(column);
-    }
-
-    /// Makes columns blank.
-    fn blank(&mut self, columns: usize) {
-        let (end, _) = self.right_by(columns);
-        if end == self.bytes.len() {
-            self.erase_right();
-        } else {
-            self.bytes.splice(self.cursor..end, std::iter::repeat_n(b' ', columns));
-        }
-    }
-
-    /// Removes columns; what is right of them moves up.
-    fn remove(&mut self, columns: usize) {
-        let (end, _) = self.right_by(columns);
-        self.bytes.drain(self.cursor..end);
-    }
-
-    /// Where the cursor would be so many columns to the right, and how many of them are beyond the end.
-    fn right_by(&self, columns: usize) -> (usize, usize) {
-        if columns == 0 || self.cursor == self.bytes.len() {
-            return (self.cursor, columns);
-        }
-        let mut at = self.cursor + 1;
-        let mut left = columns;
-        while let Some(stride) = self.bytes[at..].first_chunk::<STRIDE>()
-            && beginnings(stride) < left
-        {
-            left -= beginnings(stride);
-            at += STRIDE;
-        }
-        while let Some(byte) = self.bytes.get(at) {
-            left -= usize::from(!is_continuation(*byte));
-            if left == 0 {
-                return (at, 0);
-            }
-            at += 1;
-        }
-        (at, left - 1)
-    }
-
-    /// How many columns there are before `end`.
-    fn columns(&self, end: usize) -> usize {
-        // What begins with the rest of a character has no first byte, but is a column too.
-        let headless = self.bytes[..end].first().is_some_and(|byte| is_continuation(*byte));
-        beginnings(&self.bytes[..end]) + usize::from(headless)
-    }
-}
-
-/// How many columns begin in these bytes.
-fn beginnings(bytes: &[u8]) -> usize {
-    let in_stride = |stride: &[u8]| stride.iter().map(|byte| u8::from(!is_continuation(*byte))).sum::<u8>();
-    bytes.chunks(STRIDE).map(|stride| usize::from(in_stride(stride))).sum()
 }
 
 /// Carries out what one byte of an escape sequence means for the line.

@@ -28,6 +28,7 @@ use crate::request::{Input, Request, Streams};
 use crate::rewrite::Rewriting;
 use crate::sessions::{SessionStore, SessionsInUse};
 use crate::snapshot::{SnapshotOptions, Snapshots};
+use crate::sweeping::sweep_aside_if_due;
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
@@ -143,7 +144,7 @@ impl Options {
     }
 }
 
-/// So many commands begin between two sweeps of what earlier ones have left on disk.
+/// So many commands begin between two looks at whether a sweep is due. Commands that save output, and jobs, look by themselves.
 const SWEEP_EVERY: u64 = 256;
 
 /// A session whose shell is somewhere else each time that a command comes to its turn is given up on.
@@ -421,7 +422,9 @@ impl Engine {
                 let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 // From here on its keeper alone holds it.
                 drop((attached, job));
-                self.sweep_now_and_then();
+                if self.begun.fetch_add(1, Ordering::Relaxed) > 0 {
+                    sweep_aside_if_due(&self.options);
+                }
                 tracing::debug!(id, pid = record.pid, "started a job");
                 Ok(record)
             }
@@ -550,20 +553,11 @@ impl Engine {
         Err(StartError::SessionMoved.into())
     }
 
-    /// Sweeps artifacts and jobs, aside, when the second command has begun, and now and then from there on. A program that
-    /// runs just one has no time for it, and leaves it to the next that writes.
+    /// Looks whether a sweep is due when the second command has begun, and now and then from there on. A program that runs just
+    /// one has no time for it.
     fn sweep_now_and_then(&self) {
-        if self.begun.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY != 1 {
-            return;
+        if self.begun.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == 1 {
+            sweep_aside_if_due(&self.options);
         }
-        let (artifacts, jobs) = (self.options.artifacts.clone(), self.options.jobs.clone());
-        drop(tokio::task::spawn_blocking(move || {
-            if let Some(Err(error)) = artifacts.map(|store| store.sweep()) {
-                tracing::warn!(%error, "cannot sweep the artifacts");
-            }
-            if let Some(Err(error)) = jobs.map(|store| store.sweep()) {
-                tracing::warn!(%error, "cannot sweep the jobs");
-            }
-        }));
     }
 }

@@ -28,7 +28,7 @@ impl Eyes {
     pub fn push(&mut self, raw: &[u8]) -> Vec<u8> {
         let mut text = Vec::new();
         match &mut self.cleaner {
-            Some(cleaner) => cleaner.push(raw, &mut |settled| text.extend_from_slice(settled)),
+            Some(cleaner) => cleaner.push(raw, &mut |settled: &[u8]| text.extend_from_slice(settled)),
             None => text.extend_from_slice(raw),
         }
         self.mask.apply(&text, Edges::Both).unwrap_or(text)

@@ -36,6 +36,7 @@ use crate::mask::Mask;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
+use crate::sweeping;
 use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -259,7 +260,7 @@ impl Run {
     pub(crate) fn listen(&mut self, listening: Listening) -> OutputStream {
         let (feed, stream) = Feed::new(listening, Arc::clone(&self.mask));
         for stream in &mut self.streams {
-            stream.capture.tell_raw(listening.form == OutputForm::Raw);
+            stream.capture.tell(listening.form);
         }
         self.feed = Some(feed);
         stream
@@ -428,11 +429,11 @@ impl Run {
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.tell_the_end();
         let (output, stderr) = self.outputs();
-        if let Some(store) = &self.options.artifacts
-            && self.streams.iter().any(|stream| stream.capture.is_saved())
-            && let Err(error) = store.sweep()
-        {
-            tracing::warn!(%error, "cannot sweep the artifacts");
+        let saved =
+            self.streams.iter().filter_map(|stream| stream.capture.saved_on_disk()).reduce(|one, two| one + two);
+        if let (Some(store), Some(bytes)) = (&self.options.artifacts, saved) {
+            store.add_used(bytes);
+            sweeping::sweep_aside_if_due(&self.options);
         }
         let (end, cut_off) = self.enough.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());

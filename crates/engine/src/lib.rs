@@ -60,6 +60,7 @@ mod sessions;
 mod shell;
 mod snapshot;
 mod strays;
+mod sweeping;
 mod units;
 mod window;
 

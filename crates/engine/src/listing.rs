@@ -1,6 +1,6 @@
 //! Which jobs and artifacts there are, and word of it when that changes.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use tokio::time::sleep;
 
 use crate::artifacts::ArtifactStore;
 use crate::engine::Engine;
-use crate::jobs::{JobStore, told};
+use crate::jobs::JobStore;
+use crate::numbers::number;
 
 /// How often one looks where the system has no more watches.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -21,7 +22,8 @@ pub struct Listing {
     jobs: Option<Arc<JobStore>>,
     artifacts: Option<Arc<ArtifactStore>>,
     queue: Option<AsyncFd<OwnedFd>>,
-    known: [Vec<u64>; 2],
+    /// The numbers at the last look, where there is no queue.
+    known: Option<[Vec<u64>; 2]>,
 }
 
 impl Engine {
@@ -32,8 +34,9 @@ impl Engine {
         // Where none can be made, none will come; then there is nothing to watch either.
         let directories: Vec<_> = directories.into_iter().flatten().flatten().collect();
         let queue = notify::comings(&directories).and_then(event::readable).ok();
-        let mut listing = Listing { jobs, artifacts, queue, known: Default::default() };
-        listing.known = listing.ids();
+        let mut listing = Listing { jobs, artifacts, queue, known: None };
+        // A server that starts has no time to read a full directory that tells of its changes.
+        listing.known = listing.queue.is_none().then(|| listing.ids());
         listing
     }
 }
@@ -41,16 +44,29 @@ impl Engine {
 impl Listing {
     /// Waits until a job or an artifact has come or gone. May be dropped and called again without missing anything.
     pub async fn changed(&mut self) {
+        let Some(queue) = &self.queue else { return self.changed_ids().await };
         loop {
-            let now = self.ids();
+            let Ok(mut ready) = queue.readable().await else { return std::future::pending().await };
+            // Drafts, counters and notes about artifacts come and go too.
+            let is_entry =
+                |name: Option<&[u8]>| name.is_none_or(|name| str::from_utf8(name).ok().and_then(number).is_some());
+            let has_changed = notify::take_names(queue.get_ref().as_fd(), is_entry);
+            ready.clear_ready();
+            if has_changed {
+                return;
+            }
+        }
+    }
+
+    /// The same, by looking again and again.
+    async fn changed_ids(&mut self) {
+        loop {
+            let now = Some(self.ids());
             if now != self.known {
                 self.known = now;
                 return;
             }
-            match &self.queue {
-                Some(queue) => told(queue).await,
-                None => sleep(LOOK_AGAIN).await,
-            }
+            sleep(LOOK_AGAIN).await;
         }
     }
 

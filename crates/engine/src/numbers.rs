@@ -1,13 +1,17 @@
 //! Numbers that are given out once, in order, to any number of programs that share a directory.
 //!
-//! The counter's file holds the number to come, and is the lock of the directory.
+//! The counter's file is the lock of the directory. It holds a [`Ledger`]: the number to come, and the two figures that say
+//! whether a sweep is due. Giving out a number therefore costs the same in a full directory as in an empty one.
+//!
+//! Invariant: the directory is only scanned for the number to come if the ledger is missing, garbled, or contradicted by the
+//! entry that it would make next.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -22,6 +26,40 @@ const LARGEST: u64 = 999_999_999_999;
 /// How long the lock is waited for. It is held for milliseconds, or for as long as whoever holds it is suspended; and a
 /// command must not wait for that.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A sweep for age is due after this part of the age, ...
+const AGE_STEPS: u32 = 16;
+
+/// ... and at least this often.
+const SWEEP_PERIOD: Duration = Duration::from_hours(1);
+
+/// The contents of the counter's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ledger {
+    /// The number to come.
+    next: u64,
+    /// The owner's measure of growth since the last sweep: bytes for artifacts, records for jobs.
+    used: u64,
+    /// Seconds since 1970 at which the last sweep began; 0 if there was none.
+    swept: u64,
+}
+
+impl Ledger {
+    /// Always of the same length and written in one go, so that not even a crash leaves half a number.
+    fn to_text(self) -> String {
+        format!("{:>15}\n{:>20} {:>20}\n", self.next, self.used, self.swept)
+    }
+
+    /// None for every text that [`to_text`](Self::to_text) does not make.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let mut words = str::from_utf8(text).ok()?.split_ascii_whitespace().map(|word| word.parse().ok());
+        let mut word = || words.next().flatten();
+        let ledger = Self { next: word()?, used: word()?, swept: word()? };
+        // A counter that is nearly used up was not counted up to there.
+        let is_sensible = (1..LARGEST / 2).contains(&ledger.next);
+        (is_sensible && ledger.to_text().as_bytes() == text).then_some(ledger)
+    }
+}
 
 /// A directory whose entries are named by numbers.
 #[derive(Debug, Clone)]
@@ -66,38 +104,94 @@ impl Numbers {
         Some(Locked { counter })
     }
 
-    /// Gives out the next number. It is written down before it is used: one that is lost does no harm.
-    pub(crate) fn give_out(&self, lock: &Locked) -> io::Result<u64> {
-        let id = self.next()?;
-        if id > LARGEST {
+    /// Gives out the next number, and adds to what is used. The number is written down before it is used: one that is lost
+    /// does no harm.
+    pub(crate) fn give_out(&self, lock: &Locked, adds: u64) -> io::Result<u64> {
+        let ledger = self.ledger()?;
+        if ledger.next > LARGEST {
             return Err(io::Error::other("there are no numbers left"));
         }
-        // Always of the same length and in one go, so that not even a crash leaves half a number.
-        lock.counter.write_all_at(format!("{:>15}\n", id + 1).as_bytes(), 0)?;
-        Ok(id)
+        lock.write(Ledger { next: ledger.next + 1, used: ledger.used.saturating_add(adds), ..ledger })?;
+        Ok(ledger.next)
     }
 
     /// Whether this number has been given out before.
     pub(crate) fn was_given_out(&self, id: u64) -> io::Result<bool> {
-        Ok(id < self.next()?)
+        Ok(id < self.ledger()?.next)
     }
 
-    /// The number to come: what the counter says, unless it is garbled or behind what is there.
-    fn next(&self) -> io::Result<u64> {
+    /// Adds to what is used.
+    pub(crate) fn add_used(&self, adds: u64) -> io::Result<()> {
+        let lock = self.lock()?;
+        let ledger = self.ledger()?;
+        lock.write(Ledger { used: ledger.used.saturating_add(adds), ..ledger })
+    }
+
+    /// Whether more than `most` is used, or entries may have reached their `age` since the last sweep. Costs one read of a
+    /// small file.
+    pub(crate) fn is_sweep_due(&self, most: u64, age: Duration) -> bool {
+        // Without a counter nothing was ever made here.
+        let Ok(text) = fs::read(self.directory.join(COUNTER)) else { return false };
+        let Some(ledger) = Ledger::parse(&text) else { return true };
+        let period = SWEEP_PERIOD.min(age / AGE_STEPS).as_secs();
+        // A sweep from the future, after the clock was set back, says nothing.
+        ledger.used > most || unix_seconds().checked_sub(ledger.swept).is_none_or(|since| since >= period)
+    }
+
+    /// Notes that a sweep begins. Nobody else begins one before `used` has grown past the limit again: a sweeper that is
+    /// killed delays the next one by no more than that.
+    pub(crate) fn begin_sweep(&self, used: u64) {
+        self.change(|ledger| Ledger { used, swept: unix_seconds(), ..ledger });
+    }
+
+    /// Notes the end of a sweep that began with `used` and has found so much in use. Entries that came meanwhile count too.
+    /// A counter that is behind `highest`, the highest number that the sweep has seen, is set right.
+    pub(crate) fn end_sweep(&self, used: u64, found: u64, highest: u64) {
+        self.change(|ledger| Ledger {
+            used: ledger.used.saturating_sub(used).saturating_add(found),
+            next: ledger.next.max(highest + 1),
+            ..ledger
+        });
+    }
+
+    /// Changes the ledger of a directory that has one. Where that cannot be done, the next sweep comes sooner.
+    fn change(&self, change: impl FnOnce(Ledger) -> Ledger) {
+        if !self.directory.join(COUNTER).exists() {
+            return;
+        }
+        let changed = self.lock().and_then(|lock| lock.write(change(self.ledger()?)));
+        if let Err(error) = changed {
+            tracing::debug!(%error, "cannot note a sweep");
+        }
+    }
+
+    /// The ledger, or one made from what is there if it cannot be trusted.
+    fn ledger(&self) -> io::Result<Ledger> {
         let text = match fs::read(self.directory.join(COUNTER)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
-        let counted = str::from_utf8(&text).ok().and_then(|text| number(text.trim()));
-        // A counter that is nearly used up was not counted up to there.
-        let counted = counted.filter(|counted| *counted < LARGEST / 2).unwrap_or(1);
+        let ledger = Ledger::parse(&text).unwrap_or(Ledger { next: 0, used: 0, swept: 0 });
+        let is_free = || self.directory.join(ledger.next.to_string()).symlink_metadata().is_err();
+        if ledger.next > 0 && is_free() {
+            return Ok(ledger);
+        }
         let behind_all = self.taken()?.last().map_or(1, |id| id + 1);
-        Ok(counted.max(behind_all))
+        // A number of another form may still say how far somebody has come.
+        let counted = str::from_utf8(&text).ok().and_then(|text| number(text.trim()));
+        let counted = counted.filter(|counted| *counted < LARGEST / 2).unwrap_or(1);
+        Ok(Ledger { next: ledger.next.max(counted).max(behind_all), ..ledger })
     }
 
     /// The numbers that are taken, in order.
     pub(crate) fn taken(&self) -> io::Result<Vec<u64>> {
         numbers_in(&self.directory)
+    }
+}
+
+impl Locked {
+    fn write(&self, ledger: Ledger) -> io::Result<()> {
+        self.counter.write_all_at(ledger.to_text().as_bytes(), 0)
     }
 }
 
@@ -130,6 +224,10 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     let id = name.parse().ok().filter(|id| (1..=LARGEST).contains(id))?;
     // `07` and `+7` are numbers too, but not names that we give.
     (name == id.to_string()).then_some(id)
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// How long this process may make a file.

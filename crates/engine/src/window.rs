@@ -342,6 +342,17 @@ impl View {
         }
     }
 
+    /// Takes the same three bytes, none of them a newline, so many times. Only those that are kept are written out.
+    pub(crate) fn push_repeated(&mut self, three: [u8; 3], times: usize) {
+        let room = self.first_at_most().saturating_sub(self.first.len());
+        let ahead = times.min(room.div_ceil(three.len()));
+        self.push(&three.repeat(ahead));
+        let kept = (times - ahead).min(self.last_at_most().div_ceil(three.len()));
+        // Those in between would be written over by those behind them.
+        self.bytes += ((times - ahead - kept) * three.len()) as u64;
+        self.push(&three.repeat(kept));
+    }
+
     pub(crate) fn window(&self) -> Window {
         self.window
     }

@@ -72,11 +72,9 @@ impl ServerHandler for Handler {
         let cursor = page.and_then(|page| page.cursor);
         let wrong = |_| ErrorData::invalid_params("not a cursor of this server", None);
         let first = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>()).map_err(wrong)?;
-        let all = self.toolbox.resources();
-        let last = first.saturating_add(PAGE);
-        let resources = all.iter().skip(first).take(PAGE).cloned().map(convert::link).collect();
-        let mut result = ListResourcesResult::with_all_items(resources);
-        result.next_cursor = (last < all.len()).then(|| last.to_string());
+        let page = self.toolbox.resources(first, PAGE);
+        let mut result = ListResourcesResult::with_all_items(page.links.into_iter().map(convert::link).collect());
+        result.next_cursor = page.next.map(|next| next.to_string());
         Ok(result)
     }
 

@@ -79,11 +79,17 @@ impl Happenings {
 
 /// Forgets what a queue holds, and says whether there was anything.
 pub fn take(queue: BorrowedFd<'_>) -> bool {
+    take_names(queue, |_| true)
+}
+
+/// Forgets what a queue holds, and says whether a name in it is wanted. An event without a name tells of the directory itself,
+/// or of events that were lost.
+pub fn take_names(queue: BorrowedFd<'_>, is_wanted: impl Fn(Option<&[u8]>) -> bool) -> bool {
     let mut buffer = [MaybeUninit::uninit(); 1024];
     let mut events = inotify::Reader::new(queue, &mut buffer);
     let mut any = false;
-    while events.next().is_ok() {
-        any = true;
+    while let Ok(event) = events.next() {
+        any |= is_wanted(event.file_name().map(std::ffi::CStr::to_bytes));
     }
     any
 }

@@ -1,4 +1,4 @@
-//! A question that is asked of every byte of output, answered with the widest registers that the processor has.
+//! Questions that are asked of every byte of output, answered with the widest registers that the processor has.
 
 #![expect(
     unsafe_code,
@@ -33,6 +33,66 @@ fn look(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |found, byte| found | odd(*byte)) == 0
 }
 
+/// The place of the first byte that is a control character other than a tab, DEL, or the first byte of U+0080 to U+00BF; the
+/// length if there is none.
+pub fn find_special(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = bytes[at..].first_chunk::<CHUNK>() {
+        let found = specials(chunk);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
+        }
+        at += CHUNK;
+    }
+    at + bytes[at..].iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len() - at)
+}
+
+/// How many NULs there are at the beginning.
+pub fn leading_nuls(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = bytes[at..].first_chunk::<256>()
+        && chunk.iter().fold(0, |found, byte| found | byte) == 0
+    {
+        at += chunk.len();
+    }
+    at + bytes[at..].iter().position(|byte| *byte != 0).unwrap_or(bytes.len() - at)
+}
+
+/// Bytes that [`specials`] looks at.
+const CHUNK: usize = 16;
+
+fn is_special(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\t') || byte == 0x7F || byte == 0xC2
+}
+
+/// One bit for each byte, the first one lowest: whether it is special.
+#[cfg(target_arch = "x86_64")]
+fn specials(chunk: &[u8; CHUNK]) -> u32 {
+    // SAFETY: every x86-64 has these registers.
+    unsafe { with_sse2(chunk) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+fn with_sse2(chunk: &[u8; CHUNK]) -> u32 {
+    use std::arch::x86_64::{
+        _mm_andnot_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    // SAFETY: the chunk is as long as the register, and need not be aligned.
+    let bytes = unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) };
+    let all = |byte: u8| _mm_set1_epi8(byte.cast_signed());
+    let low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(b' ' - 1)), bytes);
+    let low = _mm_andnot_si128(_mm_cmpeq_epi8(bytes, all(b'\t')), low);
+    let others = _mm_or_si128(_mm_cmpeq_epi8(bytes, all(0x7F)), _mm_cmpeq_epi8(bytes, all(0xC2)));
+    _mm_movemask_epi8(_mm_or_si128(low, others)).cast_unsigned()
+}
+
+/// One bit for each byte, the first one lowest: whether it is special.
+#[cfg(not(target_arch = "x86_64"))]
+fn specials(chunk: &[u8; CHUNK]) -> u32 {
+    chunk.iter().enumerate().fold(0, |found, (at, byte)| found | (u32::from(is_special(*byte)) << at))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +106,30 @@ mod tests {
                 bytes[at] = byte;
                 assert_eq!((is_plain_ascii(&bytes), look(&bytes)), (plain, plain), "{byte:#x} at {at}");
             }
+        }
+    }
+
+    #[test]
+    fn the_first_special_byte_is_found_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            let special = byte == b'\n' || byte == 0xC2 || byte.is_ascii_control() && byte != b'\t';
+            for at in 0..40 {
+                let mut bytes = [b'x'; 40];
+                bytes[at] = byte;
+                bytes[39] = b'\r';
+                let expected = if special { at } else { 39 };
+                assert_eq!(find_special(&bytes), expected.min(39), "{byte:#x} at {at}");
+            }
+        }
+        assert_eq!((find_special(b""), find_special(&[b'x'; 33])), (0, 33));
+    }
+
+    #[test]
+    fn nuls_are_counted_up_to_the_first_other_byte() {
+        for length in [0, 1, 255, 256, 257, 1000] {
+            let nuls = vec![0; length];
+            assert_eq!(leading_nuls(&nuls), length);
+            assert_eq!(leading_nuls(&[&nuls[..], b"x\0"].concat()), length);
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use super::figures::Times;
 use super::floor::Bare;
 use super::host::{self, Host, PAUSE};
 use super::memory;
+use super::output::read_loop;
 
 /// So many are listed.
 const LISTED: usize = 1000;
@@ -111,7 +111,7 @@ async fn list(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>
     Ok(json!({ "jobs": LISTED, "time": times.as_json() }))
 }
 
-/// Writing much as a job, beside the same into a file by plain bash.
+/// Writing much as a job, beside a read loop that writes to a file.
 async fn write(
     host: &Host,
     engine: &Engine,
@@ -126,13 +126,7 @@ async fn write(
     let (mut bare, mut job) = (Times::default(), Times::default());
     for _ in 0..floods.max(3) {
         let file = place.join("copy");
-        let began = Instant::now();
-        let redirected = format!("{{ {script}; }} >{}", file.display());
-        let status = Command::new(&host.bash).args(["-c", &redirected]).stdin(Stdio::null()).status()?;
-        bare.add(began.elapsed());
-        if !status.success() {
-            return Err("the floor of writing failed".into());
-        }
+        bare.add(read_loop(host, &script, Some(&file))?);
         fs::remove_file(file)?;
         let began = Instant::now();
         let id = engine.start_job(host::request(&script)?).await?.id;

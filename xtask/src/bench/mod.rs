@@ -15,6 +15,7 @@ mod many;
 mod mcp;
 mod memory;
 mod output;
+mod store;
 mod tables;
 
 use std::error::Error;
@@ -29,7 +30,7 @@ use crate::{Done, cargo, say};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 8] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "guard", "mcp"];
+const PARTS: [&str; 9] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "store", "guard", "mcp"];
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,10 +102,10 @@ pub(crate) fn main(options: &[&str]) -> Done {
 
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
-    let [name, program, effort] = arguments else { return Err("a part is started by `cargo xtask bench`".into()) };
-    if *name == output::WRITE {
-        return output::write_lines(program, effort);
+    if let [output::WRITE, kind, bytes, at_a_time] = arguments {
+        return output::write_text(kind, bytes, at_a_time);
     }
+    let [name, program, effort] = arguments else { return Err("a part is started by `cargo xtask bench`".into()) };
     let effort = if *effort == Effort::Quick.word() { Effort::Quick } else { Effort::Full };
     let host = host::Host::new(PathBuf::from(program))?;
     let figures = match *name {
@@ -114,6 +115,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "many" => many::all(&host, effort.commands())?,
         "output" => output::all(&host, effort.floods())?,
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
+        "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),

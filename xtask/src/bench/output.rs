@@ -1,8 +1,11 @@
-//! How fast output flows through the engine, beside a pipe to `cat`.
+//! How fast output flows through the engine, beside a loop that only reads.
+//!
+//! The read loop is the least that any reader can do: `read(2)` of 256 KiB at a time, and nothing, or `write(2)` to a file. It is part
+//! of this program, so it is the same machine code everywhere, while a `cat` differs from system to system.
 
 use std::error::Error;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,24 +20,31 @@ use tokio::runtime::Builder;
 use super::figures::Times;
 use super::host::{self, Host};
 
-/// What writes, and what it is called. `WRITE` becomes a program that does nothing but write lines: one that had to read
-/// them first would be what is measured. Its words are how many bytes, and how many of them at a time.
-const WRITERS: [(&str, &str); 3] = [
-    ("lines in 64 KiB writes", "WRITE 1073741824 65536"),
+/// Scripts that write, and their names. `WRITE` becomes a program that does nothing but write: one that had to read its output
+/// first would be what is measured. Its words are a kind of text, how many bytes of it, and how many at a time.
+const WRITERS: [(&str, &str); 7] = [
+    ("lines in 64 KiB writes", "WRITE lines 1073741824 65536"),
     ("seq", "seq 1 20000000"),
-    ("100-byte writes", "WRITE 200000000 100"),
+    ("100-byte writes", "WRITE lines 200000000 100"),
+    ("NULs", "head -c 2147483648 /dev/zero"),
+    ("Latin-1, not UTF-8", "WRITE latin1 536870912 65536"),
+    ("lines with CRLF", "WRITE crlf 536870912 65536"),
+    ("lines with colors", "WRITE colors 536870912 65536"),
 ];
 
 /// The part that plays the writer.
-pub(super) const WRITE: &str = "write-lines";
+pub(super) const WRITE: &str = "write-text";
 
-/// How the writers are measured, and against what.
+/// Bytes that the read loop reads at once.
+const AT_ONCE: usize = 256 * 1024;
+
+/// Measures all writers.
 pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // First of all: the peak of this process must not be that of something else.
     let memory = runtime.block_on(flood(host))?;
     let place = TempDir::with_prefix("bashful-bench-")?;
-    let write = format!("{} {} {WRITE}", std::env::current_exe()?.display(), super::PART);
+    let write = writer()?;
     let mut rows = Vec::new();
     for (name, script) in WRITERS {
         let script = script.replace("WRITE", &write);
@@ -43,11 +53,23 @@ pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
     Ok(json!({ "rows": rows, "flood_bytes": FLOOD, "flood_grew_kb": memory }))
 }
 
-/// Writes so many bytes of lines of 80, so many at a time.
-pub(super) fn write_lines(bytes: &str, at_a_time: &str) -> Result<(), Box<dyn Error>> {
+/// The command that writes text of a kind.
+pub(super) fn writer() -> io::Result<String> {
+    Ok(format!("{} {} {WRITE}", std::env::current_exe()?.display(), super::PART))
+}
+
+/// Writes so many bytes of text of this kind, so many at a time.
+pub(super) fn write_text(kind: &str, bytes: &str, at_a_time: &str) -> Result<(), Box<dyn Error>> {
     let (mut left, at_a_time) = (bytes.parse::<usize>()?, at_a_time.parse::<usize>()?);
-    let line = format!("{:079}\n", 7);
-    let block = line.repeat(at_a_time.div_ceil(line.len()) + 1).into_bytes();
+    let line = match kind {
+        "lines" => format!("{:079}\n", 7).into_bytes(),
+        "latin1" => [&[0xE9; 79][..], b"\n"].concat(),
+        "crlf" => format!("{:078}\r\n", 7).into_bytes(),
+        // As a test runner writes them.
+        "colors" => format!("\x1b[32mok\x1b[0m {:065}\n", 7).into_bytes(),
+        other => return Err(format!("there is no text of the kind {other}").into()),
+    };
+    let block = line.repeat(at_a_time.div_ceil(line.len()) + 1);
     let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut at = 0;
     while left > 0 {
@@ -66,25 +88,45 @@ async fn one(host: &Host, place: &Path, name: &str, script: &str, rounds: usize)
     let saved = host.engine_with(0, Some(Arc::clone(&store)))?;
     let mut times: [Times; 4] = Default::default();
     for _ in 0..rounds {
-        times[0].add(pipeline(host, &format!("{{ {script}; }} | cat >/dev/null"))?);
+        times[0].add(read_loop(host, script, None)?);
         times[1].add(through(&shown, script).await?);
-        times[2].add(pipeline(host, &format!("{{ {script}; }} | cat >{}", place.join("copy").display()))?);
+        let copy = place.join("copy");
+        times[2].add(read_loop(host, script, Some(&copy))?);
         // What waits to be written to the disk from one run must not slow down the next.
-        std::fs::remove_file(place.join("copy"))?;
+        std::fs::remove_file(copy)?;
         times[3].add(through(&saved, script).await?);
         store.sweep()?;
     }
-    let [null, shown, file, saved] = times.map(|times| times.median());
+    let [dropped, shown, file, saved] = times.map(|times| times.median());
     let row = |way: &str, time: Duration, floor: Duration| {
         json!({ "writer": name, "way": way, "ms": time.as_millis(), "floor_ms": floor.as_millis(),
                 "faster": floor.as_secs_f64() / time.as_secs_f64() })
     };
-    Ok(vec![row("shown", shown, null), row("saved", saved, file)])
+    Ok(vec![row("shown", shown, dropped), row("saved", saved, file)])
 }
 
-fn pipeline(host: &Host, script: &str) -> Result<Duration, Box<dyn Error>> {
+/// Reads what a script writes to its end, and drops it or writes it to a file. The standard library adds nothing to `read` of a
+/// pipe and `write` of a file.
+pub(super) fn read_loop(host: &Host, script: &str, copy: Option<&Path>) -> Result<Duration, Box<dyn Error>> {
+    let mut buffer = vec![0; AT_ONCE];
     let began = Instant::now();
-    let status = Command::new(&host.bash).args(["-c", script]).stdin(Stdio::null()).status()?;
+    let (mut read, write) = io::pipe()?;
+    let mut command = Command::new(&host.bash);
+    command.args(["-c", script]).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
+    let mut child = command.spawn()?;
+    // It holds the writing ends, and the end of the pipe never comes while somebody does.
+    drop(command);
+    let mut copy = copy.map(File::create).transpose()?;
+    loop {
+        let count = read.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        if let Some(copy) = &mut copy {
+            copy.write_all(&buffer[..count])?;
+        }
+    }
+    let status = child.wait()?;
     if status.success() { Ok(began.elapsed()) } else { Err(format!("{script} failed").into()) }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn all(figures: &Value) -> String {
     }
     output(&mut out, &figures["output"]);
     jobs(&mut out, &figures["jobs"]);
+    store(&mut out, &figures["store"]);
     mcp(&mut out, &figures["mcp"]);
     out
 }
@@ -77,13 +78,48 @@ fn jobs(out: &mut String, figures: &Value) {
     line(out, format_args!("| its wake-ups in {} s | {} |", idle["seconds"], idle["wake_ups"]));
     line(out, format_args!("| listing {}, p50 | {} µs |", list["jobs"], list["time"]["p50_us"]));
     line(out, format_args!("| writing 256 MiB in 64 KiB writes | {} ms |", write["ms"]));
-    line(out, format_args!("| the same by `bash -c '… >file'` | {} ms |", write["floor_ms"]));
+    line(out, format_args!("| the same by a read loop that writes to a file | {} ms |", write["floor_ms"]));
+}
+
+fn store(out: &mut String, figures: &Value) {
+    let filling = &figures["filling"];
+    line(
+        out,
+        format_args!(
+            "\n## A full store\n\nThe same calls with an almost empty state directory and with {} artifacts, {} jobs and {} log \
+             lines, in turn; p50 and p95 in µs.\n\n| call | empty p50 | p95 | full p50 | p95 | full ÷ empty |\n|---|--:|--:|--:|--:|--:|",
+            filling["artifacts"], filling["jobs"], filling["log_lines"]
+        ),
+    );
+    for row in rows(&figures["rows"]) {
+        let (empty, full) = (&row["empty"], &row["full"]);
+        let ratio = row["ratio"].as_f64().unwrap_or_default();
+        line(
+            out,
+            format_args!(
+                "| {} | {} | {} | {} | {} | {ratio:.2} |",
+                text(&row["call"]),
+                empty["p50_us"],
+                empty["p95_us"],
+                full["p50_us"],
+                full["p95_us"]
+            ),
+        );
+    }
+    let list = &figures["list"];
+    line(
+        out,
+        format_args!(
+            "\n`bashful jobs list`: {} µs for all jobs, {} µs for a quarter of them.",
+            list["full"]["p50_us"], list["quarter"]["p50_us"]
+        ),
+    );
 }
 
 fn output(out: &mut String, figures: &Value) {
     out.push_str(
-        "\n## Output\n\nShown: beside `… | cat >/dev/null`. Saved to an artifact: beside `… | cat >file`.\n\n\
-         | writer | way | ms | beside it | times as fast |\n|---|---|--:|--:|--:|\n",
+        "\n## Output\n\nBeside a read loop: `read` of 256 KiB, and nothing (shown) or `write` to a file (saved to an artifact).\n\n\
+         | writer | way | ms | read loop, ms | times as fast |\n|---|---|--:|--:|--:|\n",
     );
     for row in rows(&figures["rows"]) {
         let faster = row["faster"].as_f64().unwrap_or_default();

@@ -22,7 +22,6 @@ pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, SendArgs};
 
 use crate::exit::Exit;
-use crate::log::Log;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
@@ -49,10 +48,6 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     let store = Arc::new(setup::jobs(&settings, &around).ok_or(JobsError::NoPlace)?);
     let runtime = setup::runtime()?;
     let eyes = || Ok::<_, Box<dyn Error>>(setup::eyes(&settings, &around)?);
-    if let Some(log) = Log::new(&settings, &around, "job") {
-        // Before anything is removed.
-        log.note_ended_jobs();
-    }
     runtime.block_on(async {
         match command {
             JobsCommand::List(args) => list(&store, args, &eyes()?),
@@ -68,8 +63,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
 }
 
 fn list(store: &JobStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
-    let mut jobs = store.list()?;
-    jobs.retain(|job| !args.running || job.is_live());
+    let mut jobs = if args.running { store.list_live()? } else { store.list()? };
     for one in &mut jobs {
         job::mask(one, eyes);
     }

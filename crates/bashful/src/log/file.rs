@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::time;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup::Surroundings;
 
 /// The log, as somebody writes to it.
 #[derive(Debug)]
@@ -22,16 +22,13 @@ pub(crate) struct Log {
     at_most: u64,
     /// By which way commands come.
     surface: &'static str,
-    /// The jobs whose ends belong into it, and what redacts their commands.
-    jobs: Option<(JobStore, Eyes)>,
 }
 
 impl Log {
     /// The log; none if there is no place for it, or the settings want none.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
-        let jobs = setup::jobs(settings, around).zip(setup::eyes(settings, around).ok());
-        Some(Self { path, at_most: settings.log.bytes.size().0, surface, jobs })
+        Some(Self { path, at_most: settings.log.bytes.size().0, surface })
     }
 
     fn append(&self, ran: &Ran) -> io::Result<()> {
@@ -70,22 +67,36 @@ impl Log {
 }
 
 impl Log {
-    /// Writes down how jobs have ended since somebody last asked. Nobody of ours sees a job end: its keeper does, and may be
-    /// alone then. Called before jobs are removed, and before the log is read.
-    pub(crate) fn note_ended_jobs(&self) {
-        let Some((store, eyes)) = &self.jobs else { return };
-        let ended = store.list().unwrap_or_default().into_iter().filter(|job| {
-            // The log has the end of a command that left something running.
-            job.is_over() && job.kind != JobKind::Leftover
-        });
-        for job in ended {
-            // Whoever makes the mark writes the line.
-            let mark = store.directory().join(job.id.to_string()).join("logged");
-            if File::options().write(true).create_new(true).mode(0o600).open(mark).is_ok() {
-                let _ = self.write(&entry(&of_job(&job, eyes), "job", job.ended.unwrap_or_else(SystemTime::now)));
+    /// Writes down how jobs have ended since somebody last read the log. Nobody of ours sees a job end: its keeper does, and
+    /// may be alone then.
+    pub(crate) fn note_ended_jobs(&self, store: &JobStore, eyes: &Eyes) {
+        for id in store.ids() {
+            // Most ends are in the log already, and need no look at the record.
+            if !mark(store.directory(), id).exists()
+                && let Ok(job) = store.get(id)
+            {
+                self.note_end(store.directory(), &job, eyes);
             }
         }
     }
+
+    /// Writes down how a job has ended, unless it still runs or its end is in the log.
+    pub(crate) fn note_end(&self, jobs: &Path, job: &JobRecord, eyes: &Eyes) {
+        // The log has the end of a command that left something running.
+        if !job.is_over() || job.kind == JobKind::Leftover {
+            return;
+        }
+        // Whoever makes the mark writes the line.
+        if File::options().write(true).create_new(true).mode(0o600).open(mark(jobs, job.id)).is_ok() {
+            // A full disk is no reason to keep a job.
+            let _ = self.write(&entry(&of_job(job, eyes), "job", job.ended.unwrap_or_else(SystemTime::now)));
+        }
+    }
+}
+
+/// The file that says that the end of a job is in the log.
+fn mark(jobs: &Path, id: u64) -> PathBuf {
+    jobs.join(id.to_string()).join("logged")
 }
 
 /// A job that has ended.
@@ -117,10 +128,6 @@ impl Witness for Log {
     fn saw(&self, ran: &Ran) {
         // A full disk is no reason to fail a command that has run.
         let _ = self.append(ran);
-        if ran.status == "running" {
-            // A new job may push an old one out of the store.
-            self.note_ended_jobs();
-        }
     }
 }
 

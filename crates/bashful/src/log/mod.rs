@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
 use bashful_dialect::text::visible;
+use bashful_engine::{Eyes, JobStore};
 use bashful_sys::notify::Happenings;
 use serde_json::Value;
 use thiserror::Error;
@@ -20,7 +21,8 @@ use thiserror::Error;
 use crate::cli::LogArgs;
 use crate::exit::Exit;
 use crate::print;
-use crate::setup::Surroundings;
+use crate::settings::Settings;
+use crate::setup::{self, Surroundings};
 
 pub(crate) use file::{Log, LogEntry};
 pub(crate) use time::span;
@@ -45,9 +47,9 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
     // Before anything is read, so that nothing is written in between.
     let happenings = args.follow.then(|| watch(&path)).flatten();
     // Settings that make no sense are no reason not to read it.
-    let settings = around.settings(config).ok();
-    if let Some(log) = settings.and_then(|(settings, _)| Log::new(&settings, &around, "job")) {
-        log.note_ended_jobs();
+    let ended = around.settings(config).ok().and_then(|(settings, _)| EndedJobs::new(&settings, &around));
+    if let Some(ended) = &ended {
+        ended.note();
     }
     printer.all(&file::before(&path))?;
     let mut reader = Reader::new(&path);
@@ -59,6 +61,9 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
         match &happenings {
             Some(happenings) => is_read = is_read && happenings.wait(printer.out.as_fd())?,
             None => std::thread::sleep(LOOK_AGAIN),
+        }
+        if let Some(ended) = &ended {
+            ended.note();
         }
         if !is_read {
             break;
@@ -73,6 +78,26 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
         print::talk(&format!("[{} {lines} of the log cannot be read]", printer.torn));
     }
     Ok(Exit::Code(0))
+}
+
+/// The jobs whose ends belong into the log.
+struct EndedJobs {
+    log: Log,
+    jobs: JobStore,
+    eyes: Eyes,
+}
+
+impl EndedJobs {
+    /// None if there is no log, or no place for jobs.
+    fn new(settings: &Settings, around: &Surroundings) -> Option<Self> {
+        let (jobs, eyes) = setup::jobs(settings, around).zip(setup::eyes(settings, around).ok())?;
+        Some(Self { log: Log::new(settings, around, "job")?, jobs, eyes })
+    }
+
+    /// Writes down those that are not in it yet.
+    fn note(&self) {
+        self.log.note_ended_jobs(&self.jobs, &self.eyes);
+    }
 }
 
 /// Watches the place of the log, where a file may come, grow, and make room for the next one.

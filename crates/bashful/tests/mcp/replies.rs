@@ -177,3 +177,39 @@ fn clients_that_show_facts_to_their_model_get_none() {
     assert_eq!(server.call("bash", &json!({ "command": "exit 3" })).get("_meta"), None);
     ends_well(server, &home);
 }
+
+#[test]
+fn every_resource_is_on_one_page_of_the_list() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    server.call("bash", &json!({ "command": "true", "mode": "background" }));
+    server.call("job", &json!({ "action": "wait", "ids": [1] }));
+    let (jobs, artifacts) = (home.state().join("jobs"), home.state().join("artifacts"));
+    for id in 2..=150 {
+        let copy = jobs.join(id.to_string());
+        std::fs::create_dir(&copy).expect("it is made");
+        for name in ["job.json", "status.json", "output"] {
+            std::fs::copy(jobs.join("1").join(name), copy.join(name)).expect("it is copied");
+        }
+    }
+    for id in 1..=120 {
+        std::fs::write(artifacts.join(id.to_string()), "x").expect("it is written");
+    }
+    let (mut uris, mut sizes, mut page) = (Vec::new(), Vec::new(), json!({}));
+    loop {
+        let result = server.ask("resources/list", &page)["result"].clone();
+        let listed = result["resources"].as_array().expect("a list");
+        uris.extend(listed.iter().map(|entry| entry["uri"].as_str().expect("text").to_owned()));
+        sizes.push(listed.len());
+        if result["nextCursor"].is_null() {
+            break;
+        }
+        page = json!({ "cursor": result["nextCursor"] });
+    }
+    let jobs = (1..=150).rev().map(|id| format!("job://{id}"));
+    let artifacts = (1..=120).rev().map(|id| format!("artifact://{id}"));
+    assert_eq!(uris, jobs.chain(artifacts).collect::<Vec<_>>());
+    assert_eq!(sizes, [100, 100, 70]);
+    server.close();
+    assert!(server.end().success());
+}

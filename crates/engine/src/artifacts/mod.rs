@@ -1,7 +1,7 @@
 //! The whole raw output of commands, kept on disk for a second look.
 //!
 //! A directory of plain files named after their ids: `7` holds the bytes, `7.gap` says which of them are missing if any
-//! are, and `next` holds the id to come. Any number of processes may share it. Everything here blocks and nothing runs by
+//! are, and `next` holds the id to come and when the next sweep is due. Any number of processes may share it. Everything here blocks and nothing runs by
 //! itself: when to write and when to sweep is the callers' part, as is masking, for the bytes are kept as they came.
 //!
 //! Invariants: an id is never given out twice; what is being written is never removed; a missing byte is never read as a

@@ -1,10 +1,13 @@
 //! The directory: giving out ids, listing, removing, sweeping.
 //!
 //! Whoever writes an artifact holds a lock on its file; the kernel lets go of it when the last copy of the descriptor is
-//! closed, in whatever process that is, and however that process ended. The counter's file is the lock of the store: it
-//! is held for the instant in which an artifact is made, looked at or removed, so that a look at a lock is never mistaken
-//! for a writer.
+//! closed, in whatever process that is, and however that process ended. Whoever only looks takes a shared lock for an
+//! instant, so that two of them never take each other for a writer. The counter's file is the lock of the store: it is held
+//! for the instant in which an artifact is made or removed, so that a new one is not removed before its writer has locked it.
+//!
+//! A sweep looks at every artifact, so it is not done for every command: the counter's file says when one is due.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,6 +23,10 @@ use super::writer::ArtifactWriter;
 use super::{ArtifactEntry, ArtifactLimits};
 use crate::numbers::{COUNTER, Numbers, lock_soon, number};
 use crate::units::ByteSize;
+
+/// A sweep that is due by size frees this part of the limit beyond what it must. Otherwise every command in a full store
+/// would cause a sweep.
+const SPARE_PART: u64 = 16;
 
 /// Why no artifact can be made.
 #[derive(Debug, Error)]
@@ -162,8 +169,8 @@ impl ArtifactStore {
         self.numbers.make().map(|()| self.directory())
     }
 
-    /// The numbers of all artifacts, in order; none if they cannot be listed.
-    pub(crate) fn ids(&self) -> Vec<u64> {
+    /// The numbers of all artifacts, in order; none if they cannot be listed. No artifact is looked at for it.
+    pub fn ids(&self) -> Vec<u64> {
         self.numbers.taken().unwrap_or_default()
     }
 
@@ -173,7 +180,7 @@ impl ArtifactStore {
         self.numbers.make().map_err(in_directory)?;
         let at_counter = |source| CreateError::Counter { path: self.directory().join(COUNTER), source };
         let lock = self.numbers.lock().map_err(at_counter)?;
-        let id = self.numbers.give_out(&lock).map_err(at_counter)?;
+        let id = self.numbers.give_out(&lock, 0).map_err(at_counter)?;
         let path = self.path(id);
         self.begin(&path, id).map_err(|source| CreateError::File { path, source })
     }
@@ -181,15 +188,38 @@ impl ArtifactStore {
     /// Every artifact, by id. A directory that is not there holds none.
     pub fn list(&self) -> Result<Vec<ArtifactEntry>, ListError> {
         let ids = self.numbers.taken().map_err(|source| ListError { path: self.directory().to_path_buf(), source })?;
-        let _lock = self.numbers.lock_if_there();
         // One that was removed meanwhile, or is not ours, is simply not on the list.
         Ok(ids.into_iter().filter_map(|id| self.look(id).ok()).collect())
     }
 
     /// One artifact.
     pub fn get(&self, id: u64) -> Result<ArtifactEntry, GetError> {
-        let _lock = self.numbers.lock_if_there();
         self.look_or_say_why(id)
+    }
+
+    /// Counts what a command has written to its artifacts, in bytes on disk.
+    pub(crate) fn add_used(&self, bytes: u64) {
+        if let Err(error) = self.numbers.add_used(bytes) {
+            tracing::debug!(%error, "cannot count what was saved");
+        }
+    }
+
+    /// Whether artifacts may be too old or too large together. Costs the same however many there are.
+    pub(crate) fn is_sweep_due(&self) -> bool {
+        self.numbers.is_sweep_due(self.limits.store.0, self.limits.age)
+    }
+
+    /// Sweeps if that is due, down to 15/16 of the limit. The newest artifact stays, because somebody has just been told of it.
+    pub(crate) fn sweep_if_due(&self) -> Result<(), ListError> {
+        if self.is_sweep_due() {
+            self.sweep_down_to(self.after_sweep(), true)?;
+        }
+        Ok(())
+    }
+
+    /// How much may be left by a sweep that is due by size.
+    fn after_sweep(&self) -> u64 {
+        self.limits.store.0 - self.limits.store.0 / SPARE_PART
     }
 
     /// Removes one, unless somebody still writes to it.
@@ -208,22 +238,42 @@ impl ArtifactStore {
     /// Removes what is too old, and then the oldest until the rest is within the limit. What is being written stays, and
     /// what cannot be removed is passed over.
     pub fn sweep(&self) -> Result<SweepReport, ListError> {
-        let mut entries = self.list()?;
+        self.sweep_down_to(self.limits.store.0, false)
+    }
+
+    fn sweep_down_to(&self, at_most: u64, spares_newest: bool) -> Result<SweepReport, ListError> {
+        let failed = |source| ListError { path: self.directory().to_path_buf(), source };
+        // Artifacts that cannot be removed are no reason to try again before as much has come anew.
+        let at_begin = self.after_sweep();
+        self.numbers.begin_sweep(at_begin);
+        let ids = self.numbers.taken().map_err(failed)?;
+        let highest = ids.last().copied().unwrap_or_default();
+        let mut entries: Vec<SweptEntry> = ids.into_iter().filter_map(|id| self.size_up(id)).collect();
         entries.sort_by_key(|entry| (entry.modified, entry.id));
+        let spared = entries.last().filter(|_| spares_newest).map(|entry| entry.id);
         let now = SystemTime::now();
-        let mut total: u64 = entries.iter().map(|entry| entry.on_disk.0).sum();
+        let mut total: u64 = entries.iter().map(|entry| entry.on_disk).sum();
         let mut report = SweepReport { removed: Vec::new(), freed: ByteSize(0) };
+        // Without too much of them, only the old ones go.
+        let at_most = if total > self.limits.store.0 { at_most } else { self.limits.store.0 };
         for entry in entries {
             // A file from the future, after the clock was set back, is young.
             let too_old = now.duration_since(entry.modified).is_ok_and(|age| age > self.limits.age);
-            if (too_old || total > self.limits.store.0) && self.remove(entry.id).is_ok() {
-                total -= entry.on_disk.0;
+            if (too_old || total > at_most) && spared != Some(entry.id) && self.remove(entry.id).is_ok() {
+                total -= entry.on_disk;
                 report.removed.push(entry.id);
-                report.freed.0 += entry.on_disk.0;
+                report.freed.0 += entry.on_disk;
             }
         }
         self.remove_strays();
+        self.numbers.end_sweep(at_begin, total.min(at_begin), highest);
         Ok(report)
+    }
+
+    /// What a sweep has to know of an artifact; none if it is gone, or not ours.
+    fn size_up(&self, id: u64) -> Option<SweptEntry> {
+        let facts = self.path(id).symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        Some(SweptEntry { id, modified: facts.modified().ok()?, on_disk: facts.blocks() * 512 })
     }
 
     fn path(&self, id: u64) -> PathBuf {
@@ -255,7 +305,7 @@ impl ArtifactStore {
         let path = self.path(id);
         let file = open(&path)?;
         let facts = file.metadata()?;
-        let in_use = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let in_use = match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => false,
             Err(Errno::WOULDBLOCK) => true,
             Err(error) => return Err(error.into()),
@@ -273,16 +323,25 @@ impl ArtifactStore {
 
     /// Removes what says something about artifacts that are gone: somebody may have ended between two removals.
     fn remove_strays(&self) {
-        let Some(_lock) = self.numbers.lock_if_there() else { return };
-        for file in fs::read_dir(self.directory()).into_iter().flatten().flatten() {
-            let name = file.file_name();
-            let owner =
-                name.to_str().and_then(|name| number(name.strip_suffix(".new").unwrap_or(name).strip_suffix(".gap")?));
-            if owner.is_some_and(|id| !self.path(id).exists()) {
-                let _ = fs::remove_file(file.path());
-            }
+        let files = fs::read_dir(self.directory()).into_iter().flatten().flatten();
+        for stray in files.filter(|file| self.is_stray(&file.file_name())) {
+            // No lock is needed: the number of an artifact that is gone is never given out again.
+            let _ = fs::remove_file(stray.path());
         }
     }
+
+    fn is_stray(&self, name: &OsStr) -> bool {
+        let owner = || number(name.to_str()?.trim_end_matches(".new").strip_suffix(".gap")?);
+        owner().is_some_and(|id| !self.path(id).exists())
+    }
+}
+
+/// An artifact, as a sweep sees it.
+struct SweptEntry {
+    id: u64,
+    modified: SystemTime,
+    /// In bytes.
+    on_disk: u64,
 }
 
 /// Opens an artifact for reading. Only a plain file is one: a pipe would block, and a link may lead anywhere.

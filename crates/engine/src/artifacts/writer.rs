@@ -127,6 +127,11 @@ impl ArtifactWriter {
         self.limit
     }
 
+    /// What it takes of the disk, in bytes.
+    pub(crate) fn on_disk(&self) -> u64 {
+        (self.written - (self.gap.end - self.gap.start)).next_multiple_of(BLOCK)
+    }
+
     /// What was given back of its middle.
     pub(crate) fn gap(&self) -> Range<u64> {
         self.gap.clone()

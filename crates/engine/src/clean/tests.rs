@@ -9,7 +9,7 @@ fn clean<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, Vec<u8>) {
     let mut cleaner = Cleaner::new();
     let mut text = Vec::new();
     for chunk in chunks {
-        cleaner.push(chunk, &mut |piece| text.extend_from_slice(piece));
+        cleaner.push(chunk, &mut |piece: &[u8]| text.extend_from_slice(piece));
     }
     (text, cleaner.pending())
 }
@@ -42,7 +42,7 @@ fn crlf_is_just_a_newline() {
 fn check_changes(raw: &[u8], expected: Changes) {
     for chunk in [1, 2, 7, raw.len().max(1)] {
         let mut cleaner = Cleaner::new();
-        raw.chunks(chunk).for_each(|chunk| cleaner.push(chunk, &mut |_| {}));
+        raw.chunks(chunk).for_each(|chunk| cleaner.push(chunk, &mut |_: &[u8]| {}));
         assert_eq!(cleaner.changes(), expected, "in chunks of {chunk}");
     }
 }
@@ -210,7 +210,7 @@ fn a_chunk_that_needs_work_does_not_make_the_next_one_slow() {
     for chunk in ["\x1b[1mbold\x1b[m", "\x1b]0;t\x07", "a\r\n", "ab\x08c", "abc\rdef", "\x1b[1<2q", "\x1b[2K", "\u{85}"]
     {
         let mut cleaner = Cleaner::new();
-        cleaner.push(chunk.as_bytes(), &mut |_| {});
+        cleaner.push(chunk.as_bytes(), &mut |_: &[u8]| {});
         assert!(cleaner.place == Place::Text && cleaner.line.is_plain(), "{chunk:?}");
     }
     assert!(is_plain("Größe: 20 °C\t»x«\n".as_bytes()));
@@ -225,7 +225,7 @@ fn memory_is_bounded_whatever_comes() {
         let mut cleaner = Cleaner::new();
         let mut text = Vec::new();
         for _ in 0..2 {
-            cleaner.push(chunk.as_bytes(), &mut |piece| text.extend_from_slice(piece));
+            cleaner.push(chunk.as_bytes(), &mut |piece: &[u8]| text.extend_from_slice(piece));
             text.clear();
             assert!(cleaner.pending().len() <= LONGEST_LINE + BLOCK, "{flood:?}");
             assert!(cleaner.line.bytes.capacity() <= 64 * 1024, "{flood:?}");
@@ -239,6 +239,8 @@ fn output() -> impl Strategy<Value = Vec<u8>> {
         8 => "[a-z0-9 ;]{1,6}".prop_map(String::into_bytes),
         3 => "\\PC{1,4}".prop_map(String::into_bytes),
         3 => Just(b"\n".to_vec()),
+        3 => Just(b"\r\n".to_vec()),
+        1 => (0..4 * LONGEST_LINE).prop_map(|length| vec![0; length]),
         3 => prop::sample::select(b"\r\x08\t\x07\x1b[]P\\\x18".to_vec()).prop_map(|byte| vec![byte]),
         6 => "\x1b\\[[?]?[0-9]{0,2}(;[0-9]{0,3})?[A-Za-z@`]".prop_map(String::into_bytes),
         2 => "\x1b[\\]P_X(#][0-9a-z;é]{0,5}(\x07|\x1b\\\\)?".prop_map(String::into_bytes),

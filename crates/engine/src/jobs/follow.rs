@@ -184,7 +184,7 @@ async fn grown(growth: Option<&AsyncFd<OwnedFd>>) {
 }
 
 /// Waits until a queue has something to tell, and forgets what that was.
-pub(crate) async fn told(queue: &AsyncFd<OwnedFd>) {
+async fn told(queue: &AsyncFd<OwnedFd>) {
     if let Ok(mut ready) = queue.readable().await {
         notify::take(queue.get_ref().as_fd());
         ready.clear_ready();

@@ -9,7 +9,7 @@
 //! 7/control       the keeper's socket
 //! 7/input         the pipe that is its standard input, if it was started with one
 //! live/7          locked as long as somebody watches over it
-//! next            the number to come
+//! next            the number to come, and when the next sweep is due
 //! ```
 //!
 //! Nothing here goes by process ids: whether a job lives is a question of a lock, and who wants it stopped tells its
@@ -19,6 +19,7 @@ mod control;
 mod follow;
 mod record;
 mod store;
+mod sweep;
 mod text;
 
 pub use control::{ControlError, SendError, Stop};
@@ -27,7 +28,6 @@ pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 pub use text::{JobText, Part};
 
-pub(crate) use follow::told;
 pub(crate) use record::{STDERR, StderrFile};
 pub use store::NewJob;
 pub(crate) use store::{Asked, Room};

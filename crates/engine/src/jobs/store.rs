@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::missing;
@@ -147,8 +148,19 @@ pub enum RemoveJobError {
 /// A directory of jobs.
 #[derive(Debug, Clone)]
 pub struct JobStore {
-    numbers: Numbers,
-    limits: JobLimits,
+    pub(super) numbers: Numbers,
+    pub(super) limits: JobLimits,
+    before_removal: Option<BeforeRemoval>,
+}
+
+/// Is told of every job that is about to be removed.
+#[derive(Clone)]
+struct BeforeRemoval(Arc<dyn Fn(&JobRecord) + Send + Sync>);
+
+impl std::fmt::Debug for BeforeRemoval {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("BeforeRemoval")
+    }
 }
 
 /// What is written down when a command becomes a job.
@@ -217,7 +229,15 @@ impl NewJob {
 impl JobStore {
     /// A store in this directory. Nothing is touched before it is used.
     pub fn new(directory: PathBuf, limits: JobLimits) -> Self {
-        Self { numbers: Numbers::new(directory), limits }
+        Self { numbers: Numbers::new(directory), limits, before_removal: None }
+    }
+
+    /// Calls `tell` with each job right before this store removes it, by a sweep or by [`remove`](Self::remove): the last moment
+    /// to note how it ended.
+    #[must_use]
+    pub fn before_removal(mut self, tell: impl Fn(&JobRecord) + Send + Sync + 'static) -> Self {
+        self.before_removal = Some(BeforeRemoval(Arc::new(tell)));
+        self
     }
 
     /// Its directory, which need not be there yet.
@@ -230,9 +250,9 @@ impl JobStore {
         self.numbers.make().map(|()| self.directory())
     }
 
-    /// The numbers of all jobs, in order; none if they cannot be listed.
-    pub(crate) fn ids(&self) -> Vec<u64> {
-        self.numbers.taken().unwrap_or_default()
+    /// The numbers of all jobs, in order; none if they cannot be listed. No record is read for it.
+    pub fn ids(&self) -> Vec<u64> {
+        self.ids_and_marks().unwrap_or_default()
     }
 
     /// How many jobs there may be, and for how long.
@@ -252,7 +272,7 @@ impl JobStore {
         if room == Room::Limited {
             self.make_sure_of_room()?;
         }
-        let id = self.numbers.give_out(&lock).map_err(failed)?;
+        let id = self.numbers.give_out(&lock, 1).map_err(failed)?;
         self.write_down(id, asked).map_err(failed)
     }
 
@@ -316,13 +336,24 @@ impl JobStore {
 
     /// Every job, by id, also one whose record was removed while its keeper lives. A directory that is not there holds none.
     pub fn list(&self) -> Result<Vec<JobRecord>, ListJobsError> {
+        // One that was removed meanwhile, or is not ours, is simply not on the list.
+        Ok(self.ids_and_marks()?.into_iter().filter_map(|id| self.look(id)).collect())
+    }
+
+    /// The numbers of all directories and marks, in order.
+    pub(super) fn ids_and_marks(&self) -> Result<Vec<u64>, ListJobsError> {
         let failed = |source| ListJobsError { path: self.directory().to_path_buf(), source };
         let mut ids = self.numbers.taken().map_err(failed)?;
         ids.extend(numbers_in(&self.live()).map_err(failed)?);
         ids.sort_unstable();
         ids.dedup();
-        // One that was removed meanwhile, or is not ours, is simply not on the list.
-        Ok(ids.into_iter().filter_map(|id| self.look(id)).collect())
+        Ok(ids)
+    }
+
+    /// Every job of which something still runs, by id. Costs nothing for those that have ended, however many there are.
+    pub fn list_live(&self) -> Result<Vec<JobRecord>, ListJobsError> {
+        let marks = numbers_in(&self.live()).map_err(|source| ListJobsError { path: self.live(), source })?;
+        Ok(marks.into_iter().filter_map(|id| self.look(id)).filter(JobRecord::is_live).collect())
     }
 
     /// One job.
@@ -352,7 +383,11 @@ impl JobStore {
             Err(GetJobError::Unreadable { .. }) if !self.lives(id) && path.exists() => {}
             Err(error) => return Err(error.into()),
             Ok(job) if job.is_live() => return Err(RemoveJobError::Live { id }),
-            Ok(_) => {}
+            Ok(job) => {
+                if let Some(BeforeRemoval(tell)) = &self.before_removal {
+                    tell(&job);
+                }
+            }
         }
         let gone = self.directory().join(format!(".gone-{id}"));
         // Renamed first, so that nobody sees half of it.
@@ -365,49 +400,6 @@ impl JobStore {
         })
     }
 
-    /// Removes what is too old and too much. What still runs stays, and what cannot be removed is passed over.
-    pub fn sweep(&self) -> Result<Vec<u64>, ListJobsError> {
-        let mut jobs = self.list()?;
-        for id in self.numbers.taken().unwrap_or_default() {
-            // Half a record of somebody who was killed, or of a disk that was full; not one that was made since.
-            if !self.lives(id) && self.look(id).is_none() && self.path(id).is_dir() {
-                let _ = self.remove(id);
-            }
-        }
-        // Who has just started one that is over already still wants to look at it, and holds its lock.
-        jobs.retain(|job| !job.is_live() && !self.lives(job.id));
-        // Newest first.
-        jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
-        let now = SystemTime::now();
-        let mut removed = Vec::new();
-        for (index, job) in jobs.iter().enumerate() {
-            // A job from the future, after the clock was set back, is young.
-            let age = now.duration_since(job.ended.unwrap_or(job.began)).unwrap_or_default();
-            if (index >= self.limits.kept || age > self.limits.age) && self.remove(job.id).is_ok() {
-                removed.push(job.id);
-            }
-        }
-        self.remove_remains();
-        removed.reverse();
-        Ok(removed)
-    }
-
-    /// Removes what is left of removals and beginnings in which somebody was killed.
-    fn remove_remains(&self) {
-        let Some(_lock) = self.numbers.lock_if_there() else { return };
-        for entry in fs::read_dir(self.directory()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            if name.to_str().is_some_and(|name| name.starts_with(".gone-") || name.starts_with(".new-")) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-        for id in numbers_in(&self.live()).unwrap_or_default() {
-            if !self.path(id).exists() && !self.lives(id) {
-                let _ = fs::remove_file(self.mark(id));
-            }
-        }
-    }
-
     pub(super) fn path(&self, id: u64) -> PathBuf {
         self.directory().join(id.to_string())
     }
@@ -417,11 +409,11 @@ impl JobStore {
         self.directory().join(format!(".new-{id}"))
     }
 
-    fn live(&self) -> PathBuf {
+    pub(super) fn live(&self) -> PathBuf {
         self.directory().join(wire::LIVE)
     }
 
-    fn mark(&self, id: u64) -> PathBuf {
+    pub(super) fn mark(&self, id: u64) -> PathBuf {
         self.live().join(id.to_string())
     }
 
@@ -440,7 +432,7 @@ impl JobStore {
         (began.parse() == Ok(keeper.began) && self.lives(id)).then_some(keeper)
     }
 
-    fn look(&self, id: u64) -> Option<JobRecord> {
+    pub(super) fn look(&self, id: u64) -> Option<JobRecord> {
         let path = self.path(id);
         let mut job: Option<JobFile> = record::read(&path.join(JOB));
         if job.is_none() && !path.exists() {

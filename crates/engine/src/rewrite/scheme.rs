@@ -91,7 +91,7 @@ impl Scheme for ArtifactUrls {
         let path = entry.map(|entry| entry.path).ok_or_else(|| UrlError::Unknown {
             kind: "artifact",
             name: quotable(name),
-            available: self.0.list().unwrap_or_default().iter().map(|entry| entry.id.to_string()).collect(),
+            available: self.0.ids().iter().map(u64::to_string).collect(),
         })?;
         Ok(UrlFile { path: absolute(path), wanted: None })
     }
@@ -111,7 +111,7 @@ impl Scheme for JobUrls {
         let path = job.map(|job| job.output_file).ok_or_else(|| UrlError::Unknown {
             kind: "job",
             name: quotable(name),
-            available: self.0.list().unwrap_or_default().iter().map(|job| job.id.to_string()).collect(),
+            available: self.0.ids().iter().map(u64::to_string).collect(),
         })?;
         if !path.is_file() {
             let why = format!("there is no file {}", path.display());
