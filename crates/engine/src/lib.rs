@@ -59,6 +59,7 @@ mod sessions;
 mod shell;
 mod snapshot;
 mod strays;
+mod trust;
 mod units;
 mod window;
 
@@ -102,6 +103,7 @@ pub use sessions::{
 };
 pub use shell::{NotBash, bash_version};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
+pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

@@ -2,13 +2,14 @@
 //!
 //! The counter's file holds the number to come, and is the lock of the directory.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -45,7 +46,7 @@ impl Numbers {
 
     /// Makes the directory, if it is not there.
     pub(crate) fn make(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)
+        crate::make_directory(&self.directory)
     }
 
     pub(crate) fn lock(&self) -> io::Result<Locked> {
@@ -54,14 +55,14 @@ impl Numbers {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let path = self.directory.join(COUNTER);
-        let counter = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let counter = plain::open_with(File::options().read(true).write(true).create(true).truncate(false), &path)?;
         lock_soon(&counter)?;
         Ok(Locked { counter })
     }
 
     /// The lock without making anything. A directory that cannot be locked can still be looked at.
     pub(crate) fn lock_if_there(&self) -> Option<Locked> {
-        let counter = File::open(self.directory.join(COUNTER)).ok()?;
+        let counter = plain::open(&self.directory.join(COUNTER)).ok()?;
         lock_soon(&counter).ok()?;
         Some(Locked { counter })
     }
@@ -84,7 +85,7 @@ impl Numbers {
 
     /// The number to come: what the counter says, unless it is garbled or behind what is there.
     fn next(&self) -> io::Result<u64> {
-        let text = match fs::read(self.directory.join(COUNTER)) {
+        let text = match plain::read(&self.directory.join(COUNTER)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
