@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::cli::{CommandArgs, Mode};
 use crate::guard;
 use crate::settings::{self, Leftovers, Settings, Sources};
+use crate::state::State;
 
 /// Why the program cannot even begin.
 #[derive(Debug, Error)]
@@ -63,11 +64,12 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
 /// The program's variables, read once.
 pub(crate) struct Surroundings {
     pub(crate) variables: Vec<(OsString, OsString)>,
+    state: OnceLock<State>,
 }
 
 impl Surroundings {
     pub(crate) fn read() -> Self {
-        Self { variables: std::env::vars_os().collect() }
+        Self { variables: std::env::vars_os().collect(), state: OnceLock::new() }
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
@@ -99,14 +101,27 @@ impl Surroundings {
         Some(self.config_home()?.join("bashful/config.toml"))
     }
 
-    /// Where state is kept.
-    pub(crate) fn state_directory(&self) -> Option<PathBuf> {
-        Some(self.xdg("XDG_STATE_HOME", ".local/state")?.join("bashful"))
+    /// The state directory. It is looked at once.
+    pub(crate) fn state(&self) -> &State {
+        self.state.get_or_init(|| {
+            let path = self.xdg("XDG_STATE_HOME", ".local/state").map(|above| above.join("bashful"));
+            State::at(path, self.home().as_deref())
+        })
+    }
+
+    /// A directory in the state directory; none if that is not used.
+    pub(crate) fn state_part(&self, name: &str) -> Option<PathBuf> {
+        Some(self.state().directory()?.join(name))
     }
 
     /// The settings in force, and where they came from.
     pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
-        let sources = Sources { user_file: self.settings_file(), named_file: file, variables: self.variables.clone() };
+        let sources = Sources {
+            user_file: self.settings_file(),
+            home: self.home(),
+            named_file: file,
+            variables: self.variables.clone(),
+        };
         Ok(settings::load(&sources)?)
     }
 }
@@ -191,7 +206,7 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
         (Some(below), Some(home)) => home.join(below),
         _ => PathBuf::from(path),
     });
-    let scratch = around.state_directory().map(|state| state.join("scratch"));
+    let scratch = around.state_part("scratch");
     let mut unsupported = wanted.unsupported.0.clone();
     let schemes: [(&str, Option<Arc<dyn Scheme>>); 4] = [
         ("artifact", options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as _)),
@@ -231,7 +246,7 @@ pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<Ar
         store: settings.artifacts.store_bytes.size(),
         age: settings.artifacts.age_days.duration(),
     };
-    Some(ArtifactStore::new(around.state_directory()?.join("artifacts"), limits))
+    Some(ArtifactStore::new(around.state_part("artifacts")?, limits))
 }
 
 /// The jobs, as the settings want them; none if there is no place for them.
@@ -242,7 +257,7 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         age: settings.jobs.age_days.duration(),
         output: settings.jobs.output_bytes.size(),
     };
-    Some(JobStore::new(around.state_directory()?.join("jobs"), limits))
+    Some(JobStore::new(around.state_part("jobs")?, limits))
 }
 
 /// The sessions, as the settings want them; none if there is no place for them.
@@ -255,7 +270,7 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
             settings::WhenBusy::Refuse => WhenBusy::Refuse,
         },
     };
-    Some(SessionStore::new(around.state_directory()?.join("sessions"), limits, owner))
+    Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
 }
 
 /// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.
@@ -265,7 +280,7 @@ fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOption
         settings::Snapshots::On => true,
         settings::Snapshots::Off => return None,
     };
-    let directory = around.state_directory()?.join("snapshots");
+    let directory = around.state_part("snapshots")?;
     Some(SnapshotOptions { directory, limit: settings.shell.snapshot_seconds.duration(), enabled })
 }
 

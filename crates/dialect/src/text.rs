@@ -330,21 +330,5 @@ pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
 }
 
-/// A text as it really is, for somebody who has to judge it: nothing in it moves, hides or turns around what else is there.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        // What has no width, and what changes the direction of a text.
-        let is_unseen =
-            matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if char != '\t' && (char.is_control() || is_unseen) {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    shown
-}
-
 /// What is said to those who want a terminal.
 pub(crate) const NO_TERMINAL: &str = "pty requested but unavailable in this environment; ran without a terminal";

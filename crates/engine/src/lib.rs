@@ -71,7 +71,7 @@ pub use artifacts::{
 };
 pub use backend::{Attached, Backend, BoxFuture, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
-pub use bashful_keeper::{End, Exit, StopReason};
+pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};
 pub use clean::Changes;

@@ -67,15 +67,27 @@ pub enum Distrust {
 }
 
 impl Distrust {
-    /// What a person can do about it.
-    pub fn hint(&self) -> String {
+    /// What a person can do about it, beside using another path. Nothing, if another user owns it.
+    pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Owner { owner, .. } => format!("run as uid {owner}, or use a directory of your own"),
+            Self::Owner { .. } => None,
             Self::Writable { path, .. } => {
-                format!("if nobody has tampered with it, run: chmod go-w {}", path.display())
+                Some(format!("if nobody has tampered with it, `chmod go-w {}`", path.display()))
             }
-            Self::Kind { path, wanted } => format!("put a {wanted} in the place of {}", path.display()),
-            Self::Unreadable { path, .. } => format!("check the permissions of {}", path.display()),
+            Self::Kind { path, wanted } => Some(format!("put a {wanted} in the place of {}", path.display())),
+            Self::Unreadable { path, .. } => Some(format!("check the permissions of {}", path.display())),
+        }
+    }
+
+    /// The reason, and what to do: this, or else `otherwise`.
+    pub fn advise(&self, otherwise: &str) -> String {
+        let why = match self {
+            Self::Unreadable { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        };
+        match self.hint() {
+            Some(hint) => format!("{why}; {hint}, or {otherwise}"),
+            None => format!("{why}; {otherwise}"),
         }
     }
 }
@@ -187,7 +199,7 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
         looked => looked?,
     };
     judge_at(path, Role::State, &metadata, &Here)
-        .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, format!("{why}; {}", why.hint())))
+        .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.advise("use another directory")))
 }
 
 fn make_missing(path: &Path) -> io::Result<()> {

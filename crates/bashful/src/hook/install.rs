@@ -51,7 +51,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     let around = Surroundings::read();
     let agent = args.agent;
     let file = agent.user_file(&around).ok_or(NoHome)?;
-    let records = around.state_directory().map(|state| state.join("installed"));
+    let records = around.state_part("installed");
     let client = format!("{}-{HOOK}", agent.word());
     let of = Installation { name: HOOK.to_owned(), project: None };
     let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
