@@ -166,11 +166,11 @@ pub(crate) enum NoPerson {
     #[error("there is no terminal to ask on")]
     NoTerminal,
     #[error(
-        "a command has started this terminal (process {keeper} supervises the command), and no command may answer for \
-         a person; use a terminal of your own"
+        "a command has started this program (process {keeper} supervises the command), and no command may answer for \
+         a person; use a terminal that no command has started"
     )]
     BelowKeeper { keeper: i32 },
-    #[error("cannot tell who has started this terminal, because process {pid} is hidden; use a terminal of your own")]
+    #[error("cannot tell who has started this program, because process {pid} is hidden")]
     Hidden { pid: i32 },
 }
 
@@ -180,6 +180,11 @@ pub(crate) fn find_person() -> Result<(), NoPerson> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(NoPerson::NoTerminal);
     }
+    find_no_keeper()
+}
+
+/// Makes sure that no command has started this program.
+pub(crate) fn find_no_keeper() -> Result<(), NoPerson> {
     match ancestry() {
         Ancestry::Free => Ok(()),
         Ancestry::BelowKeeper(keeper) => Err(NoPerson::BelowKeeper { keeper }),

@@ -10,6 +10,7 @@ use bashful_engine::{
 use bashful_sys::signal;
 
 use crate::job::state_text;
+use crate::visible::visible;
 
 /// Who reads, and so what can be advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,7 +257,11 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
     let mut room = LEFT_BYTES;
-    let named = left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command));
+    let named = left
+        .processes
+        .iter()
+        .take(LEFT_NAMED)
+        .map(|process| format!("  {} {}", process.pid, visible(&process.command)));
     lines.extend(named.take_while(|line| {
         let fits = line.len() <= room;
         room = room.saturating_sub(line.len());

@@ -26,6 +26,7 @@ use crate::owner::Owner;
 use crate::resource::{self, ResourceError};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
+use crate::visible::visible_lines;
 use crate::witness::{Ran, Telling, Witness};
 
 /// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
@@ -157,8 +158,8 @@ impl Toolbox {
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
         // Other jobs may be named in it, with what is withheld from this one.
-        let masked = |text| self.engine.eyes().mask(text);
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(failure.text))))
+        let told = |text| visible_lines(&self.engine.eyes().mask(text));
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &told(failure.text))))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {

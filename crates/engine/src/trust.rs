@@ -202,7 +202,9 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
         .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.advise("use another directory")))
 }
 
-fn make_missing(path: &Path) -> io::Result<()> {
+/// Makes a directory and those above it that are missing, for this user alone, whatever the umask. Those that are there stay as
+/// they are.
+pub(crate) fn make_missing(path: &Path) -> io::Result<()> {
     let make = || DirBuilder::new().mode(0o700).create(path);
     let mut made = make();
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -214,7 +216,7 @@ fn make_missing(path: &Path) -> io::Result<()> {
     match made {
         // A umask may have taken permissions from their owner.
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o700)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
         (stage(&[change])?, false)
     };
     if staged.iter().any(Staged::is_changed) {
-        let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+        let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: args.remove, warning: "", expects: None };
         match carry_out(&staged, asking, noted.as_ref(), removes)? {
             Answer::Declined => return Ok(Exit::Code(1)),
             Answer::Written => print::talk("[written]"),

@@ -153,7 +153,8 @@ fn install(
     }
     let warning = wanted.warning();
     let expects = Some(args.client.title()).filter(|_| !args.project);
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: &warning, expects };
+    let loosens = wanted.extent >= Extent::Approved;
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens, warning: &warning, expects };
     let answer = stage::carry_out(&staged, asking, noted, false)?;
     if answer == Answer::Declined {
         return Ok(Exit::Code(1));
@@ -192,7 +193,7 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
         print::talk(&format!("{} has no {}; nothing to do", file.display(), args.name));
         return Ok(Exit::Code(0));
     }
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: false, warning: "", expects: None };
     let answer = stage::carry_out(&staged, asking, noted, true)?;
     if answer == Answer::Written {
         print::talk("[written; the client forgets it when it is started next]");

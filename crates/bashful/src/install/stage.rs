@@ -10,7 +10,7 @@ use super::edit::EditError;
 use super::file::Settings;
 use super::record::{Installation, Record};
 use super::show::difference;
-use crate::guard::{NoPerson, asks, find_person};
+use crate::guard::{NoPerson, asks, find_no_keeper, find_person};
 use crate::print;
 
 /// Why nothing is written.
@@ -24,6 +24,8 @@ pub(crate) enum StageError {
     Unreadable { path: PathBuf, why: EditError },
     #[error("nothing is written without a yes, and nobody can be asked; add --yes, or --dry-run to see it first")]
     NobodyToAsk(#[source] NoPerson),
+    #[error("only a person can let more commands run than before")]
+    OnlyPerson(#[source] NoPerson),
 }
 
 /// One file with all of its changes made, not yet written.
@@ -48,6 +50,8 @@ pub(crate) enum Answer {
 pub(crate) struct Asking<'a> {
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
+    /// The changes let more commands run than before. No command may agree to that, not even by `--yes`.
+    pub(crate) loosens: bool,
     /// Shown between the changes and the question.
     pub(crate) warning: &'a str,
     /// The client's name, if a missing directory for its servers means that the client may not be there.
@@ -164,6 +168,9 @@ pub(crate) fn carry_out(
     let about = format!("{about}{}", asking.warning);
     for staged in &changed {
         staged.settings.check_writable()?;
+    }
+    if asking.loosens && !asking.dry_run {
+        find_no_keeper().map_err(StageError::OnlyPerson)?;
     }
     if asking.dry_run || asking.yes {
         print::text(&about)?;
