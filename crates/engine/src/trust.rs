@@ -244,12 +244,11 @@ impl<V: View> Walk<'_, V> {
             let metadata = match next.symlink_metadata() {
                 Ok(metadata) => metadata,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if self.role == Role::State && Self::is_shared(&current)? {
-                        make_missing(&next).map_err(unreadable)?;
-                        rest.push(part);
-                        continue;
+                    if !self.claim(&current, &next)? {
+                        return Ok(());
                     }
-                    return Ok(());
+                    rest.push(part);
+                    continue;
                 }
                 Err(error) => return Err(unreadable(error)),
             };
@@ -299,11 +298,19 @@ impl<V: View> Walk<'_, V> {
         })
     }
 
-    /// True if others can make entries in this directory, too.
-    fn is_shared(directory: &Path) -> Result<bool, Distrust> {
-        let metadata = directory.metadata();
-        let metadata = metadata.map_err(|source| Distrust::Unreadable { path: directory.to_path_buf(), source })?;
-        Ok(metadata.mode() & (GROUP_WRITES | OTHERS_WRITE) != 0)
+    /// Makes a missing directory for state, if others can make one there, too; true if it is there now.
+    fn claim(&self, parent: &Path, missing: &Path) -> Result<bool, Distrust> {
+        let unreadable = |source| Distrust::Unreadable { path: missing.to_path_buf(), source };
+        let mode = parent.metadata().map_err(unreadable)?.mode();
+        if self.role != Role::State || mode & (GROUP_WRITES | OTHERS_WRITE) == 0 {
+            return Ok(false);
+        }
+        match make_missing(missing) {
+            Ok(()) => Ok(true),
+            // Nobody can make it, and whoever wants to write there is told.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(false),
+            Err(error) => Err(unreadable(error)),
+        }
     }
 }
 
