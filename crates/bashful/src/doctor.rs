@@ -24,9 +24,9 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     if let Some(name) = &args.client {
         let row = client::examine(&settings.mcp, name);
         if args.json {
-            print::data(format!("{row:#}\n").as_bytes())?
+            print::data(format!("{row:#}\n").as_bytes())?;
         } else {
-            print::text(&client::as_text(&row))?
+            print::text(&client::as_text(&row))?;
         }
         return Ok(Exit::Code(0));
     }
@@ -39,9 +39,9 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         Ok::<_, Box<dyn Error>>(report)
     })?;
     if args.json {
-        print::data(format!("{report:#}\n").as_bytes())?
+        print::data(format!("{report:#}\n").as_bytes())?;
     } else {
-        print::text(&as_text(&report))?
+        print::text(&as_text(&report))?;
     }
     Ok(Exit::Code(0))
 }

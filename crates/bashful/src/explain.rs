@@ -42,9 +42,9 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
         format!("guard:       {}\n{plan}", found.replace('\n', "\n             "))
     };
     if args.json {
-        print::data(text.as_bytes())?
+        print::data(text.as_bytes())?;
     } else {
-        print::text(&text)?
+        print::text(&text)?;
     }
     Ok(Exit::Code(0))
 }

@@ -13,10 +13,10 @@ const TRICKS: &str = "\u{1b}[31m\u{9b}31m\u{202e}\u{2066}\u{200b}";
 /// Characters that a terminal obeys, or does not draw.
 #[track_caller]
 fn check_seen(what: &OsStr, said: &[u8]) {
-    let said = String::from_utf8(said.to_vec()).unwrap_or_else(|error| panic!("{what:?}: {error}"));
+    let said = String::from_utf8(said.to_vec()).unwrap_or_else(|error| panic!("{}: {error}", what.display()));
     let is_trick =
         |char: char| (char.is_control() && !"\n\t".contains(char)) || TRICKS[1..].contains(char) && !char.is_ascii();
-    assert!(!said.contains(is_trick), "{what:?}: {said:?}");
+    assert!(!said.contains(is_trick), "{}: {said:?}", what.display());
 }
 
 #[track_caller]

@@ -186,6 +186,11 @@ impl Toolbox {
         Some((name, InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) }))
     }
 
+    /// Why the host keeps no state, the first time that somebody asks.
+    fn untold_no_state(&self) -> Option<String> {
+        self.no_state.clone().filter(|_| !self.no_state_was_told.swap(true, Ordering::Relaxed))
+    }
+
     /// The answer to somebody who wants a job where there are none.
     fn no_jobs(&self) -> String {
         let text = self.dialect.no_jobs();
@@ -209,11 +214,7 @@ impl Toolbox {
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         self.engine.refresh_snapshot().await;
         call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
-        if let Some(why) = &self.no_state
-            && !self.no_state_was_told.swap(true, Ordering::Relaxed)
-        {
-            call.notices.push(why.clone());
-        }
+        call.notices.extend(self.untold_no_state());
         let rewritten = self.rewrite(&mut call)?;
         let mut request = rewritten.request.clone();
         let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);

@@ -205,13 +205,13 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
 /// Makes a directory and those above it that are missing, for this user alone, whatever the umask. Those that are there stay as
 /// they are.
 pub(crate) fn make_missing(path: &Path) -> io::Result<()> {
-    let make = || DirBuilder::new().mode(0o700).create(path);
-    let mut made = make();
+    let try_once = || DirBuilder::new().mode(0o700).create(path);
+    let mut made = try_once();
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         && let Some(parent) = path.parent()
     {
         make_missing(parent)?;
-        made = make();
+        made = try_once();
     }
     match made {
         // A umask may have taken permissions from their owner.

@@ -21,9 +21,9 @@ impl View for User {
 const ROLES: [Role; 3] = [Role::Parent, Role::State, Role::Settings];
 
 #[track_caller]
-fn check(owner: u32, group: u32, mode: u32, us: u32, expected: [Result<(), Fault>; 3]) {
+fn check(owner: u32, group: u32, mode: u32, us: u32, expected: &[Result<(), Fault>; 3]) {
     let judged = ROLES.map(|role| judge(role, Facts { owner, group, mode }, &User(us)));
-    assert_eq!(judged, expected, "owner {owner}, group {group}, mode {mode:o}, seen by {us}");
+    assert_eq!(judged, *expected, "owner {owner}, group {group}, mode {mode:o}, seen by {us}");
 }
 
 const FINE: Result<(), Fault> = Ok(());
@@ -32,26 +32,26 @@ const WRITABLE: Result<(), Fault> = Err(Fault::Writable);
 
 #[test]
 fn state_belongs_to_its_user_alone_and_parents_may_be_roots() {
-    check(1000, 1000, 0o700, 1000, [FINE, FINE, FINE]);
-    check(1000, 1000, 0o755, 1000, [FINE, FINE, FINE]);
-    check(0, 0, 0o755, 1000, [FINE, OWNER, FINE]);
-    check(0, 0, 0o755, 0, [FINE, FINE, FINE]);
-    check(1001, 1000, 0o700, 1000, [OWNER, OWNER, OWNER]);
+    check(1000, 1000, 0o700, 1000, &[FINE, FINE, FINE]);
+    check(1000, 1000, 0o755, 1000, &[FINE, FINE, FINE]);
+    check(0, 0, 0o755, 1000, &[FINE, OWNER, FINE]);
+    check(0, 0, 0o755, 0, &[FINE, FINE, FINE]);
+    check(1001, 1000, 0o700, 1000, &[OWNER, OWNER, OWNER]);
     // `sudo -E`: root sees what a user owns.
-    check(1000, 1000, 0o700, 0, [OWNER, OWNER, OWNER]);
+    check(1000, 1000, 0o700, 0, &[OWNER, OWNER, OWNER]);
     // In a user namespace, root outside of it has this number.
-    check(65534, 65534, 0o755, 1000, [FINE, OWNER, FINE]);
+    check(65534, 65534, 0o755, 1000, &[FINE, OWNER, FINE]);
 }
 
 #[test]
 fn permission_to_write_counts_unless_it_is_sticky_or_of_a_private_group() {
-    check(0, 0, 0o1777, 1000, [FINE, OWNER, WRITABLE]);
-    check(0, 0, 0o777, 1000, [WRITABLE, OWNER, WRITABLE]);
-    check(1000, 1000, 0o775, 1000, [FINE, WRITABLE, FINE]);
-    check(1000, 100, 0o775, 1000, [WRITABLE, WRITABLE, WRITABLE]);
-    check(1000, 1000, 0o777, 1000, [WRITABLE, WRITABLE, WRITABLE]);
-    check(1000, 1000, 0o702, 1000, [WRITABLE, WRITABLE, WRITABLE]);
-    check(1000, 1000, 0o1777, 1000, [FINE, WRITABLE, WRITABLE]);
+    check(0, 0, 0o1777, 1000, &[FINE, OWNER, WRITABLE]);
+    check(0, 0, 0o777, 1000, &[WRITABLE, OWNER, WRITABLE]);
+    check(1000, 1000, 0o775, 1000, &[FINE, WRITABLE, FINE]);
+    check(1000, 100, 0o775, 1000, &[WRITABLE, WRITABLE, WRITABLE]);
+    check(1000, 1000, 0o777, 1000, &[WRITABLE, WRITABLE, WRITABLE]);
+    check(1000, 1000, 0o702, 1000, &[WRITABLE, WRITABLE, WRITABLE]);
+    check(1000, 1000, 0o1777, 1000, &[FINE, WRITABLE, WRITABLE]);
 }
 
 #[test]
