@@ -59,8 +59,7 @@ pub(crate) fn talk(text: &str) {
 
 /// Says what went wrong, and why.
 pub(crate) fn error(error: &(dyn Error + 'static)) {
-    // A line of a path does not begin where our own lines do.
-    talk(&format!("bashful: {}", chain(error).replace('\n', "\n  ")));
+    talk(&format!("bashful: {}", chain(error)));
 }
 
 /// Says what went wrong of several things; one that fails does not spare the others.

@@ -175,7 +175,11 @@ pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Resu
     for part in parts {
         let part = path.join(part);
         match part.symlink_metadata() {
-            Ok(metadata) => judge_at(&part, Role::State, &metadata, &Here)?,
+            Ok(metadata) if metadata.is_dir() || metadata.is_symlink() => {
+                judge_at(&part, Role::State, &metadata, &Here)?;
+            }
+            // Anything else leads nowhere: whoever needs that part is told that it is not a directory.
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(Distrust::Unreadable { path: part, source }),
         }

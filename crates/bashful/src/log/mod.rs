@@ -131,7 +131,7 @@ fn describe(entry: &Value) -> String {
     };
     let number = |key: &str| entry[key].as_u64().unwrap_or_default();
     let seconds = Duration::from_millis(number("duration_ms")).as_secs_f64();
-    let command = one_line(entry["command"].as_str().unwrap_or("?"));
+    let command = one_line(&word("command"));
     format!("{} {} {end}, {seconds:.2}s, {} bytes: {command}", word("time"), word("surface"), number("output_bytes"))
 }
 
