@@ -2,17 +2,20 @@
 //!
 //! What is allowed is a file that only the user can read. It holds the script and its directory, word for word, and is
 //! gone as soon as it is used. It is never shown to the model, and there is nothing in it that the model could repeat.
-//! Allowing needs a terminal, and the guard refuses commands that would allow something: a model has no way to it that
-//! does not look for one.
+//! Allowing needs a terminal that no command has started, and the guard refuses commands that would allow something: a model
+//! has no way to it that does not look for one. A command runs as the same user, so one that looks for a way can write the
+//! file itself; docs/security.md says so.
 
 use std::error::Error;
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bashful_dialect::text::visible;
+use bashful_dialect::visible;
+use bashful_engine::make_directory;
+use bashful_sys::plain;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,9 +28,7 @@ use crate::{guard, print};
 #[derive(Debug, Error)]
 enum AllowError {
     #[error("only a person at a terminal can allow a command")]
-    NoTerminal,
-    #[error("there is no place to note it: neither XDG_STATE_HOME nor HOME is set")]
-    NoPlace,
+    NoPerson(#[source] guard::NoPerson),
     #[error("cannot note what was allowed")]
     Write(#[source] std::io::Error),
 }
@@ -56,21 +57,17 @@ impl Allowances {
     fn give(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
         let allowance =
             Allowance { script: script.to_owned(), directory: directory.to_path_buf(), until: seconds(until) };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        make_directory(&self.directory)?;
         let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let path = self.directory.join(format!("{number}-{}.json", std::process::id()));
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(serde_json::to_string(&allowance)?.as_bytes())
+        plain::write(&path, serde_json::to_string(&allowance)?.as_bytes())
     }
 
     /// Whether this command was allowed. If so, it is not any more.
     pub(crate) fn take(&self, script: &str, directory: &Path, now: SystemTime) -> bool {
         let Ok(entries) = fs::read_dir(&self.directory) else { return false };
         for path in entries.flatten().map(|entry| entry.path()) {
-            let Some(allowance) = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Allowance>(&text).ok())
-            else {
-                continue;
-            };
+            let Some(allowance) = read(&path) else { continue };
             if allowance.until < seconds(now) {
                 // Too late; whoever else removes it means the same.
                 let _ = fs::remove_file(&path);
@@ -81,6 +78,18 @@ impl Allowances {
         }
         false
     }
+}
+
+/// One that this user has given. A file that others can write to, or that has a second name, is none.
+fn read(path: &Path) -> Option<Allowance> {
+    let mut file = plain::open(path).ok()?;
+    let facts = file.metadata().ok()?;
+    if facts.mode() & 0o022 != 0 || facts.nlink() > 1 {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -106,15 +115,12 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         print::talk("the guard lets it pass anyway");
         return Ok(Exit::Code(0));
     }
-    let allowances = guard::allowances(&around).ok_or(AllowError::NoPlace)?;
+    let allowances = guard::allowances(&around).ok_or_else(|| around.state().no_place("allowances"))?;
     let eyes = engine.eyes_for(&plan);
     let place = visible(&eyes.mask(directory.to_string_lossy()));
     let question = format!("allow it once, in {place}, within {} minutes?", args.minutes);
-    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        return Err(AllowError::NoTerminal.into());
-    }
-    let script = String::from_utf8_lossy(plan.script.as_bytes());
-    if !guard::asks(&guard::findings(&script, &verdict, &eyes), &question) {
+    guard::find_person().map_err(AllowError::NoPerson)?;
+    if !guard::asks(&guard::about(&plan, &verdict, &eyes), &question) {
         print::talk("not allowed");
         return Ok(Exit::Code(1));
     }

@@ -17,13 +17,6 @@ use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
-/// Why there is nothing to look at.
-#[derive(Debug, Error)]
-enum ArtifactsError {
-    #[error("no place for artifacts: neither XDG_STATE_HOME nor HOME is set")]
-    NoPlace,
-}
-
 /// Why a text is not a range.
 #[derive(Debug, Error)]
 pub(crate) enum RangeError {
@@ -41,7 +34,7 @@ pub(crate) enum RangeError {
 pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let store = setup::artifacts(&settings, &around).ok_or(ArtifactsError::NoPlace)?;
+    let store = setup::artifacts(&settings, &around).ok_or_else(|| around.state().no_place("artifacts"))?;
     match command {
         ArtifactsCommand::List(args) => list(&store, args.json),
         ArtifactsCommand::Show(args) => show(&store, args),
@@ -93,7 +86,7 @@ fn list(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
     } else if entries.is_empty() {
         print::talk(&format!("[no artifacts in {}]", store.directory().display()));
     } else {
-        print::data(as_text(&entries).as_bytes())?;
+        print::text(&as_text(&entries))?;
     }
     Ok(Exit::Code(0))
 }

@@ -40,6 +40,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         options.directory.clone_from(&here);
         let seen = Arc::new(Seen { log: Log::new(&settings, &around, "run"), ran: Mutex::default() });
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
+        toolbox.no_state = around.state().notice();
         toolbox.witness = Some(Arc::clone(&seen) as Arc<dyn Witness>);
         toolbox.gate = Pointer::new(&settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));

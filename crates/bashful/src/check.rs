@@ -38,7 +38,7 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         if can_be_allowed {
             text = format!("{text}{}\n", how_to_allow(&given, &eyes));
         }
-        print::data(text.as_bytes())?;
+        print::text(&text)?;
     }
     Ok(Exit::Code(match (verdict.refuses(), verdict.incomplete) {
         (true, _) => 1,

@@ -23,6 +23,6 @@ pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<d
         from.push(format!("while {} is not there", path.display()));
     }
     let text = format!("{}.\n\n{}", from.join(", "), toml::to_string(&settings)?);
-    print::data(text.as_bytes())?;
+    print::text(&text)?;
     Ok(Exit::Code(0))
 }

@@ -23,8 +23,11 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let (settings, used) = around.settings(file)?;
     if let Some(name) = &args.client {
         let row = client::examine(&settings.mcp, name);
-        let text = if args.json { format!("{row:#}\n") } else { client::as_text(&row) };
-        print::data(text.as_bytes())?;
+        if args.json {
+            print::data(format!("{row:#}\n").as_bytes())?;
+        } else {
+            print::text(&client::as_text(&row))?;
+        }
         return Ok(Exit::Code(0));
     }
     let runtime = setup::runtime()?;
@@ -35,8 +38,11 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         report["snapshot"] = snapshot::examine(&settings, &around).await?;
         Ok::<_, Box<dyn Error>>(report)
     })?;
-    let text = if args.json { format!("{report:#}\n") } else { as_text(&report) };
-    print::data(text.as_bytes())?;
+    if args.json {
+        print::data(format!("{report:#}\n").as_bytes())?;
+    } else {
+        print::text(&as_text(&report))?;
+    }
     Ok(Exit::Code(0))
 }
 
@@ -64,7 +70,8 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         "bash": { "path": shell.to_string_lossy(), "version": version },
         "kernel": probe::kernel(),
         "settings": used,
-        "state_directory": around.state_directory().map(|path| path.to_string_lossy().into_owned()),
+        "state_directory": around.state().path().map(|path| path.to_string_lossy()),
+        "state_problem": around.state().problem(),
         "promises": {
             "keeper": match keeper { KeeperForm::Process => "process", KeeperForm::Thread => "thread" },
             "catches_daemons": catches_daemons,
@@ -114,6 +121,9 @@ fn as_text(report: &Value) -> String {
     let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
     let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
     let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
+    if let Some(problem) = report["state_problem"].as_str() {
+        let _ = writeln!(text, "PROBLEM: {problem}");
+    }
     if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {
         let _ = writeln!(text, "every command begins with the prefix {prefix}");
     }

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_dialect::facts;
+use bashful_dialect::{facts, visible};
 use bashful_engine::{Lines, Plan};
 use serde_json::json;
 
@@ -41,7 +41,11 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
         let plan = eyes.mask(as_text(&plan, &notices));
         format!("guard:       {}\n{plan}", found.replace('\n', "\n             "))
     };
-    print::data(text.as_bytes())?;
+    if args.json {
+        print::data(text.as_bytes())?;
+    } else {
+        print::text(&text)?;
+    }
     Ok(Exit::Code(0))
 }
 
@@ -55,7 +59,7 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
         Some(session) => writeln!(text, "shell:       {shell}, that of session {:?}", session.name.as_str()),
     };
     let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
-    let _ = writeln!(text, "directory:   {}", plan.directory.display());
+    let _ = writeln!(text, "directory:   {}", visible(&plan.directory.to_string_lossy()));
     let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
     let _ = writeln!(text, "shown:       {}", shown(plan));
     if let Some(snapshot) = &plan.snapshot {
@@ -69,7 +73,8 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     }
     let _ = writeln!(text, "environment:");
     for (name, value) in variables(plan) {
-        let _ = writeln!(text, "  {}={}", name.display(), value.to_string_lossy().escape_debug());
+        let (name, value) = (visible(&name.to_string_lossy()), value.to_string_lossy());
+        let _ = writeln!(text, "  {name}={}", value.escape_debug());
     }
     text
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bashful_dialect::text::visible;
-use bashful_dialect::{Gate, facts, how_to_allow};
+use bashful_dialect::{Gate, facts, how_to_allow, visible, visible_lines};
 use bashful_engine::{
-    Answering, Consent, Eyes, Finding, Guard, Judge, Level, Plan, Policy, Refusal, RuleError, Setting, Verdict,
+    Ancestry, Answering, Consent, Distrust, Eyes, Finding, Guard, Judge, Level, Plan, Policy, Refusal, RuleError,
+    Setting, Verdict, ancestry, trust_settings,
 };
 use bashful_guard::{Interception, Interceptor, TextRule};
 use thiserror::Error;
@@ -18,7 +18,7 @@ use thiserror::Error;
 pub(crate) use bashful_dialect::text::warnings;
 
 use crate::allow::Allowances;
-use crate::settings::{RuleLevel, Settings, may_be_there};
+use crate::settings::{RuleLevel, Settings, may_be_there, read};
 use crate::setup::Surroundings;
 
 /// Why there is no guard, although there should be one.
@@ -26,6 +26,12 @@ use crate::setup::Surroundings;
 pub(crate) enum GuardError {
     #[error("cannot read the guard's rules in {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
+    #[error(
+        "the guard's rules in {} cannot be trusted: {}",
+        path.display(),
+        why.advise("name the file in `[guard] rules_file`")
+    )]
+    Distrusted { path: PathBuf, why: Distrust },
     #[error("{place}")]
     Rules { place: String, source: RuleError },
 }
@@ -68,9 +74,14 @@ pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard,
     let named = Some(PathBuf::from(&settings.guard.rules_file)).filter(|path| !path.as_os_str().is_empty());
     let usual =
         || around.settings_file().map(|file| file.with_file_name("rules.toml")).filter(|path| may_be_there(path));
-    if let Some(path) = named.or_else(usual) {
+    let usual = if named.is_none() { usual() } else { None };
+    if let Some(path) = &usual {
+        let distrusted = |why| GuardError::Distrusted { path: path.clone(), why };
+        trust_settings(path, around.home().as_deref()).map_err(distrusted)?;
+    }
+    if let Some(path) = named.or(usual) {
         place = path.display().to_string();
-        own_rules = std::fs::read_to_string(&path).map_err(|source| GuardError::Unreadable { path, source })?;
+        own_rules = read(&path).map_err(|source| GuardError::Unreadable { path, source })?;
     }
     let levels: BTreeMap<String, Setting> =
         settings.guard.levels.0.iter().map(|(name, level)| (name.clone(), level.setting())).collect();
@@ -84,7 +95,7 @@ pub(crate) fn ask_about_interactive_shells(settings: &mut Settings) {
 
 /// Where it is kept what the user has allowed; none if there is no place for it.
 pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
-    Some(Allowances::new(around.state_directory()?.join("allowed")))
+    Some(Allowances::new(around.state_part("allowed")?))
 }
 
 /// What points to better tools, as far as the settings want that.
@@ -145,25 +156,62 @@ impl Person {
             .allowances
             .as_ref()
             .is_some_and(|allowances| allowances.take(&given, plan.given_directory(), SystemTime::now()));
-        let about = || findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, &plan.eyes());
-        allowed || (verdict.level() == Some(Level::Ask) && asks(&about(), "run it?"))
+        allowed || (verdict.level() == Some(Level::Ask) && asks(&about(plan, verdict, &plan.eyes()), "run it?"))
     }
 }
 
-/// Whether there is a terminal to ask on.
-pub(crate) fn may_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+/// Why nobody can be asked.
+#[derive(Debug, Error)]
+pub(crate) enum NoPerson {
+    #[error("there is no terminal to ask on")]
+    NoTerminal,
+    #[error(
+        "a command has started this program (process {keeper} supervises the command), and no command may answer for \
+         a person; use a terminal that no command has started"
+    )]
+    BelowKeeper { keeper: i32 },
+    #[error("cannot tell who has started this program, because process {pid} is hidden")]
+    Hidden { pid: i32 },
 }
 
-/// Asks on a terminal; no, if there is none.
+/// Makes sure that a person can be asked on this terminal. A command can make itself a terminal (`script`, `tmux`), but it
+/// cannot get out from under its keeper.
+pub(crate) fn find_person() -> Result<(), NoPerson> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(NoPerson::NoTerminal);
+    }
+    find_no_keeper()
+}
+
+/// Makes sure that no command has started this program.
+pub(crate) fn find_no_keeper() -> Result<(), NoPerson> {
+    match ancestry() {
+        Ancestry::Free => Ok(()),
+        Ancestry::BelowKeeper(keeper) => Err(NoPerson::BelowKeeper { keeper }),
+        Ancestry::Hidden(pid) => Err(NoPerson::Hidden { pid }),
+    }
+}
+
+/// Asks on a terminal; no, if there is nobody.
 pub(crate) fn asks(about: &str, question: &str) -> bool {
-    if !may_ask() {
+    if find_person().is_err() {
         return false;
     }
     let mut answer = String::new();
-    let asked = write!(std::io::stderr(), "{about}\n{question} [y/N] ");
+    let asked = write!(std::io::stderr(), "{}\n{question} [y/N] ", visible_lines(about));
     let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// All that somebody has to know who answers for a command: the whole script as it was given, and behind it what was found
+/// in it, so that a long script does not push that off the screen.
+pub(crate) fn about(plan: &Plan, verdict: &Verdict, eyes: &Eyes) -> String {
+    let given = String::from_utf8_lossy(plan.given_script().as_bytes());
+    // Every line of the script has a margin: none can pass for a line of ours.
+    let lines: Vec<String> = eyes.mask(given).split('\n').map(|line| format!("  | {}", visible(line))).collect();
+    let many = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
+    let found = findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, eyes);
+    format!("the script ({many}):\n{}\n\n{found}", lines.join("\n"))
 }
 
 /// All findings, each with the place in the script that it is about.

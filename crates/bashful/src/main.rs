@@ -25,6 +25,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod signals;
+mod state;
 
 use std::process::ExitCode;
 

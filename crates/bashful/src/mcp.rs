@@ -98,6 +98,7 @@ fn toolbox(
         }
     }));
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
+    toolbox.no_state = around.state().notice();
     toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
     toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
     Ok(toolbox)

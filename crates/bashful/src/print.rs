@@ -1,8 +1,12 @@
 //! Data goes to standard output, talk to standard error. A reader that has gone away is no reason to fail.
+//!
+//! Text for people is made visible here, in one place: nothing in a path, a script or a label reaches a terminal as more than
+//! text. Data (JSON, and the output of commands) is written as it is.
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use bashful_dialect::visible_lines;
 use thiserror::Error;
 
 pub(crate) use bashful_dialect::text::chain;
@@ -20,6 +24,21 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), PrintError> {
     unless_unwanted(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
+/// Writes text for people.
+pub(crate) fn text(text: &str) -> Result<(), PrintError> {
+    data(visible_lines(text).as_bytes())
+}
+
+/// The output of a command as a model reads it, with U+FFFD for bytes that are not UTF-8. A terminal might obey them.
+pub(crate) fn lossy(bytes: Vec<u8>) -> Vec<u8> {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()).into_bytes()
+}
+
+/// The same on a terminal. Anywhere else the bytes stay, because a piece of output may end within a character.
+pub(crate) fn lossy_on_terminal(bytes: Vec<u8>) -> Vec<u8> {
+    if io::stdout().is_terminal() { lossy(bytes) } else { bytes }
+}
+
 /// Writes data that belongs to standard error.
 pub(crate) fn data_to_stderr(bytes: &[u8]) -> Result<(), PrintError> {
     unless_unwanted(io::stderr().lock().write_all(bytes))
@@ -35,7 +54,7 @@ pub(crate) fn unless_unwanted(written: io::Result<()>) -> Result<(), PrintError>
 /// Says something, on a line of its own.
 pub(crate) fn talk(text: &str) {
     let mut out = io::stderr().lock();
-    let _ = out.write_all(format!("{}\n", text.trim_end()).as_bytes());
+    let _ = out.write_all(format!("{}\n", visible_lines(text.trim_end())).as_bytes());
 }
 
 /// Says what went wrong, and why.

@@ -23,6 +23,7 @@ use crate::log::LogEntry;
 use crate::settings::{Seconds, Settings};
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
+use crate::state::NoPlace;
 use crate::{as_dialect, guard, print};
 
 /// Runs one command, prints what it did, and ends as it did.
@@ -32,7 +33,18 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     }
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (mut request, mut notices) = setup::request(&args.command, &settings)?;
+    run_alone(args, &settings, &around).map_err(|error| {
+        let error = around.state().explain(error);
+        if let Some(notice) = around.state().notice().filter(|_| !args.json && !error.is::<NoPlace>()) {
+            print::talk(&format!("[{notice}]"));
+        }
+        error
+    })
+}
+
+fn run_alone(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exit, Box<dyn Error>> {
+    let (mut request, mut notices) = setup::request(&args.command, settings)?;
+    notices.extend(around.state().notice());
     if args.split {
         request.streams = Streams::Split;
     }
@@ -44,7 +56,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     }
     let runtime = setup::runtime()?;
     runtime.block_on(async {
-        let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
+        let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
         engine.refresh_snapshot().await;
         notices.extend(engine.why_no_snapshot().map(|why| why.notice()));
         let direct = Direct::new(args.json).filter(|_| args.command.mode != Mode::Background);
@@ -53,9 +65,9 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let rewritten = engine.rewrite(request.clone(), purpose)?;
         notices.extend_from_slice(&rewritten.notices);
         let given = std::mem::replace(&mut request, rewritten.request.clone());
-        let mut entry = LogEntry::new(&settings, &around, &engine, &request);
+        let mut entry = LogEntry::new(settings, around, &engine, &request);
         for script in [&given.script, &request.script] {
-            guard::intercept(&settings, script.as_bytes())?;
+            guard::intercept(settings, script.as_bytes())?;
         }
         let plan = engine.plan(request).map_err(RunError::from)?;
         let eyes = engine.eyes_for(&plan);
@@ -69,12 +81,12 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             return background(args, &engine, checked, &notices, &mut entry, &eyes).await;
         }
         let lifetime = checked.plan().lifetime;
-        let ran = run(&engine, checked, patience(args, &settings), direct, &mut notices).await;
+        let ran = run(&engine, checked, patience(args, settings), direct, &mut notices).await;
         let ran = ran.inspect_err(|error| entry.note(|entry| note_error(entry, error.as_ref())));
         match ran.map_err(|error| told(error, &eyes))? {
             Ran::Ended { outcome, cwd, interrupted } => {
                 entry.note(|entry| entry.ended(&outcome));
-                let shown = Shown::new(args, direct, &outcome.output, outcome.stderr.as_ref(), &settings);
+                let shown = Shown::new(args, direct, &outcome.output, outcome.stderr.as_ref(), settings);
                 report(args, &shown, &eyes, &Ended { outcome: &outcome, cwd: &cwd, lifetime }, notices)?;
                 sweep(&engine, &outcome);
                 Ok(exit(&outcome, interrupted))
@@ -82,7 +94,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             Ran::InBackground(sent) => {
                 entry.note(|entry| entry.outlasted(&sent));
                 notices.extend(rewritten.request.lines.map(|_| text::NO_LIMIT.to_owned()));
-                let shown = Shown::new(args, direct, &sent.output, sent.stderr.as_ref(), &settings);
+                let shown = Shown::new(args, direct, &sent.output, sent.stderr.as_ref(), settings);
                 report_background(args, &shown, &eyes, &sent, notices)?;
                 engine.sweep_if_due();
                 Ok(Exit::Code(0))
@@ -111,7 +123,7 @@ async fn background(
     if args.json {
         print::data(format!("{}\n", facts::masked(facts::of_background(&job, notices), eyes)).as_bytes())?;
     } else {
-        print::data(text::background(&job, Reader::Program).as_bytes())?;
+        print::text(&text::background(&job, Reader::Program))?;
         for notice in notices {
             print::talk(&format!("[{notice}]"));
         }
@@ -293,7 +305,7 @@ impl Shown {
         settings: &Settings,
     ) -> Self {
         let whole = setup::window(&settings.output).whole;
-        let show = |output: &Output| text::output(output, whole, Reader::Program);
+        let show = |output: &Output| print::lossy(text::output(output, whole, Reader::Program));
         let notices = |outputs: &[Option<&Output>]| {
             outputs.iter().flatten().flat_map(|output| text::output_notices(output)).collect()
         };
@@ -306,7 +318,7 @@ impl Shown {
                 Self { output: show(output), stderr: stderr.map(show), notices: notices(&[Some(output), stderr]) }
             }
             None => {
-                let shown = text::outputs(output, stderr, whole, Reader::Program);
+                let shown = print::lossy(text::outputs(output, stderr, whole, Reader::Program));
                 Self { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
             }
         }

@@ -4,10 +4,10 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
+use bashful_dialect::visible;
 use bashful_engine::{Eyes, Lifetime, SessionEntry, SessionName, SessionOwner, SessionStore};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use thiserror::Error;
 
 use crate::exit::Exit;
 use crate::print;
@@ -41,15 +41,12 @@ pub(crate) struct EndArgs {
     all: bool,
 }
 
-#[derive(Debug, Error)]
-#[error("there is no place for sessions: neither XDG_STATE_HOME nor HOME is set")]
-struct NoPlace;
-
 /// Lists or ends sessions.
 pub(crate) fn main(command: &SessionsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let store = setup::sessions(&settings, &around, SessionOwner::User).ok_or(NoPlace)?;
+    let store =
+        setup::sessions(&settings, &around, SessionOwner::User).ok_or_else(|| around.state().no_place("sessions"))?;
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         match command {
@@ -70,7 +67,7 @@ async fn list(store: &SessionStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit
     } else if entries.is_empty() {
         print::talk(&format!("[no sessions in {}]", store.directory().display()));
     } else {
-        print::data(table(&entries).as_bytes())?;
+        print::text(&table(&entries))?;
     }
     Ok(Exit::Code(0))
 }
@@ -109,7 +106,7 @@ fn table(entries: &[SessionEntry]) -> String {
             let state = if entry.busy { "busy" } else { "idle" };
             let since = Lifetime(Duration::from_secs(entry.since.as_secs()));
             let owner = if entry.owner == SessionOwner::User { "user" } else { "server" };
-            let cwd = entry.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
+            let cwd = entry.cwd.as_ref().map(|cwd| visible(&cwd.to_string_lossy())).unwrap_or_default();
             [
                 entry.name.clone(),
                 owner.to_owned(),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
@@ -21,6 +21,7 @@ use crate::cli::{CommandArgs, Mode};
 use crate::guard;
 use crate::log::Log;
 use crate::settings::{self, Leftovers, Settings, Sources};
+use crate::state::State;
 
 /// Why the program cannot even begin.
 #[derive(Debug, Error)]
@@ -62,14 +63,19 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
 }
 
 /// The program's variables, read once.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) variables: Vec<(OsString, OsString)>,
+    state: OnceLock<State>,
 }
 
 impl Surroundings {
     pub(crate) fn read() -> Self {
-        Self { variables: std::env::vars_os().collect() }
+        Self::of(std::env::vars_os().collect())
+    }
+
+    fn of(variables: Vec<(OsString, OsString)>) -> Self {
+        Self { variables, state: OnceLock::new() }
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
@@ -101,14 +107,27 @@ impl Surroundings {
         Some(self.config_home()?.join("bashful/config.toml"))
     }
 
-    /// Where state is kept.
-    pub(crate) fn state_directory(&self) -> Option<PathBuf> {
-        Some(self.xdg("XDG_STATE_HOME", ".local/state")?.join("bashful"))
+    /// The state directory. It is looked at once.
+    pub(crate) fn state(&self) -> &State {
+        self.state.get_or_init(|| {
+            let path = self.xdg("XDG_STATE_HOME", ".local/state").map(|above| above.join("bashful"));
+            State::at(path, self.home().as_deref())
+        })
+    }
+
+    /// A directory in the state directory; none if that is not used.
+    pub(crate) fn state_part(&self, name: &str) -> Option<PathBuf> {
+        Some(self.state().directory()?.join(name))
     }
 
     /// The settings in force, and where they came from.
     pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
-        let sources = Sources { user_file: self.settings_file(), named_file: file, variables: self.variables.clone() };
+        let sources = Sources {
+            user_file: self.settings_file(),
+            home: self.home(),
+            named_file: file,
+            variables: self.variables.clone(),
+        };
         Ok(settings::load(&sources)?)
     }
 }
@@ -193,7 +212,7 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
         (Some(below), Some(home)) => home.join(below),
         _ => PathBuf::from(path),
     });
-    let scratch = around.state_directory().map(|state| state.join("scratch"));
+    let scratch = around.state_part("scratch");
     let mut unsupported = wanted.unsupported.0.clone();
     let schemes: [(&str, Option<Arc<dyn Scheme>>); 4] = [
         ("artifact", options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as _)),
@@ -233,7 +252,7 @@ pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<Ar
         store: settings.artifacts.store_bytes.size(),
         age: settings.artifacts.age_days.duration(),
     };
-    Some(ArtifactStore::new(around.state_directory()?.join("artifacts"), limits))
+    Some(ArtifactStore::new(around.state_part("artifacts")?, limits))
 }
 
 /// The jobs, as the settings want them; none if there is no place for them. The log has the end of each that is removed.
@@ -244,9 +263,10 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         age: settings.jobs.age_days.duration(),
         output: settings.jobs.output_bytes.size(),
     };
-    let store = JobStore::new(around.state_directory()?.join("jobs"), limits);
+    let store = JobStore::new(around.state_part("jobs")?, limits);
     let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
-    let (directory, settings, around) = (store.directory().to_path_buf(), settings.clone(), around.clone());
+    let (directory, settings, around) =
+        (store.directory().to_path_buf(), settings.clone(), Surroundings::of(around.variables.clone()));
     Some(store.before_removal(move |job| {
         // Made for the few who remove something: all others would pay for it with every start.
         if let Ok(eyes) = eyes(&settings, &around) {
@@ -265,7 +285,7 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
             settings::WhenBusy::Refuse => WhenBusy::Refuse,
         },
     };
-    Some(SessionStore::new(around.state_directory()?.join("sessions"), limits, owner))
+    Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
 }
 
 /// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.
@@ -275,7 +295,7 @@ fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOption
         settings::Snapshots::On => true,
         settings::Snapshots::Off => return None,
     };
-    let directory = around.state_directory()?.join("snapshots");
+    let directory = around.state_part("snapshots")?;
     Some(SnapshotOptions { directory, limit: settings.shell.snapshot_seconds.duration(), enabled })
 }
 

@@ -215,6 +215,9 @@ fn a_program_that_runs_one_command_sweeps_when_that_is_due() {
 #[test]
 fn without_a_home_it_is_said_what_is_lacking() {
     let output = Home::new().command(&["list"]).env_remove("HOME").output().expect("it runs");
-    assert_eq!(text(&output.stderr), "bashful: no place for artifacts: neither XDG_STATE_HOME nor HOME is set\n");
+    assert_eq!(
+        text(&output.stderr),
+        "bashful: there is no place for artifacts: neither XDG_STATE_HOME nor HOME is set\n"
+    );
     assert_eq!(output.status.code(), Some(125));
 }

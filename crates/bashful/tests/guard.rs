@@ -193,7 +193,7 @@ fn what_the_user_has_allowed_runs_once() {
 /// Notes that a script may run once, as `bashful allow` leaves it; until far in the future.
 fn allow(home: &Home, script: &str, directory: &std::path::Path) {
     let allowed = home.state().join("allowed");
-    std::fs::create_dir_all(&allowed).expect("a directory");
+    bashful_engine::make_directory(&allowed).expect("a directory");
     let note = serde_json::json!({ "script": script, "directory": directory, "until": 4_000_000_000_u64 });
     std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
 }
@@ -277,7 +277,47 @@ fn a_person_at_a_terminal_allows_a_command_once() {
     let screen = terminal.shows("ended 125");
     assert_eq!(screen.matches("\nran\n").count(), 1, "{screen}");
     let hidden = home.run(&["allow", script]);
-    assert_eq!(text(&hidden.stderr), "bashful: only a person at a terminal can allow a command\n");
+    assert_eq!(
+        text(&hidden.stderr),
+        "bashful: only a person at a terminal can allow a command: there is no terminal to ask on\n"
+    );
+}
+
+#[test]
+fn a_person_sees_the_whole_script_that_they_allow_with_nothing_hidden_in_it() {
+    let home = Home::new(BASHFUL);
+    let script = "echo one\u{1b}[2K\u{202e}\ntrue || git push -f\necho last";
+    std::fs::write(home.path().join("script"), script).expect("written");
+    let terminal = Terminal::run(&home, &format!("{BASHFUL} allow \"$(cat script)\"; read"));
+    let screen = terminal.shows("[y/N]");
+    let shown = "the script (3 lines):\n  | echo one\\u{1b}[2K\\u{202e}\n  | true || git push -f\n  | echo last\n";
+    assert!(screen.contains(shown), "{screen}");
+}
+
+/// Ways for a command to make itself a terminal, in which it runs the file `line`. What is on it goes to the file `seen`.
+const TERMINALS: [&str; 4] = [
+    "script -qec 'bash line' seen </dev/null",
+    "setsid -f bash -c \"script -qec 'bash line' seen; touch over\" </dev/null; until [ -e over ]; do sleep 0.01; done",
+    "tmux -S own -f /dev/null new-session -d \"script -qec 'bash line' seen; touch over; read\"; \
+     until [ -e over ]; do sleep 0.01; done; tmux -S own kill-server",
+    "python3 -c 'import pty; pty.spawn([\"bash\", \"line\"])' </dev/null >seen",
+];
+
+#[test]
+fn no_command_can_answer_for_a_person_in_a_terminal_of_its_own() {
+    for command in TERMINALS {
+        for line in ["allow 'git push -f'", "mcp install claude --approve", "mcp install claude --approve --yes"] {
+            let home = Home::new(BASHFUL);
+            std::fs::write(home.path().join("line"), format!("{BASHFUL} {line}\n")).expect("written");
+            let output = home.run(&["run", "--timeout", "20", command]);
+            let seen = std::fs::read_to_string(home.path().join("seen")).expect("it was tried");
+            // A terminal may be narrow.
+            let seen: String = seen.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(seen.contains("a command has started this program"), "{command}: {line}: {seen} {output:?}");
+            assert!(!home.state().join("allowed").exists() && !home.path().join(".claude.json").exists());
+            home.check_nothing_survives();
+        }
+    }
 }
 
 #[test]

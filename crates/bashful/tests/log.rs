@@ -149,7 +149,7 @@ fn a_log_that_is_too_long_is_begun_anew() {
 #[test]
 fn a_log_that_cannot_be_written_is_no_reason_to_fail() {
     let home = home();
-    std::fs::create_dir_all(home.state()).expect("a directory");
+    bashful_engine::make_directory(&home.state()).expect("a directory");
     std::fs::write(home.state().join("log"), "in the way").expect("a file");
     let output = home.run(&["run", "echo fine"]);
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"fine\n"[..]));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_engine::{Answering, Consent, Eyes, Finding, Level, Plan, Refusal, Verdict};
 
-use crate::text::visible;
+use crate::visible::visible;
 
 /// So much of a script is shown: what fits on a screen. What was found in it is shown beside it in any case.
 const LINES_SHOWN: usize = 20;
@@ -171,7 +171,7 @@ pub fn how_to_allow(refused: &Allowable<'_>, eyes: &Eyes) -> String {
 pub fn allow_line(refused: &Allowable<'_>, eyes: &Eyes) -> String {
     let word = |bytes: &[u8], otherwise: &str| {
         let text = String::from_utf8_lossy(bytes);
-        let is_simple = text.len() <= REPEATED && !text.contains(char::is_control) && text.as_bytes() == bytes;
+        let is_simple = text.len() <= REPEATED && !text.contains('\t') && visible(&text).as_bytes() == bytes;
         // A secret is no part of a line to copy.
         if is_simple && eyes.mask(&*text) == text { quoted(&text) } else { otherwise.to_owned() }
     };

@@ -6,6 +6,7 @@
 use bashful_engine::{ByteSize, Output};
 
 use crate::text::add_line;
+use crate::visible::visible_lines;
 
 /// Bytes of a reply beyond the limit on its output: its end, its exit code, where the rest is.
 pub(crate) const BESIDE: u64 = 200;
@@ -52,14 +53,16 @@ pub(crate) fn at_most(mut text: String, limit: ByteSize) -> String {
 }
 
 /// The notices that fit beside an output, the longest ones shortened. One that says how many are left out ends them.
+/// Names of processes, paths and parts of scripts in them are made visible.
 pub(crate) fn fitting(notices: &[String]) -> Vec<String> {
+    let notices: Vec<String> = notices.iter().map(|notice| visible_lines(notice)).collect();
     if notices.iter().map(String::len).sum::<usize>() <= NOTICES {
-        return notices.to_vec();
+        return notices;
     }
     let each = NOTICES / 4;
     let mut room = NOTICES;
     let mut fitting = Vec::new();
-    for notice in notices {
+    for notice in &notices {
         let short = if notice.len() > each { &notice[..notice.floor_char_boundary(each)] } else { notice };
         if short.len() > room {
             fitting.push(format!("{} more notices", notices.len() - fitting.len()));

@@ -7,6 +7,7 @@ use bashful_sys::signal;
 use serde_json::{Value, json};
 
 use crate::facts::{exit_facts, status};
+use crate::visible::visible;
 
 /// How much of a command is shown in a table.
 const COMMAND_SHOWN: usize = 60;
@@ -108,9 +109,9 @@ fn time(elapsed: Duration) -> String {
     Lifetime(Duration::from_secs(elapsed.as_secs())).to_string()
 }
 
-/// The beginning of a command, on one line.
+/// The beginning of a command, on one line. Its line ends become spaces.
 pub fn one_line(script: &str) -> String {
-    let flat: String = script.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    let flat = visible(&script.trim().replace(['\n', '\t'], " "));
     if flat.chars().count() <= COMMAND_SHOWN {
         return flat;
     }

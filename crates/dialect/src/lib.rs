@@ -41,6 +41,7 @@ pub mod table;
 pub mod text;
 mod tool;
 mod toolbox;
+mod visible;
 mod witness;
 
 pub use answer::{Answer, Link};
@@ -52,4 +53,5 @@ pub use limit::ReplyLimit;
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
+pub use visible::{visible, visible_lines};
 pub use witness::{Ran, Told, Witness};

@@ -10,6 +10,7 @@ use bashful_engine::{
 use bashful_sys::signal;
 
 use crate::job::state_text;
+use crate::visible::visible;
 
 /// Who reads, and so what can be advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,7 +257,11 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
     let mut room = LEFT_BYTES;
-    let named = left.processes.iter().take(LEFT_NAMED).map(|process| format!("  {} {}", process.pid, process.command));
+    let named = left
+        .processes
+        .iter()
+        .take(LEFT_NAMED)
+        .map(|process| format!("  {} {}", process.pid, visible(&process.command)));
     lines.extend(named.take_while(|line| {
         let fits = line.len() <= room;
         room = room.saturating_sub(line.len());
@@ -328,22 +333,6 @@ pub(crate) fn or_none(text: &str) -> String {
 pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
-}
-
-/// A text as it really is, for somebody who has to judge it: nothing in it moves, hides or turns around what else is there.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        // What has no width, and what changes the direction of a text.
-        let is_unseen =
-            matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if char != '\t' && (char.is_control() || is_unseen) {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    shown
 }
 
 /// What is said to those who want a terminal.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::text::{NO_LIMIT, chain, warnings};
 use crate::tool::Tool;
+use crate::visible::visible_lines;
 use crate::witness::{Ran, Telling, Witness};
 
 /// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
@@ -44,6 +46,10 @@ pub struct Toolbox {
     id: String,
     /// Connections whose shared shell is in use, in a dialect that keeps one for each.
     in_use: Arc<Mutex<HashSet<String>>>,
+    /// Why the host keeps no state, if that is for a reason that somebody should know. The first reply to a command tells it,
+    /// and so does every reply to somebody who wants a job.
+    pub no_state: Option<String>,
+    no_state_was_told: Arc<AtomicBool>,
     /// Is told of every command.
     pub witness: Option<Arc<dyn Witness>>,
     /// Is asked about every command before the guard is.
@@ -103,8 +109,18 @@ impl Toolbox {
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let directory = engine.eyes().mask(directory.to_string_lossy());
         let tools = dialect.tools(&limits, Path::new(&directory));
-        let (id, in_use) = (Owner::new_toolbox(), Arc::default());
-        Self { engine, dialect, limits, tools, id, in_use, witness: None, gate: None }
+        Self {
+            engine,
+            dialect,
+            limits,
+            tools,
+            id: Owner::new_toolbox(),
+            in_use: Arc::default(),
+            no_state: None,
+            no_state_was_told: Arc::default(),
+            witness: None,
+            gate: None,
+        }
     }
 
     /// Which there are.
@@ -142,13 +158,13 @@ impl Toolbox {
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
         // Other jobs may be named in it, with what is withheld from this one.
-        let masked = |text| self.engine.eyes().mask(text);
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &masked(failure.text))))
+        let told = |text| visible_lines(&self.engine.eyes().mask(text));
+        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &told(failure.text))))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let failed = |text| Failure { status: "failed", text };
-        let store = self.engine.jobs().ok_or_else(|| failed(self.dialect.no_jobs()))?;
+        let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(watch);
         let seen = desk::attend(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
         Ok(self.dialect.jobs(&seen).masked(&self.engine.eyes()))
@@ -170,6 +186,17 @@ impl Toolbox {
         Some((name, InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) }))
     }
 
+    /// Why the host keeps no state, the first time that somebody asks.
+    fn untold_no_state(&self) -> Option<String> {
+        self.no_state.clone().filter(|_| !self.no_state_was_told.swap(true, Ordering::Relaxed))
+    }
+
+    /// The answer to somebody who wants a job where there are none.
+    fn no_jobs(&self) -> String {
+        let text = self.dialect.no_jobs();
+        self.no_state.as_ref().map_or_else(|| text.clone(), |why| format!("{text}; {why}"))
+    }
+
     /// What the command becomes before it is planned.
     fn rewrite(&self, call: &mut RunCall) -> Result<Rewritten, Failure> {
         let purpose = if call.manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
@@ -187,6 +214,7 @@ impl Toolbox {
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         self.engine.refresh_snapshot().await;
         call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
+        call.notices.extend(self.untold_no_state());
         let rewritten = self.rewrite(&mut call)?;
         let mut request = rewritten.request.clone();
         let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);
@@ -234,7 +262,7 @@ impl Toolbox {
         if manner == Manner::InBackground {
             let started = self.engine.start_job_checked(checked).await;
             let no_jobs = |error| match error {
-                RunError::NoJobs => Failure { status: "failed", text: self.dialect.no_jobs() },
+                RunError::NoJobs => Failure { status: "failed", text: self.no_jobs() },
                 other => Failure::from(other),
             };
             let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;

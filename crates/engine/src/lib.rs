@@ -61,6 +61,7 @@ mod shell;
 mod snapshot;
 mod strays;
 mod sweeping;
+mod trust;
 mod units;
 mod window;
 
@@ -72,7 +73,7 @@ pub use artifacts::{
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
-pub use bashful_keeper::{End, Exit, StopReason};
+pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};
 pub use clean::Changes;
@@ -104,6 +105,7 @@ pub use sessions::{
 };
 pub use shell::{NotBash, bash_version};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
+pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

@@ -1,16 +1,14 @@
 //! The engine's end of the socket to a keeper.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 use std::time::Duration;
 
 use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
 use bashful_sys::proc::Process;
 use bashful_sys::signal::Signal;
-use bashful_sys::{event, pidfd, pipe, socket};
+use bashful_sys::{event, pidfd, pipe, plain, socket};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::process::Pid;
@@ -39,9 +37,9 @@ impl Link {
     /// Connects to the keeper that listens in this directory.
     pub(crate) fn connect(directory: &Path) -> io::Result<Self> {
         // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
-        let handle = File::open(directory)?;
-        let socket = StdStream::connect(format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd()))?;
-        Self::new(socket.into())
+        let handle = plain::open_directory(directory)?;
+        let path = format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd());
+        Self::new(socket::connect(Path::new(&path))?)
     }
 
     /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,

@@ -6,13 +6,14 @@
 //! Invariant: the directory is only scanned for the number to come if the ledger is missing, garbled, or contradicted by the
 //! entry that it would make next.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
+use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -83,7 +84,7 @@ impl Numbers {
 
     /// Makes the directory, if it is not there.
     pub(crate) fn make(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)
+        crate::make_directory(&self.directory)
     }
 
     pub(crate) fn lock(&self) -> io::Result<Locked> {
@@ -92,14 +93,14 @@ impl Numbers {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let path = self.directory.join(COUNTER);
-        let counter = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let counter = plain::open_with(File::options().read(true).write(true).create(true).truncate(false), &path)?;
         lock_soon(&counter)?;
         Ok(Locked { counter })
     }
 
     /// The lock without making anything. A directory that cannot be locked can still be looked at.
     pub(crate) fn lock_if_there(&self) -> Option<Locked> {
-        let counter = File::open(self.directory.join(COUNTER)).ok()?;
+        let counter = plain::open(&self.directory.join(COUNTER)).ok()?;
         lock_soon(&counter).ok()?;
         Some(Locked { counter })
     }
@@ -131,7 +132,7 @@ impl Numbers {
     /// small file.
     pub(crate) fn is_sweep_due(&self, most: u64, age: Duration) -> bool {
         // Without a counter nothing was ever made here.
-        let Ok(text) = fs::read(self.directory.join(COUNTER)) else { return false };
+        let Ok(text) = plain::read(&self.directory.join(COUNTER)) else { return false };
         let Some(ledger) = Ledger::parse(&text) else { return true };
         let period = SWEEP_PERIOD.min(age / AGE_STEPS).as_secs();
         // A sweep from the future, after the clock was set back, says nothing.
@@ -167,7 +168,7 @@ impl Numbers {
 
     /// The ledger, or one made from what is there if it cannot be trusted.
     fn ledger(&self) -> io::Result<Ledger> {
-        let text = match fs::read(self.directory.join(COUNTER)) {
+        let text = match plain::read(&self.directory.join(COUNTER)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };

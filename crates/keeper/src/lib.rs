@@ -14,6 +14,7 @@
 //!
 //! Synchronous and small on purpose: one runs beside every command.
 
+mod ancestry;
 mod awake;
 mod killing;
 mod link;
@@ -32,6 +33,7 @@ pub mod wire;
 
 use std::os::fd::OwnedFd;
 
+pub use ancestry::{Ancestry, ancestry};
 pub use bashful_sys::wait::Exit;
 pub use phase::{Effect, End, Event, Phase, StopReason};
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};

@@ -4,11 +4,12 @@
 //! renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
 //! leaves it saying at most too much.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
+
+use bashful_sys::plain;
 
 /// A range of bytes that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub fn sidecar(file: &Path) -> PathBuf {
 
 /// What is written down. Nothing is if there is no such file; a line that cannot be understood is passed over.
 pub fn load(file: &Path) -> Vec<Missing> {
-    let text = fs::read_to_string(sidecar(file)).unwrap_or_default();
+    let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
     let mut missing: Vec<_> = text.lines().filter_map(parse).collect();
     missing.sort_by_key(|missing| missing.range.start);
     missing
@@ -47,8 +48,7 @@ pub fn save(file: &Path, missing: &[Missing]) -> io::Result<()> {
     let place = sidecar(file);
     let draft = place.with_added_extension("new");
     let text: String = missing.iter().map(line).collect();
-    let mut note = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    let saved = note.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, place));
+    let saved = plain::write(&draft, text.as_bytes()).and_then(|()| fs::rename(&draft, place));
     if saved.is_err() {
         // Half a file says nothing, and on a full disk it is in the way.
         let _ = fs::remove_file(draft);

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use bashful_sys::proc::Process;
-use bashful_sys::{boot_time, signal, wake};
+use bashful_sys::{boot_time, plain, signal, socket, wake};
+use rustix::fs::OFlags;
 
 use crate::output::OutputFile;
 use crate::wire::{self, Kind, Leftover};
@@ -73,14 +74,14 @@ impl Record {
         let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(wire::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
         name_keeper(&alive);
-        let handle = File::open(named)?;
+        let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let control = UnixListener::bind(directory.join(wire::CONTROL))?;
-        control.set_nonblocking(true)?;
+        let control = socket::listen(&directory.join(wire::CONTROL))?;
         let _ = wake::on_news(&control);
         // For reading too, because a pipe without a reader cannot be opened for writing.
-        let input = File::options().read(true).write(true).open(directory.join(wire::INPUT)).ok();
+        let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let input = File::options().read(true).write(true).custom_flags(no_link).open(directory.join(wire::INPUT)).ok();
         Ok(Self {
             directory,
             _handle: handle,
@@ -127,7 +128,7 @@ impl Record {
             return None;
         }
         let path = self.directory.join(wire::OUTPUT);
-        let file = File::options().read(true).append(true).open(&path).ok()?;
+        let file = plain::open_with(File::options().read(true).append(true), &path).ok()?;
         Some(OutputFile::new(file, path, self.at_most, 0..0))
     }
 
@@ -156,7 +157,7 @@ impl Record {
         let text = self.status(state);
         let file = match self.reserve.take() {
             Some(file) => file,
-            None => File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?,
+            None => plain::create(&draft)?,
         };
         file.write_all_at(text.as_bytes(), 0)?;
         fs::rename(&draft, self.directory.join(wire::STATUS))?;
@@ -182,7 +183,7 @@ impl Record {
         let mut file = if let Some(file) = output {
             file
         } else {
-            own = File::options().read(true).append(true).open(self.directory.join(wire::OUTPUT))?;
+            own = plain::open_with(File::options().read(true).append(true), &self.directory.join(wire::OUTPUT))?;
             &own
         };
         let length = file.metadata()?.len();
@@ -282,7 +283,7 @@ const RESERVED: u64 = 4096;
 
 /// A file with room for a status, whatever becomes of the disk.
 fn reserve(path: &std::path::Path) -> io::Result<File> {
-    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let file = plain::create(path)?;
     // Its length stays 0: what is written then is all that a reader finds.
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, RESERVED)?;
     Ok(file)

@@ -11,6 +11,7 @@ pub mod news;
 pub mod notify;
 pub mod pidfd;
 pub mod pipe;
+pub mod plain;
 pub mod poke;
 pub mod probe;
 pub mod proc;

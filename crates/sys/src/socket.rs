@@ -1,13 +1,18 @@
-//! A pair of connected sockets that can carry descriptors.
+//! Connected sockets that can carry descriptors.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
+use rustix::process::geteuid;
 
 /// The most descriptors that one message carries.
 const MOST_DESCRIPTORS: usize = 8;
@@ -15,6 +20,30 @@ const MOST_DESCRIPTORS: usize = 8;
 /// Makes a connected pair.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Listens at a path, for this user alone, whatever the umask. Accepting a connection never waits.
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Connects to a process of this user that listens at a path. Never waits: a listener that has as many connections to accept
+/// as it may have is [`io::ErrorKind::TimedOut`].
+pub fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Err(Errno::AGAIN) => return Err(io::Error::new(io::ErrorKind::TimedOut, "it accepts no connections")),
+        connected => connected?,
+    }
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    if peer.uid != geteuid() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
+    }
+    Ok(socket)
 }
 
 /// Sends bytes, and with the first of them some descriptors. Returns how many bytes went.

@@ -51,7 +51,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     let around = Surroundings::read();
     let agent = args.agent;
     let file = agent.user_file(&around).ok_or(NoHome)?;
-    let records = around.state_directory().map(|state| state.join("installed"));
+    let records = around.state_part("installed");
     let client = format!("{}-{HOOK}", agent.word());
     let of = Installation { name: HOOK.to_owned(), project: None };
     let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
@@ -71,7 +71,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
         (stage(&[change])?, false)
     };
     if staged.iter().any(Staged::is_changed) {
-        let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+        let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: args.remove, warning: "", expects: None };
         match carry_out(&staged, asking, noted.as_ref(), removes)? {
             Answer::Declined => return Ok(Exit::Code(1)),
             Answer::Written => print::talk("[written]"),

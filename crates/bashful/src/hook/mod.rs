@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
-use bashful_dialect::{Allowable, how_to_allow};
+use bashful_dialect::{Allowable, how_to_allow, visible_lines};
 use bashful_engine::{Level, Verdict};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -192,7 +192,8 @@ fn worst(verdict: &Verdict) -> Option<Answer> {
     let level = verdict.level()?;
     let texts: Vec<String> =
         verdict.findings.iter().filter(|finding| finding.level == level).map(bashful_engine::Finding::text).collect();
-    Some(Answer { level, text: texts.join("\n\n"), how_to_allow: None })
+    // Agents show it to their users.
+    Some(Answer { level, text: visible_lines(&texts.join("\n\n")), how_to_allow: None })
 }
 
 /// The answer in the agent's form.

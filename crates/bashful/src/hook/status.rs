@@ -76,7 +76,7 @@ pub(super) fn main(args: &StatusArgs) -> Result<Exit, Box<dyn Error>> {
         print::data(format!("{}\n", facts.collect::<Value>()).as_bytes())?;
     } else {
         let lines: Vec<String> = all.iter().map(Status::line).collect();
-        print::data(format!("{}\n", lines.join("\n")).as_bytes())?;
+        print::text(&format!("{}\n", lines.join("\n")))?;
     }
     let is_fine = |status: &Status| {
         status.is_in_force() || (args.agent.is_none() && status.file.is_none() && status.problems.is_empty())

@@ -103,7 +103,7 @@ pub(crate) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     let around = Surroundings::read();
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).map_err(InstallError::NoDirectory)?;
     let file = settings_path(args, &around, &here)?;
-    let records = around.state_directory().map(|state| state.join("installed"));
+    let records = around.state_part("installed");
     let client = args.client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let of = Installation { name: args.name.clone(), project: args.project.then(|| here.clone()) };
     let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
@@ -153,7 +153,8 @@ fn install(
     }
     let warning = wanted.warning();
     let expects = Some(args.client.title()).filter(|_| !args.project);
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: &warning, expects };
+    let loosens = wanted.extent >= Extent::Approved;
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens, warning: &warning, expects };
     let answer = stage::carry_out(&staged, asking, noted, false)?;
     if answer == Answer::Declined {
         return Ok(Exit::Code(1));
@@ -165,7 +166,8 @@ fn install(
         };
         print::talk(&format!("[written; {when}]"));
         if noted.is_none() {
-            print::talk("[there is no state directory to note this in: --remove will take out the server alone]");
+            let why = wanted.around.state().problem().unwrap_or_else(|| "there is no state directory".to_owned());
+            print::talk(&format!("[{why}; this is not noted, so --remove will take out the server alone]"));
         }
     }
     say_the_rest();
@@ -191,7 +193,7 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
         print::talk(&format!("{} has no {}; nothing to do", file.display(), args.name));
         return Ok(Exit::Code(0));
     }
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, warning: "", expects: None };
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: false, warning: "", expects: None };
     let answer = stage::carry_out(&staged, asking, noted, true)?;
     if answer == Answer::Written {
         print::talk("[written; the client forgets it when it is started next]");

@@ -3,11 +3,12 @@
 //! One file for each client, in `installed` of the state directory. It holds no settings of the user except single values that were
 //! replaced. A change is recorded before it is made: one that was made is never forgotten.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use bashful_engine::make_directory;
+use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -51,8 +52,8 @@ impl Record {
     /// Reads the record of a client and locks it; `directory` is made if it is not there.
     pub(crate) fn open(directory: &Path, client: &str) -> Result<Self, RecordError> {
         let path = directory.join(format!("{client}.json"));
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory).and_then(|()| {
-            let lock = File::open(directory)?;
+        let made = make_directory(directory).and_then(|()| {
+            let lock = plain::open_directory(directory)?;
             flock(&lock, FlockOperation::LockExclusive)?;
             Ok(lock)
         });
@@ -104,7 +105,7 @@ impl Record {
         }
         let beside = self.path.with_extension("new");
         let text = serde_json::to_string_pretty(&self.entries).map_err(|error| cannot(error.into()))?;
-        fs::write(&beside, text).and_then(|()| fs::rename(&beside, &self.path)).map_err(|source| {
+        plain::write(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, &self.path)).map_err(|source| {
             // The rest of it is of no use to anybody.
             let _ = fs::remove_file(&beside);
             cannot(source)
@@ -120,7 +121,7 @@ pub(crate) fn changes(directory: &Path, client: &str, of: &Installation) -> Resu
 
 fn read(path: &Path) -> Result<Vec<Entry>, RecordError> {
     let path = path.to_path_buf();
-    match fs::read(&path) {
+    match plain::read(&path) {
         Ok(text) => serde_json::from_slice(&text).map_err(|source| RecordError::Damaged { path, source }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(RecordError::Read { path, source }),

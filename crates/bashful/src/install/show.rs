@@ -1,5 +1,7 @@
 //! Shows a change of a text: the lines that go and the lines that come.
 
+use bashful_dialect::visible;
+
 /// Characters shown of one line. Some clients keep all of their settings on one.
 const LINE_SHOWN: usize = 200;
 
@@ -25,7 +27,7 @@ pub(super) fn difference(old: &str, new: &str) -> String {
 
 fn marked(mark: char, line: &str) -> String {
     let shown: String = line.chars().take(LINE_SHOWN).collect();
-    format!("{mark} {shown}{}\n", if shown.len() < line.len() { "…" } else { "" })
+    format!("{mark} {}{}\n", visible(&shown), if shown.len() < line.len() { "…" } else { "" })
 }
 
 /// The longest row of lines that both have, as places in each.

@@ -10,7 +10,7 @@ use super::edit::EditError;
 use super::file::Settings;
 use super::record::{Installation, Record};
 use super::show::difference;
-use crate::guard::{asks, may_ask};
+use crate::guard::{NoPerson, asks, find_no_keeper, find_person};
 use crate::print;
 
 /// Why nothing is written.
@@ -22,10 +22,10 @@ pub(crate) enum StageError {
     Unremovable { path: PathBuf, why: EditError },
     #[error("{} cannot be used, because {why}", path.display())]
     Unreadable { path: PathBuf, why: EditError },
-    #[error(
-        "nothing is written without a yes, and there is no terminal to ask on: add --yes, or --dry-run to see it first"
-    )]
-    NobodyToAsk,
+    #[error("nothing is written without a yes, and nobody can be asked; add --yes, or --dry-run to see it first")]
+    NobodyToAsk(#[source] NoPerson),
+    #[error("only a person can let more commands run than before")]
+    OnlyPerson(#[source] NoPerson),
 }
 
 /// One file with all of its changes made, not yet written.
@@ -50,6 +50,8 @@ pub(crate) enum Answer {
 pub(crate) struct Asking<'a> {
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
+    /// The changes let more commands run than before. No command may agree to that, not even by `--yes`.
+    pub(crate) loosens: bool,
     /// Shown between the changes and the question.
     pub(crate) warning: &'a str,
     /// The client's name, if a missing directory for its servers means that the client may not be there.
@@ -167,13 +169,17 @@ pub(crate) fn carry_out(
     for staged in &changed {
         staged.settings.check_writable()?;
     }
+    if asking.loosens && !asking.dry_run {
+        find_no_keeper().map_err(StageError::OnlyPerson)?;
+    }
     if asking.dry_run || asking.yes {
-        print::data(about.as_bytes())?;
-    } else if !may_ask() {
-        return Err(StageError::NobodyToAsk.into());
-    } else if !asks(&about, "write it?") {
-        print::talk("[nothing was written]");
-        return Ok(Answer::Declined);
+        print::text(&about)?;
+    } else {
+        find_person().map_err(StageError::NobodyToAsk)?;
+        if !asks(&about, "write it?") {
+            print::talk("[nothing was written]");
+            return Ok(Answer::Declined);
+        }
     }
     if asking.dry_run {
         return Ok(Answer::OnlyShown);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_dialect::job::state_text;
+use bashful_dialect::visible;
 use bashful_engine::{Eyes, Followed, JobStore};
 use tokio::time::timeout;
 
@@ -37,7 +38,7 @@ pub(super) async fn main(
             Followed::Missing(missing) => {
                 page.prompt()?;
                 page = Page { eyes: eyes()?, raw: args.raw, begun: Vec::new() };
-                write(format!("\n[{missing}]\n").as_bytes())?
+                write(format!("\n[{}]\n", visible(&missing.to_string())).as_bytes())?
             }
             Followed::Over(job) => {
                 page.prompt()?;
@@ -74,9 +75,9 @@ impl Page {
         }
         let begun = std::mem::take(&mut self.begun);
         match text.strip_prefix(begun.as_slice()) {
-            Some(rest) => write(rest),
+            Some(rest) => write(&print::lossy_on_terminal(rest.to_vec())),
             // It was redrawn meanwhile.
-            None => write(&[b"\n", text.as_slice()].concat()),
+            None => write(&print::lossy_on_terminal([b"\n", text.as_slice()].concat())),
         }
     }
 
@@ -91,7 +92,7 @@ impl Page {
         if let Some(rest) = pending.strip_prefix(self.begun.as_slice())
             && !rest.is_empty()
         {
-            write(rest)?;
+            write(&print::lossy_on_terminal(rest.to_vec()))?;
             self.begun = pending;
         }
         Ok(())

@@ -31,8 +31,6 @@ const AFTER_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Error)]
 enum JobsError {
-    #[error("there is no place for jobs: neither XDG_STATE_HOME nor HOME is set")]
-    NoPlace,
     #[error("that is more than the {LONGEST_SCRIPT} that are sent at once; nothing was sent, send it in pieces")]
     TooMuch,
     #[error("cannot read what to send from standard input")]
@@ -45,7 +43,7 @@ enum JobsError {
 pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let store = Arc::new(setup::jobs(&settings, &around).ok_or(JobsError::NoPlace)?);
+    let store = Arc::new(setup::jobs(&settings, &around).ok_or_else(|| around.state().no_place("jobs"))?);
     let runtime = setup::runtime()?;
     let eyes = || Ok::<_, Box<dyn Error>>(setup::eyes(&settings, &around)?);
     runtime.block_on(async {
@@ -73,7 +71,7 @@ fn list(store: &JobStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn 
     } else if jobs.is_empty() {
         print::talk(&format!("[no jobs in {}]", store.directory().display()));
     } else {
-        print::data(job::table(&jobs).as_bytes())?;
+        print::text(&job::table(&jobs))?;
     }
     Ok(Exit::Code(0))
 }

@@ -25,12 +25,12 @@ pub(super) fn main(
         // How it ended is known, whatever became of its output.
         Err(error) => (JobText { raw: Vec::new(), range: 0..0, total: 0 }, Some(print::chain(&error))),
     };
-    let shown = eyes()?.show(&text.raw);
+    let shown = print::lossy(eyes()?.show(&text.raw));
     let stderr = match job.stderr() {
         Some(Ok(stderr)) => {
             let mut raw = Vec::new();
             stderr.tail(args.lines, &mut raw)?;
-            Some(eyes()?.show(&raw))
+            Some(print::lossy(eyes()?.show(&raw)))
         }
         Some(Err(_)) | None => None,
     };

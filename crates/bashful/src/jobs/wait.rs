@@ -188,7 +188,7 @@ fn report(store: &JobStore, args: &WaitArgs, ids: &[u64], waited: Option<&Waited
         Some(Waited::Ended(_)) => {}
     }
     for job in &jobs {
-        print::data(format!("job {}: {}\n", job.id, state_text(job)).as_bytes())?;
+        print::text(&format!("job {}: {}\n", job.id, state_text(job)))?;
     }
     Ok(exit)
 }

@@ -1,13 +1,14 @@
 //! The file of the log: one line a command, appended at once, begun anew when it is too long.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::{Ran, Told, Witness, job};
-use bashful_engine::{Engine, Eyes, JobKind, JobRecord, JobStore, Request};
+use bashful_engine::{Engine, Eyes, JobKind, JobRecord, JobStore, Request, make_directory};
+use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
@@ -36,11 +37,11 @@ impl Log {
     }
 
     fn write(&self, entry: &Value) -> io::Result<()> {
-        let open = || File::options().read(true).append(true).create(true).mode(0o600).open(&self.path);
+        let open = || plain::open_with(File::options().read(true).append(true).create(true), &self.path);
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = self.path.parent().unwrap_or(Path::new("/"));
-                DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+                make_directory(directory)?;
                 open()?
             }
             other => other?,
@@ -87,7 +88,7 @@ impl Log {
             return;
         }
         // Whoever makes the mark writes the line.
-        if File::options().write(true).create_new(true).mode(0o600).open(mark(jobs, job.id)).is_ok() {
+        if plain::open_with(File::options().write(true).create_new(true), &mark(jobs, job.id)).is_ok() {
             // A full disk is no reason to keep a job.
             let _ = self.write(&entry(&of_job(job, eyes), "job", job.ended.unwrap_or_else(SystemTime::now)));
         }
@@ -153,7 +154,7 @@ impl LogEntry {
 
 /// Where it is.
 pub(super) fn path(around: &Surroundings) -> Option<PathBuf> {
-    Some(around.state_directory()?.join("log/commands.jsonl"))
+    Some(around.state_part("log")?.join("commands.jsonl"))
 }
 
 /// Where the part before it is.

@@ -4,17 +4,18 @@ mod file;
 mod time;
 
 use std::error::Error;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
-use bashful_dialect::text::visible;
-use bashful_engine::{Eyes, JobStore};
+use bashful_dialect::visible;
+use bashful_engine::{Eyes, JobStore, make_directory};
 use bashful_sys::notify::Happenings;
+use bashful_sys::plain;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -32,8 +33,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Error)]
 enum LogError {
-    #[error("there is no place for a log: neither XDG_STATE_HOME nor HOME is set")]
-    NoPlace,
     #[error("cannot read the log in {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
@@ -41,7 +40,7 @@ enum LogError {
 /// Prints the log, and with -f what is added to it.
 pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let path = file::path(&around).ok_or(LogError::NoPlace)?;
+    let path = file::path(&around).ok_or_else(|| around.state().no_place("a log"))?;
     let since = args.since.map(|span| SystemTime::now() - span);
     let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0, torn: 0 };
     // Before anything is read, so that nothing is written in between.
@@ -103,7 +102,7 @@ impl EndedJobs {
 /// Watches the place of the log, where a file may come, grow, and make room for the next one.
 fn watch(path: &Path) -> Option<Happenings> {
     let directory = path.parent()?;
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
+    make_directory(directory).ok()?;
     Happenings::within(directory).ok()
 }
 
@@ -147,7 +146,7 @@ impl Printer<'_> {
 
 /// One command, on one line.
 fn describe(entry: &Value) -> String {
-    let word = |key: &str| entry[key].as_str().unwrap_or("?").to_owned();
+    let word = |key: &str| visible(entry[key].as_str().unwrap_or("?"));
     let end = match (&entry["exit_code"], &entry["signal"], &entry["job"]) {
         (Value::Number(code), ..) => format!("{} {code}", word("status")),
         (_, Value::Number(signal), _) => format!("{} by signal {signal}", word("status")),
@@ -156,7 +155,7 @@ fn describe(entry: &Value) -> String {
     };
     let number = |key: &str| entry[key].as_u64().unwrap_or_default();
     let seconds = Duration::from_millis(number("duration_ms")).as_secs_f64();
-    let command = one_line(&visible(&word("command")));
+    let command = one_line(&word("command"));
     format!("{} {} {end}, {seconds:.2}s, {} bytes: {command}", word("time"), word("surface"), number("output_bytes"))
 }
 
@@ -181,7 +180,7 @@ impl<'a> Reader<'a> {
     fn read(&mut self, wanted: &mut impl FnMut(&str) -> bool) -> io::Result<bool> {
         loop {
             if self.open.is_none() {
-                match File::open(self.path) {
+                match plain::open(self.path) {
                     Ok(file) => self.open = Some(BufReader::new(file)),
                     // Nothing has been written yet.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),

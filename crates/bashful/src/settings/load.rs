@@ -1,9 +1,12 @@
 //! Reads the layers.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use bashful_engine::{Distrust, trust_settings};
 use thiserror::Error;
 
 use super::{DEFAULTS, KEYS, Layer, Settings};
@@ -40,7 +43,9 @@ const fn without_comments<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
 pub(crate) struct Sources<'a> {
     /// The user's file. It need not be there.
     pub(crate) user_file: Option<PathBuf>,
-    /// The file named on the command line. It has to be there.
+    /// The user's home, from which on the way to that file is checked.
+    pub(crate) home: Option<PathBuf>,
+    /// The file named on the command line. It has to be there. Who names it vouches for it.
     pub(crate) named_file: Option<&'a Path>,
     /// The program's variables.
     pub(crate) variables: Vec<(OsString, OsString)>,
@@ -51,6 +56,8 @@ pub(crate) struct Sources<'a> {
 pub(crate) enum SettingsError {
     #[error("cannot read the settings in {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("the settings in {} cannot be trusted: {}", path.display(), why.advise("name the file with --config"))]
+    Distrusted { path: PathBuf, why: Distrust },
     // The cause already says line, column and key, and shows the line.
     #[error("{place}: {message}")]
     Wrong { place: String, message: String },
@@ -66,6 +73,11 @@ pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), Set
     let mut used = Vec::new();
     // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
+    if let Some(path) = user_file {
+        // Whoever can write settings can have every command begin with one of theirs, and turn the guard off.
+        let distrusted = |why| SettingsError::Distrusted { path: path.to_path_buf(), why };
+        trust_settings(path, sources.home.as_deref()).map_err(distrusted)?;
+    }
     for path in user_file.into_iter().chain(sources.named_file) {
         let text = read(path).map_err(|source| SettingsError::Unreadable { path: path.to_path_buf(), source })?;
         settings.apply(parse(&text, &path.display().to_string())?);
@@ -89,15 +101,20 @@ pub(crate) fn may_be_there(path: &Path) -> bool {
 /// No settings file is larger.
 const LARGEST: u64 = 1 << 20;
 
-fn read(path: &Path) -> io::Result<String> {
-    let metadata = path.metadata()?;
+/// Reads a file with settings or rules. A pipe is none: opening it would wait for somebody who writes.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("not a file"));
     }
     if metadata.len() > LARGEST {
         return Err(io::Error::other("larger than 1 MiB"));
     }
-    std::fs::read_to_string(path)
+    let mut text = String::new();
+    file.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn parse(text: &str, place: &str) -> Result<Layer, SettingsError> {

@@ -11,7 +11,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use clients::ClientRows;
-pub(crate) use load::{Sources, load, may_be_there};
+pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
     Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds, Secret,

@@ -13,6 +13,7 @@ pub(crate) use replies::{ended, failure, outlasted, started};
 
 use crate::arguments::Limits;
 use crate::tool::{Tool, Words};
+use crate::visible::visible;
 
 /// Of the output, its end is shown.
 const WINDOW: Window = Window::tail(ByteSize::kib(50));
@@ -49,7 +50,7 @@ fn id(job: u64) -> String {
 
 /// The command on one line, cut if it is long.
 fn label(job: &JobRecord) -> String {
-    let flat: String = job.script.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    let flat = visible(&job.script.trim().replace(['\n', '\t'], " "));
     if flat.chars().count() <= LABEL {
         return flat;
     }

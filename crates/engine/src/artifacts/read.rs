@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use memchr::{memchr_iter, memrchr_iter};
 use thiserror::Error;
 
+use super::ArtifactEntry;
 use super::page::{Page, Search};
-use super::{ArtifactEntry, store};
 use bashful_keeper::missing::{self, Missing};
+use bashful_sys::plain;
 
 /// What is read at once. Larger ones leave the processor's cache and gain nothing.
 const BUFFER: usize = 256 * 1024;
@@ -64,7 +65,7 @@ impl Artifact {
 
     /// Opens a file of output, wherever it is.
     pub(crate) fn at(path: &Path, in_use: bool) -> Result<Self, ReadError> {
-        let opened = store::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let opened = plain::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = opened.map_err(|source| ReadError::Read { path: path.to_path_buf(), source })?;
         // Asked again and after the length: what was written down since then is older than what will be read.
         let missing = missing::load(path);

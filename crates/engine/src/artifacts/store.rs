@@ -10,12 +10,13 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bashful_keeper::missing;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use bashful_sys::plain;
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -281,7 +282,7 @@ impl ArtifactStore {
     }
 
     fn begin(&self, path: &Path, id: u64) -> io::Result<ArtifactWriter> {
-        let file = File::options().read(true).append(true).create_new(true).mode(0o600).open(path)?;
+        let file = plain::open_with(File::options().read(true).append(true).create_new(true), path)?;
         // Nobody writes to it, for it is new; at most somebody has a look at it.
         lock_soon(&file)?;
         Ok(ArtifactWriter::new(id, path.to_path_buf(), file, self.limits.one))
@@ -303,7 +304,7 @@ impl ArtifactStore {
 
     fn look(&self, id: u64) -> io::Result<ArtifactEntry> {
         let path = self.path(id);
-        let file = open(&path)?;
+        let file = plain::open(&path)?;
         let facts = file.metadata()?;
         let in_use = match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => false,
@@ -342,11 +343,4 @@ struct SweptEntry {
     modified: SystemTime,
     /// In bytes.
     on_disk: u64,
-}
-
-/// Opens an artifact for reading. Only a plain file is one: a pipe would block, and a link may lead anywhere.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let file = File::options().read(true).custom_flags(flags.cast_signed()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a plain file")) }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bashful_keeper::missing::{self, Missing};
 use bashful_keeper::wire::Report;
 use bashful_sys::notify::{self, Growth};
+use bashful_sys::plain;
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
 
@@ -70,7 +71,7 @@ impl JobStore {
             let path = job.output_file.clone();
             ControlError::Get(super::GetJobError::Unreadable { id, path, source })
         };
-        let file = File::open(&job.output_file).map_err(unreadable)?;
+        let file = plain::open(&job.output_file).map_err(unreadable)?;
         let growth = Growth::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
         Ok(Follow {
             store: Arc::clone(self),

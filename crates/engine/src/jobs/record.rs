@@ -276,7 +276,7 @@ pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&Statu
 
 /// Reads a file of a job as what it should be; none if it is not there, or not whole.
 pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    serde_json::from_slice(&bashful_sys::plain::read(path).ok()?).ok()
 }
 
 fn at(unix_ms: u64) -> SystemTime {

@@ -3,13 +3,14 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::missing;
 use bashful_keeper::wire;
+use bashful_sys::plain;
 use bashful_sys::proc::Process;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
@@ -212,13 +213,13 @@ impl NewJob {
 
     /// A file in its directory, open for appending.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
-        File::options().read(true).append(true).create(true).mode(0o600).open(self.directory.join(name))
+        plain::open_with(File::options().read(true).append(true).create(true), &self.directory.join(name))
     }
 
     /// The reading end of its standard input.
     pub(crate) fn input(&self) -> io::Result<File> {
         // Otherwise this would wait for somebody who writes.
-        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let input = File::options().read(true).custom_flags(flags).open(self.directory.join(wire::INPUT))?;
         // But those who read are to wait.
         rustix::fs::fcntl_setfl(&input, rustix::fs::fcntl_getfl(&input)? - OFlags::NONBLOCK)?;
@@ -264,10 +265,7 @@ impl JobStore {
     pub(crate) fn create(&self, asked: Asked<'_>, room: Room) -> Result<NewJob, CreateJobError> {
         let failed = |source| CreateJobError::Io { path: self.directory().to_path_buf(), source };
         self.numbers.make().map_err(failed)?;
-        match DirBuilder::new().mode(0o700).create(self.live()) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
-        }
+        crate::make_directory(&self.live()).map_err(failed)?;
         let lock = self.numbers.lock().map_err(failed)?;
         if room == Room::Limited {
             self.make_sure_of_room()?;
@@ -297,6 +295,8 @@ impl JobStore {
         let directory = self.path(id);
         let draft = self.draft(id);
         DirBuilder::new().mode(0o700).create(&draft)?;
+        // Whatever the umask.
+        fs::set_permissions(&draft, fs::Permissions::from_mode(0o700))?;
         let job = JobFile {
             kind: asked.kind,
             script: String::from_utf8_lossy(asked.script).into_owned(),
@@ -308,19 +308,15 @@ impl JobStore {
             lifetime_ms: u64::try_from(asked.lifetime.0.as_millis()).unwrap_or(u64::MAX),
             created_unix_ms: unix_ms(),
         };
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(draft.join(JOB))?;
+        let mut file = plain::create(&draft.join(JOB))?;
         // A path that is not text cannot be written as JSON.
         file.write_all(&serde_json::to_vec_pretty(&job).map_err(io::Error::other)?)?;
         if asked.input {
-            rustix::fs::mknodat(
-                rustix::fs::CWD,
-                draft.join(wire::INPUT),
-                rustix::fs::FileType::Fifo,
-                Mode::RUSR | Mode::WUSR,
-                0,
-            )?;
+            let (input, mode) = (draft.join(wire::INPUT), Mode::RUSR | Mode::WUSR);
+            rustix::fs::mknodat(rustix::fs::CWD, &input, rustix::fs::FileType::Fifo, mode, 0)?;
+            rustix::fs::chmod(&input, mode)?;
         }
-        let alive = File::options().write(true).create(true).truncate(false).mode(0o600).open(self.mark(id))?;
+        let alive = plain::open_with(File::options().write(true).create(true).truncate(false), &self.mark(id))?;
         lock_soon(&alive)?;
         fs::rename(draft, &directory)?;
         Ok(NewJob { id, directory, alive, at_most: self.limits.output.0 })
@@ -362,7 +358,7 @@ impl JobStore {
             return Ok(job);
         }
         let unreadable = |source| GetJobError::Unreadable { id, path: self.path(id), source };
-        match fs::read(self.path(id).join(JOB)) {
+        match plain::read(&self.path(id).join(JOB)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetJobError::Removed { id })
@@ -419,14 +415,14 @@ impl JobStore {
 
     /// Whether somebody watches over it.
     pub(super) fn lives(&self, id: u64) -> bool {
-        let Ok(mark) = File::open(self.mark(id)) else { return false };
+        let Ok(mark) = plain::open(&self.mark(id)) else { return false };
         // Shared, so that two who look at once do not take each other for its keeper.
         flock(&mark, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     }
 
     /// The keeper of a job, by what it has written into its mark. None if it has ended.
     pub(super) fn keeper(&self, id: u64) -> Option<Process> {
-        let mark = fs::read_to_string(self.mark(id)).ok()?;
+        let mark = plain::read_to_string(&self.mark(id)).ok()?;
         let (pid, began) = mark.trim_end().split_once(' ')?;
         let keeper = Process::read(Pid::from_raw(pid.parse().ok()?)?)?;
         (began.parse() == Ok(keeper.began) && self.lives(id)).then_some(keeper)

@@ -16,8 +16,6 @@ mod scheme;
 mod url;
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +26,7 @@ pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, 
 
 use crate::mask::{Edges, Mask};
 use crate::request::{Given, Lines, Request, Script, ScriptError};
+use crate::trust::make_missing;
 use crate::{Engine, Streams};
 
 /// So much of a script is quoted in a notice.
@@ -95,7 +94,7 @@ impl Rewritten {
     /// Makes the directories that it wants to write to. To be called once it is clear that it runs.
     pub fn make_room(&self) -> Result<(), RewriteError> {
         for path in &self.wanted {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            let made = make_missing(path);
             made.map_err(|source| RewriteError::Directory { path: path.clone(), source })?;
         }
         Ok(())

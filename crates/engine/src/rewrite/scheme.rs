@@ -113,7 +113,7 @@ impl Scheme for JobUrls {
             name: quotable(name),
             available: self.0.ids().iter().map(u64::to_string).collect(),
         })?;
-        if !path.is_file() {
+        if !path.symlink_metadata().is_ok_and(|facts| facts.is_file()) {
             let why = format!("there is no file {}", path.display());
             return Err(UrlError::NoFile { url: format!("job://{}", quotable(name)), why });
         }

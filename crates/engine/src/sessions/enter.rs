@@ -1,5 +1,6 @@
 //! How a command gets into its session.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -60,14 +61,17 @@ impl Starter {
             has_others: false,
         };
         for _ in 0..TRIES {
-            let link = if let Ok(link) = store.connect(directory) {
-                link
-            } else {
-                let opened = self.open(plan, at, store, directory).await?;
-                entered.is_new = opened.is_some();
-                entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
-                entered.lost_before = opened.and_then(|opened| opened.lost_before).or(entered.lost_before);
-                Link::connect(directory).map_err(failed)?
+            let link = match store.connect(directory) {
+                Ok(link) => link,
+                // It lives, and has more to do than it can hear of.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(StartError::SessionBusy),
+                Err(_) => {
+                    let opened = self.open(plan, at, store, directory).await?;
+                    entered.is_new = opened.is_some();
+                    entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
+                    entered.lost_before = opened.and_then(|opened| opened.lost_before).or(entered.lost_before);
+                    Link::connect(directory).map_err(failed)?
+                }
             };
             // Who has just started one has put it where the command begins.
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };

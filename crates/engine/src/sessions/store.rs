@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::wire::{self, Order, Report, SessionState};
-use bashful_sys::boot_time;
+use bashful_sys::{boot_time, plain};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -230,7 +229,7 @@ impl SessionStore {
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
         let known = self.known();
         let known = known.get(place);
-        let written = || fs::read_to_string(place.join(wire::SHELL)).ok()?.parse().ok();
+        let written = || plain::read_to_string(&place.join(wire::SHELL)).ok()?.parse().ok();
         let pid = known.map(|known| known.pid).or_else(written)?;
         // Only one that has a keeper: another program may have the number by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
@@ -259,8 +258,8 @@ impl SessionStore {
     pub(super) async fn take(&self, place: &Path) -> io::Result<File> {
         let give_up = Instant::now() + TAKE_PATIENCE;
         loop {
-            DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-            let handle = File::open(place)?;
+            crate::make_directory(place)?;
+            let handle = plain::open_directory(place)?;
             match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(handle),
                 Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(LOOK_AGAIN).await,
@@ -277,7 +276,7 @@ impl SessionStore {
         };
         let about = json!({ "name": name.as_str(), "owner": owner });
         let draft = place.join(ABOUT_DRAFT);
-        fs::write(&draft, about.to_string())?;
+        plain::write(&draft, about.to_string().as_bytes())?;
         fs::rename(draft, place.join(wire::ABOUT))
     }
 }
@@ -287,7 +286,7 @@ pub(super) fn take_last_word(place: &Path) -> Option<String> {
     let was_there = about(place).is_some();
     // A keeper that ends takes its socket away.
     let was_killed = place.join(wire::CONTROL).symlink_metadata().is_ok();
-    let word = fs::read_to_string(place.join(wire::LOST)).ok();
+    let word = plain::read_to_string(&place.join(wire::LOST)).ok();
     for name in [wire::LOST, wire::LOST_DRAFT, wire::ABOUT, ABOUT_DRAFT, wire::CONTROL, wire::SHELL] {
         let _ = fs::remove_file(place.join(name));
     }
@@ -323,7 +322,7 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
 }
 
 fn about(place: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(place.join(wire::ABOUT)).ok()?).ok()
+    serde_json::from_slice(&plain::read(&place.join(wire::ABOUT)).ok()?).ok()
 }
 
 fn cwd_of(pid: i32) -> Option<PathBuf> {

@@ -3,14 +3,14 @@
 //! Any number of programs share it without a lock: a file is made aside and moved to its place, and two that were captured
 //! from the same are as good as each other. Nothing is sourced that somebody else could have written.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
+use bashful_sys::plain;
 
 use super::file;
 use super::keep::Kept;
@@ -64,8 +64,7 @@ impl Store {
     /// A place for a new one.
     pub(super) fn draft(&self) -> io::Result<Draft<'_>> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        self.is_private()?;
+        crate::make_directory(&self.directory)?;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = self.path(&name, DRAFT);
         // Of one with the same process id that was killed.
@@ -162,11 +161,7 @@ impl Draft<'_> {
             // We would be killed for trying.
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let _ = fs::remove_file(&self.path);
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&self.path)?;
-        // Whatever the umask: it is ours alone, and we can read it.
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        file.write_all(bytes)
+        plain::write(&self.path, bytes)
     }
 }
 
@@ -189,10 +184,9 @@ fn wait(times: u32) -> Duration {
 
 /// Reads a plain file that is ours and that nobody else may read or write.
 fn read_private(path: &Path) -> Option<Vec<u8>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let file = plain::open(path).ok()?;
     let facts = file.metadata().ok()?;
-    if !facts.is_file() || facts.uid() != own_id() || facts.mode() & 0o077 != 0 || facts.len() > 2 * LARGEST {
+    if facts.mode() & 0o077 != 0 || facts.len() > 2 * LARGEST {
         return None;
     }
     let mut bytes = Vec::new();

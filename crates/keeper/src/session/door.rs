@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-use bashful_sys::{notify, wake};
+use bashful_sys::{notify, plain, socket, wake};
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
@@ -59,11 +59,10 @@ impl Guest {
 impl Door {
     pub(crate) fn open(directory: Vec<u8>) -> io::Result<Self> {
         let named = PathBuf::from(std::ffi::OsString::from_vec(directory));
-        let handle = File::open(&named)?;
+        let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let listener = UnixListener::bind(directory.join(wire::CONTROL))?;
-        listener.set_nonblocking(true)?;
+        let listener = socket::listen(&directory.join(wire::CONTROL))?;
         let _ = wake::on_news(&listener);
         let watch = notify::comings(&[&directory]).ok();
         Ok(Self { listener: Some(listener), named, directory, handle, watch, is_removed: false, guests: Vec::new() })
@@ -108,7 +107,7 @@ impl Door {
     /// Writes down which process the shell is.
     pub(crate) fn name_shell(&self, pid: i32) {
         // Where that cannot be done, those who want to know where the shell is do not learn it.
-        let _ = fs::write(self.directory.join(wire::SHELL), pid.to_string());
+        let _ = plain::write(&self.directory.join(wire::SHELL), pid.to_string().as_bytes());
     }
 
     /// The next one whose turn it is, with what they want.
@@ -156,7 +155,8 @@ impl Door {
         // The word first: who finds the door closed looks for it.
         if let Some(why) = why {
             let draft = self.directory.join(wire::LOST_DRAFT);
-            let _ = fs::write(&draft, why).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
+            let _ =
+                plain::write(&draft, why.as_bytes()).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
         }
         // On a full disk there is no word, and only that the socket is gone tells that the keeper was not killed.
         for name in [wire::CONTROL, wire::SHELL] {

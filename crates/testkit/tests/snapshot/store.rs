@@ -131,7 +131,7 @@ async fn a_directory_that_others_may_write_to_is_not_used() {
     let engine = place.engine();
     assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
     let why = engine.why_no_snapshot().expect("somebody is told");
-    assert!(why.notice().contains("others may write there"), "{}", why.notice());
+    assert!(why.notice().contains("others can write to"), "{}", why.notice());
     assert!(why.notice().contains(&directory.display().to_string()), "{}", why.notice());
     assert_eq!(engine.why_no_snapshot(), None);
 }

@@ -1,0 +1,96 @@
+//! The state directory: where it is, and whether it can be trusted.
+//!
+//! It is judged once in a program. If anything about it is wrong, nothing in it is used: commands run, without artifacts, jobs,
+//! sessions, log and allowances, and one notice says why.
+
+use std::path::{Path, PathBuf};
+
+use bashful_engine::{Distrust, PlanError, RunError, trust_directory};
+use thiserror::Error;
+
+/// The directories in it that we use.
+const PARTS: [&str; 9] =
+    ["allowed", "artifacts", "installed", "jobs", "jobs/live", "log", "scratch", "sessions", "snapshots"];
+
+/// The state directory, as it was found.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Neither `XDG_STATE_HOME` nor `HOME` is set.
+    Nowhere,
+    /// Only this user can write there. It need not be there yet.
+    Trusted(PathBuf),
+    /// It is not used.
+    Distrusted { path: PathBuf, why: Distrust },
+}
+
+/// Why there is no place for something.
+#[derive(Debug, Error)]
+pub(crate) enum NoPlace {
+    #[error("there is no place for {wanted}: neither XDG_STATE_HOME nor HOME is set")]
+    Unset { wanted: &'static str },
+    #[error("there is no place for {wanted}: {why}")]
+    Distrusted { wanted: &'static str, why: String },
+}
+
+impl State {
+    pub(crate) fn at(path: Option<PathBuf>, home: Option<&Path>) -> Self {
+        let Some(path) = path else { return Self::Nowhere };
+        match trust_directory(&path, home, &PARTS) {
+            Ok(()) => Self::Trusted(path),
+            Err(why) => Self::Distrusted { path, why },
+        }
+    }
+
+    /// The directory, if it is used.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Trusted(path) => Some(path),
+            Self::Nowhere | Self::Distrusted { .. } => None,
+        }
+    }
+
+    /// The directory, used or not.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Trusted(path) | Self::Distrusted { path, .. } => Some(path),
+            Self::Nowhere => None,
+        }
+    }
+
+    /// Why it is not used although it is known, and what to do about that.
+    pub(crate) fn problem(&self) -> Option<String> {
+        match self {
+            Self::Nowhere | Self::Trusted(_) => None,
+            Self::Distrusted { why, .. } => {
+                let why = why.advise("set XDG_STATE_HOME to a directory of your own (with sudo, leave out -E)");
+                Some(format!("the state directory is not used: {why}"))
+            }
+        }
+    }
+
+    /// The notice for those who run commands all the same.
+    pub(crate) fn notice(&self) -> Option<String> {
+        Some(format!(
+            "{}; without it nothing is saved or logged, and jobs, sessions and allowances are off",
+            self.problem()?
+        ))
+    }
+
+    /// Why there is no place for this.
+    pub(crate) fn no_place(&self, wanted: &'static str) -> NoPlace {
+        match self.problem() {
+            Some(why) => NoPlace::Distrusted { wanted, why },
+            None => NoPlace::Unset { wanted },
+        }
+    }
+
+    /// An error with its real reason, if it is that there is no state directory.
+    pub(crate) fn explain(&self, error: Box<dyn std::error::Error>) -> Box<dyn std::error::Error> {
+        let wanted = match error.downcast_ref::<RunError>() {
+            Some(RunError::NoJobs) => "jobs",
+            Some(RunError::Plan(PlanError::NoSessions)) => "sessions",
+            _ => return error,
+        };
+        if self.problem().is_some() { self.no_place(wanted).into() } else { error }
+    }
+}

@@ -1,0 +1,372 @@
+//! Decides whether a path on disk can be trusted with state or settings.
+//!
+//! Somebody who can write to the state directory can approve commands, and somebody who can replace it can lead our writes
+//! anywhere. So the directory has to belong to this user alone, and nobody else may be able to replace a directory or a
+//! symbolic link on the way to it. The rules are those of OpenSSH's `StrictModes`, with two differences: a shared directory
+//! with the sticky bit (`/tmp`) is fine as a parent, and so is one that only the user's own private group can write to.
+//!
+//! The home directory is the anchor: whoever can replace that does not need us. Paths below it are checked from there on,
+//! other paths from the root.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use thiserror::Error;
+
+/// Permission to write for the group and for others.
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// In a directory with this bit, only the owner of an entry can rename or remove it.
+const STICKY: u32 = 0o1000;
+
+/// As many symbolic links as Linux itself follows in one path.
+const MOST_LINKS: usize = 40;
+
+/// Why a path is not used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Distrust {
+    /// Another user owns it, and can do with it as they like.
+    #[error("{} belongs to uid {owner}, and this process is uid {us}", path.display())]
+    Owner {
+        /// The path itself, or a directory or symbolic link on the way to it.
+        path: PathBuf,
+        /// The user that owns it.
+        owner: u32,
+        /// The effective user of this process.
+        us: u32,
+    },
+    /// Other users can write to it.
+    #[error("others can write to {} (mode {mode:04o})", path.display())]
+    Writable {
+        /// The path itself, or a directory on the way to it.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Something else is in its place.
+    #[error("{} is not a {wanted}", path.display())]
+    Kind {
+        /// The path itself, or a part of it.
+        path: PathBuf,
+        /// `directory` or `regular file`.
+        wanted: &'static str,
+    },
+    /// The system does not tell.
+    #[error("cannot look at {}", path.display())]
+    Unreadable {
+        /// The path itself, or a part of it.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Distrust {
+    /// What a person can do about it, beside using another path. Nothing, if another user owns it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Owner { .. } => None,
+            Self::Writable { path, .. } => {
+                Some(format!("if nobody has tampered with it, `chmod go-w {}`", path.display()))
+            }
+            Self::Kind { path, wanted } => Some(format!("put a {wanted} in the place of {}", path.display())),
+            Self::Unreadable { path, .. } => Some(format!("check the permissions of {}", path.display())),
+        }
+    }
+
+    /// The reason, and what to do: this, or else `otherwise`.
+    pub fn advise(&self, otherwise: &str) -> String {
+        let why = match self {
+            Self::Unreadable { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        };
+        match self.hint() {
+            Some(hint) => format!("{why}; {hint}, or {otherwise}"),
+            None => format!("{why}; {otherwise}"),
+        }
+    }
+}
+
+/// The part that a file or directory plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A directory on the way.
+    Parent,
+    /// The directory that is to hold state.
+    State,
+    /// A file with settings.
+    Settings,
+}
+
+/// What counts of a file or directory.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    owner: u32,
+    group: u32,
+    mode: u32,
+}
+
+impl Facts {
+    fn of(metadata: &Metadata) -> Self {
+        Self { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() & 0o7777 }
+    }
+}
+
+/// Whose view it is.
+trait View {
+    /// The effective user.
+    fn uid(&self) -> u32;
+    /// True if nobody else is in this group.
+    fn is_private(&self, group: u32) -> bool;
+    /// True if this id stands for all users that the user namespace does not map, root outside of it among them.
+    fn is_unmapped(&self, owner: u32) -> bool;
+}
+
+/// A reason to distrust that does not name its path yet.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    Owner,
+    Writable,
+}
+
+/// The decision about one file or directory.
+fn judge(role: Role, facts: Facts, view: &impl View) -> Result<(), Fault> {
+    let may_own = match role {
+        Role::State => facts.owner == view.uid(),
+        Role::Parent | Role::Settings => facts.owner == view.uid() || facts.owner == 0 || view.is_unmapped(facts.owner),
+    };
+    if !may_own {
+        return Err(Fault::Owner);
+    }
+    let writers = facts.mode & (GROUP_WRITES | OTHERS_WRITE);
+    let is_fine = match role {
+        _ if writers == 0 => true,
+        Role::State => false,
+        Role::Parent if facts.mode & STICKY != 0 => true,
+        Role::Parent | Role::Settings => writers == GROUP_WRITES && view.is_private(facts.group),
+    };
+    if is_fine { Ok(()) } else { Err(Fault::Writable) }
+}
+
+fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl View) -> Result<(), Distrust> {
+    let wanted = if role == Role::Settings { "regular file" } else { "directory" };
+    let is_kind = if role == Role::Settings { metadata.is_file() } else { metadata.is_dir() };
+    if !is_kind {
+        return Err(Distrust::Kind { path: path.to_path_buf(), wanted });
+    }
+    let facts = Facts::of(metadata);
+    judge(role, facts, view).map_err(|fault| match fault {
+        Fault::Owner => Distrust::Owner { path: path.to_path_buf(), owner: facts.owner, us: view.uid() },
+        Fault::Writable => Distrust::Writable { path: path.to_path_buf(), mode: facts.mode },
+    })
+}
+
+/// Checks that only this user can write to a directory and to these directories in it, and that nobody else can put
+/// another one in its place. Those that are missing are fine, and are made later by [`make_directory`].
+///
+/// A missing directory in a shared one (`/tmp`) is made at once, before another user does it.
+pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Result<(), Distrust> {
+    Walk { home, role: Role::State, view: &Here }.to(path)?;
+    for part in parts {
+        let part = path.join(part);
+        match part.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() || metadata.is_symlink() => {
+                judge_at(&part, Role::State, &metadata, &Here)?;
+            }
+            // Anything else leads nowhere: whoever needs that part is told that it is not a directory.
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Distrust::Unreadable { path: part, source }),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that only this user and root can change a file with settings. A missing one is fine.
+pub fn trust_settings(path: &Path, home: Option<&Path>) -> Result<(), Distrust> {
+    Walk { home, role: Role::Settings, view: &Here }.to(path)
+}
+
+/// Makes a directory for this user alone, whatever the umask, and those above it that are missing. One that is there has to
+/// belong to this user, and nobody else may write to it.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    let metadata = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_missing(path)?;
+            path.symlink_metadata()?
+        }
+        looked => looked?,
+    };
+    judge_at(path, Role::State, &metadata, &Here)
+        .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.advise("use another directory")))
+}
+
+/// Makes a directory and those above it that are missing, for this user alone, whatever the umask. Those that are there stay as
+/// they are.
+pub(crate) fn make_missing(path: &Path) -> io::Result<()> {
+    let try_once = || DirBuilder::new().mode(0o700).create(path);
+    let mut made = try_once();
+    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        && let Some(parent) = path.parent()
+    {
+        make_missing(parent)?;
+        made = try_once();
+    }
+    match made {
+        // A umask may have taken permissions from their owner.
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o700)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A way along a path, by the directories and symbolic links that lead to its end.
+struct Walk<'a, V> {
+    home: Option<&'a Path>,
+    /// Of the last part; all others are parents.
+    role: Role,
+    view: &'a V,
+}
+
+impl<V: View> Walk<'_, V> {
+    fn to(&self, path: &Path) -> Result<(), Distrust> {
+        let mut rest = Vec::new();
+        let mut current = self.begin(path, &mut rest)?;
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            if part == ".." {
+                current.pop();
+                continue;
+            }
+            let next = current.join(&part);
+            let unreadable = |source| Distrust::Unreadable { path: next.clone(), source };
+            let metadata = match next.symlink_metadata() {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !self.claim(&current, &next)? {
+                        return Ok(());
+                    }
+                    rest.push(part);
+                    continue;
+                }
+                Err(error) => return Err(unreadable(error)),
+            };
+            if metadata.is_symlink() {
+                self.judge_link(&next, &metadata)?;
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(unreadable(rustix::io::Errno::LOOP.into()));
+                }
+                let target = fs::read_link(&next).map_err(unreadable)?;
+                if target.is_absolute() {
+                    current = self.begin(&target, &mut rest)?;
+                } else {
+                    push_parts(&target, &mut rest);
+                }
+                continue;
+            }
+            judge_at(&next, if rest.is_empty() { self.role } else { Role::Parent }, &metadata, self.view)?;
+            current = next;
+        }
+        Ok(())
+    }
+
+    /// The directory from which a path is checked; the parts behind it are pushed, the last one first.
+    fn begin(&self, path: &Path, rest: &mut Vec<OsString>) -> Result<PathBuf, Distrust> {
+        let below_home = self.home.and_then(|home| Some((home, path.strip_prefix(home).ok()?)));
+        let (base, below) = below_home.unwrap_or((Path::new("/"), path));
+        push_parts(below, rest);
+        let metadata = base.metadata();
+        let metadata = metadata.map_err(|source| Distrust::Unreadable { path: base.to_path_buf(), source })?;
+        judge_at(base, Role::Parent, &metadata, self.view)?;
+        let owner = metadata.uid();
+        if below_home.is_some() && owner != self.view.uid() {
+            // Root's own would do for a parent, but as a home it belongs to somebody else.
+            return Err(Distrust::Owner { path: base.to_path_buf(), owner, us: self.view.uid() });
+        }
+        Ok(base.to_path_buf())
+    }
+
+    /// A symbolic link counts by its owner alone: it has no permissions.
+    fn judge_link(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
+        let facts = Facts { mode: 0, ..Facts::of(metadata) };
+        judge(Role::Parent, facts, self.view).map_err(|_| Distrust::Owner {
+            path: path.to_path_buf(),
+            owner: facts.owner,
+            us: self.view.uid(),
+        })
+    }
+
+    /// Makes a missing directory for state, if others can make one there, too; true if it is there now.
+    fn claim(&self, parent: &Path, missing: &Path) -> Result<bool, Distrust> {
+        let unreadable = |source| Distrust::Unreadable { path: missing.to_path_buf(), source };
+        let mode = parent.metadata().map_err(unreadable)?.mode();
+        if self.role != Role::State || mode & (GROUP_WRITES | OTHERS_WRITE) == 0 {
+            return Ok(false);
+        }
+        match make_missing(missing) {
+            Ok(()) => Ok(true),
+            // Nobody can make it, and whoever wants to write there is told.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(false),
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+}
+
+/// Pushes the names and `..` of a path, the last one first.
+fn push_parts(path: &Path, rest: &mut Vec<OsString>) {
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    rest.extend(parts.map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>().into_iter().rev());
+}
+
+/// This process, on this machine.
+struct Here;
+
+impl View for Here {
+    fn uid(&self) -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+
+    fn is_private(&self, group: u32) -> bool {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        is_private_group(group, self.uid(), &text("/etc/passwd"), &text("/etc/group"))
+    }
+
+    fn is_unmapped(&self, owner: u32) -> bool {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        text("/proc/sys/kernel/overflowuid").trim().parse() == Ok(owner) && !maps_everybody(&text("/proc/self/uid_map"))
+    }
+}
+
+/// True if this user is the only one with this group, by the two files of the system. A group that they do not list may have
+/// anybody in it.
+fn is_private_group(group: u32, uid: u32, passwd: &str, groups: &str) -> bool {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
+    let mut name = None;
+    for line in passwd.lines() {
+        let mut fields = line.split(':');
+        let user = fields.next();
+        let (of_user, of_group) = (number(fields.nth(1)), number(fields.next()));
+        if of_user == Some(uid) {
+            name = name.or(user);
+        } else if of_group == Some(group) {
+            return false;
+        }
+    }
+    let listed = groups.lines().find(|line| number(line.split(':').nth(2)) == Some(group));
+    let members = listed.and_then(|line| line.split(':').nth(3));
+    members.is_some_and(|members| members.split(',').all(|member| member.is_empty() || Some(member) == name))
+}
+
+/// True for the first user namespace of a machine, in which every user has their own id.
+fn maps_everybody(uid_map: &str) -> bool {
+    uid_map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
+}
+
+#[cfg(test)]
+mod tests;
