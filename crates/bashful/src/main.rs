@@ -25,6 +25,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod signals;
+mod token_file;
 
 use std::process::ExitCode;
 
