@@ -87,7 +87,6 @@ pub use jobs::{
     Until, job_id,
 };
 pub use listing::Listing;
-pub use local::find_bash;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
@@ -100,7 +99,7 @@ pub use sessions::{
     BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
     SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
-pub use shell::{NotBash, bash_version};
+pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

@@ -5,7 +5,6 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +44,7 @@ const LARGEST_ENVIRONMENT: usize = 6 << 20;
 pub(crate) struct Local {
     program: Program,
     limits: Vec<Limit>,
+    umask: Option<u32>,
     ready: Arc<ReadyKeepers>,
     /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
     keepers: Arc<Mutex<HashSet<i32>>>,
@@ -96,18 +96,18 @@ impl KeeperProcess {
 impl Drop for KeeperProcess {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
-        let (pid, all) = (self.pid(), Arc::clone(&self.all));
+        let (pid, all) = (self.pid, Arc::clone(&self.all));
         let forget = move || {
-            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid);
+            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid.as_raw_nonzero().get());
         };
-        if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+        if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
             return forget();
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             let Ok(handle) = bashful_sys::event::readable(handle) else { return };
             while let Ok(mut ended) = handle.readable().await {
-                if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+                if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
                     return forget();
                 }
                 ended.clear_ready();
@@ -138,6 +138,7 @@ impl Local {
         Ok(Self {
             program,
             limits: options.limits.clone(),
+            umask: options.umask,
             ready: Arc::new(ReadyKeepers::new(ready)),
             keepers: Arc::default(),
             orphans: options.orphans,
@@ -147,7 +148,8 @@ impl Local {
     }
 
     fn starter(&self) -> Starter {
-        Starter { program: self.program.clone(), limits: self.limits.clone(), keepers: Arc::clone(&self.keepers) }
+        let (program, limits) = (self.program.clone(), self.limits.clone());
+        Starter { program, limits, umask: self.umask, keepers: Arc::clone(&self.keepers) }
     }
 
     async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
@@ -220,6 +222,7 @@ impl Backend for Local {
 pub(crate) struct Starter {
     program: Program,
     limits: Vec<Limit>,
+    umask: Option<u32>,
     keepers: Arc<Mutex<HashSet<i32>>>,
 }
 
@@ -284,6 +287,7 @@ impl Starter {
             directory: plan.directory.as_os_str().as_bytes().to_vec(),
             env: plan.env_block(),
             limits: self.limits.clone(),
+            umask: self.umask,
             grace: plan.grace.0,
             when,
             output: None,
@@ -293,7 +297,7 @@ impl Starter {
     }
 
     pub(crate) fn connect(&self) -> io::Result<Connected> {
-        let (ours, theirs) = socket::pair()?;
+        let (ours, theirs) = socket::pair().map_err(|error| name_call("socketpair", error))?;
         let program = match &self.program {
             Program::Thread => {
                 std::thread::Builder::new()
@@ -304,7 +308,7 @@ impl Starter {
             }
             Program::At(program) => program,
         };
-        let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+        let nothing = bashful_sys::null_file()?;
         // Nothing of the host's environment: a keeper needs none, and whoever can read a process can read that.
         let spawn = Spawn {
             program,
@@ -313,6 +317,7 @@ impl Starter {
             directory: None,
             stdio: [theirs.as_fd(), nothing.as_fd(), nothing.as_fd()],
             limits: &[],
+            umask: None,
             tether: Tether::Loose,
         };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -423,6 +428,9 @@ pub(crate) fn explain(plan: &Plan, source: io::Error) -> StartError {
 pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
     let source = io::Error::from_raw_os_error(errno);
     match step {
+        FailedStep::Spawn(Step::Directory) if errno != Errno::NOENT.raw_os_error() => {
+            StartError::NoEntry { directory: plan.directory.display().to_string(), source }
+        }
         FailedStep::Spawn(Step::Directory) => {
             StartError::Directory { directory: plan.directory.display().to_string(), source }
         }
@@ -435,22 +443,16 @@ pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartEr
     }
 }
 
-fn c_string(text: &OsStr) -> io::Result<CString> {
-    CString::new(text.as_bytes()).map_err(|_| io::Error::other("a path with a NUL byte"))
+/// An error that says which system call was refused. Those that have a cause of their own, as a limit, stay as they are.
+fn name_call(call: &str, error: io::Error) -> io::Error {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS | Errno::INVAL) => {
+            io::Error::new(error.kind(), format!("the system refuses `{call}`: {error}"))
+        }
+        _ => error,
+    }
 }
 
-/// Finds bash among the directories of a `PATH`.
-///
-/// ```
-/// let bash = bashful_engine::find_bash(std::ffi::OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-/// assert!(bash.is_some_and(|path| path.ends_with("bash")));
-/// ```
-pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    std::env::split_paths(path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join("bash"))
-        .find(|candidate| {
-            candidate.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-        })
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| io::Error::other("a path with a NUL byte"))
 }
