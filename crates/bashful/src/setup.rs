@@ -58,13 +58,18 @@ const DESCRIPTORS: usize = 16;
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
     // With too few, the event loop would panic somewhere instead of saying so.
     let spare: Result<Vec<_>, Errno> = (0..DESCRIPTORS).map(|_| rustix::io::dup(std::io::stderr())).collect();
-    drop(spare.map_err(|errno| {
-        let limit = bashful_sys::limits::Limit::descriptors().soft.unwrap_or(u64::MAX);
-        SetupError::Descriptors { limit, source: errno.into() }
-    })?);
+    drop(spare.map_err(no_descriptors)?);
     // Without them the event loop would panic, too, and no keeper could be spoken to.
-    bashful_sys::socket::pair().map_err(SetupError::SocketPair)?;
+    bashful_sys::socket::pair().map_err(|source| match Errno::from_io_error(&source) {
+        Some(errno @ (Errno::MFILE | Errno::NFILE)) => no_descriptors(errno),
+        _ => SetupError::SocketPair(source),
+    })?;
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+fn no_descriptors(errno: Errno) -> SetupError {
+    let limit = bashful_sys::limits::Limit::descriptors().soft.unwrap_or(u64::MAX);
+    SetupError::Descriptors { limit, source: errno.into() }
 }
 
 /// The program's variables, read once.

@@ -296,3 +296,15 @@ async fn of_many_commands_at_once_each_gets_its_own_shell() {
         assert!(pids.insert(run.await.expect("it does not panic")), "two commands had one shell");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_shell_says_in_a_few_words_what_it_is() {
+    let oracle = Oracle::new(PUPPET);
+    for shell in oracle.waiting(&request("true")).await {
+        let line = || std::fs::read(format!("/proc/{shell}/cmdline")).unwrap_or_default();
+        // The padding goes a moment after the shell has come.
+        let is_short = || line().iter().rposition(|byte| *byte != 0).is_none_or(|last| last < 80);
+        assert!(eventually(is_short), "{}", String::from_utf8_lossy(&line()));
+        assert!(line().is_empty() || String::from_utf8_lossy(&line()).contains("# bashful: waiting for a command"));
+    }
+}
