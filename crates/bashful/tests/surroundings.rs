@@ -90,6 +90,26 @@ fn bash_is_found_without_a_path() {
     }
 }
 
+/// Runs a script of `sh` in which `"$0"` is the program and file systems can be mounted.
+fn with_mounts(home: &Home, script: &str) -> Output {
+    let namespace: &[&str] = if geteuid().is_root() { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
+    home.wrapped("unshare", &[namespace, &["sh", "-c", script, BASHFUL]].concat()).output().expect("it runs")
+}
+
+#[test]
+fn a_missing_bash_is_named() {
+    let home = Home::new(BASHFUL);
+    // A file that nobody may run takes its place.
+    let script = r#"touch plain && mount --bind plain /usr/bin/bash || exit 99
+        [ ! -x /bin/bash ] || mount --bind plain /bin/bash || exit 99
+        PATH=/no/where exec "$0" run true"#;
+    let output = with_mounts(&home, script);
+    check(&output, "", 125);
+    let expected =
+        "bashful: no bash found on PATH (/no/where), in /bin or in /usr/bin; install it, or set `[shell] path`\n";
+    assert_eq!(text(&output.stderr), expected);
+}
+
 #[test]
 fn another_program_called_bash_is_skipped() {
     let home = Home::new(BASHFUL);
@@ -146,9 +166,7 @@ fn a_missing_null_device_is_not_needed() {
         "$0" run 'echo hi; cat; echo $?; [ -e /dev/null ] || echo none'
         "$0" run --session s 'echo in; cat'; "$0" run --session s 'cd /; echo $?'; "$0" sessions end s
         "$0" run --mode background 'cat; echo job' >&2; "$0" jobs wait 1 >&2; "$0" jobs logs 1 | head -1"#;
-    let namespace: &[&str] = if geteuid().is_root() { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
-    let args = [namespace, &["/bin/bash", "-c", script, BASHFUL]].concat();
-    check(&home.wrapped("unshare", &args).output().expect("it runs"), "hi\n0\nnone\nin\n0\njob\n", 0);
+    check(&with_mounts(&home, script), "hi\n0\nnone\nin\n0\njob\n", 0);
     home.check_nothing_survives();
 }
 
