@@ -137,7 +137,7 @@ fn a_directory_that_may_not_be_entered_is_named() {
     let home = Home::new(BASHFUL);
     let closed = home.path().join("closed");
     std::fs::create_dir_all(closed.join("inner")).expect("they are made");
-    std::fs::set_permissions(&closed, Permissions::from_mode(0)).expect("it is ours");
+    std::fs::set_permissions(&closed, Permissions::from_mode(0o000)).expect("it is ours");
     for directory in [closed.clone(), closed.join("inner")] {
         let directory = directory.to_str().expect("text");
         let args = [BASHFUL, "run", "--cwd", directory, "true"];
