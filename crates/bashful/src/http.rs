@@ -1,25 +1,26 @@
 //! `bashful mcp --http`: where it listens, and what it asks of those who come.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::Read;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bashful_mcp::{Door, Token, TokenError};
+use bashful_sys::limits::Limit;
+use rustix::net::listen as set_backlog;
 use rustix::rand::{GetRandomFlags, getrandom};
 use thiserror::Error;
 
 use crate::cli::McpArgs;
 use crate::print;
 use crate::settings;
+use crate::token_file::{self, TokenFileError};
 
 /// The variable that holds the token. Commands never get it.
 pub(crate) const TOKEN: &str = "BASHFUL_MCP_TOKEN";
 
-/// No token is longer.
-const LONGEST_TOKEN: u64 = 4096;
+/// Connections that the system holds until the server accepts them. A client whose connection does not fit tries again only a
+/// second later, so a burst of strangers has to fit. The system lowers this to its own limit.
+const BACKLOG: i32 = 4096;
 
 /// Why the server cannot listen.
 #[derive(Debug, Error)]
@@ -33,8 +34,8 @@ pub(crate) enum HttpError {
          use --token-file or {TOKEN}"
     )]
     OpenToOthers { address: SocketAddr },
-    #[error("cannot read the token in {}", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    TokenFile(#[from] TokenFileError),
     #[error("{place} is not fit for a token")]
     NoToken { place: String, source: TokenError },
     #[error("the system gives no random bytes for a token")]
@@ -64,6 +65,7 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
     }
     let failed = |source| HttpError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
+    set_backlog(&listener, BACKLOG).map_err(|error| failed(error.into()))?;
     // Port 0 has become a real one.
     let address = listener.local_addr().map_err(failed)?;
     announce(address, &token, &origin);
@@ -72,6 +74,8 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
         hosts: settings.hosts.0.clone(),
         sessions: settings.sessions.count(),
         idle: settings.session_idle_seconds.duration(),
+        // The program raises its own limit that far.
+        descriptors: Limit::descriptors().hard.unwrap_or(u64::MAX),
     };
     Ok(Listening { listener, door })
 }
@@ -87,7 +91,7 @@ fn address(given: &str) -> Result<SocketAddr, HttpError> {
 fn token(file: Option<&Path>, settings: &settings::Mcp) -> Result<(Token, Origin), HttpError> {
     let in_settings = Some(settings.token_file.as_str()).filter(|path| !path.is_empty() && settings.token.is_empty());
     if let Some(path) = file.or(in_settings.map(Path::new)) {
-        let text = read(path).map_err(|source| HttpError::Unreadable { path: path.to_owned(), source })?;
+        let text = token_file::read(path)?;
         let no_token = |source| HttpError::NoToken { place: path.display().to_string(), source };
         return Ok((Token::new(&text).map_err(no_token)?, Origin::File(path.to_owned())));
     }
@@ -102,17 +106,6 @@ fn token(file: Option<&Path>, settings: &settings::Mcp) -> Result<(Token, Origin
         Ok(_) => Err(HttpError::NoRandomness(std::io::ErrorKind::UnexpectedEof.into())),
         Err(source) => Err(HttpError::NoRandomness(source)),
     }
-}
-
-fn read(path: &Path) -> std::io::Result<String> {
-    let file = File::open(path)?;
-    if file.metadata()?.permissions().mode() & 0o044 != 0 {
-        let path = path.display();
-        print::talk(&format!("bashful: others can read the token in {path}; `chmod 600 {path}` keeps it from them"));
-    }
-    let mut text = String::new();
-    file.take(LONGEST_TOKEN).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// Says where the server is, and what to tell a client. A token that others gave us is not repeated.

@@ -26,6 +26,8 @@ mod settings;
 mod setup;
 mod signals;
 mod state;
+mod token_file;
+mod umask;
 
 use std::process::ExitCode;
 
@@ -34,5 +36,21 @@ fn main() -> ExitCode {
     bashful_engine::keeper_main();
     // A file that may not grow any more is an error to tell, not a signal to die of.
     bashful_sys::signal::ignore(bashful_sys::signal::Signal::XFSZ);
-    cli::main()
+    umask::make_usable();
+    with_usual_stack(cli::main)
+}
+
+/// The stack that programs usually have. Deeply nested scripts need much of it.
+const USUAL_STACK: usize = 8 << 20;
+
+/// Runs this on a stack of the usual size, also where `ulimit -s` allows the first thread only a few pages.
+fn with_usual_stack(work: fn() -> ExitCode) -> ExitCode {
+    if bashful_sys::limits::Limit::stack().soft.is_none_or(|limit| limit >= USUAL_STACK as u64) {
+        return work();
+    }
+    match std::thread::Builder::new().stack_size(USUAL_STACK).spawn(work) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        // Without the memory for it, the stack that there is may do.
+        Err(_) => work(),
+    }
 }

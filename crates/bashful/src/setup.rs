@@ -10,23 +10,26 @@ use std::time::Duration;
 
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, ArtifactUrls, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy, Eyes, Grace,
-    JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options, Orphans,
-    Patience, Pattern, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls,
-    SnapshotOptions, WhenBusy, Window, bash_version, find_bash,
+    ArtifactLimits, ArtifactStore, ArtifactUrls, BashSearch, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy,
+    Eyes, Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
+    Orphans, Patience, Pattern, PlanError, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner,
+    SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version, search_bash, working_directory,
 };
+use bashful_sys::Errno;
 use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
 use crate::guard;
 use crate::log::Log;
+use crate::print;
 use crate::settings::{self, Leftovers, Settings, Sources};
 use crate::state::State;
+use crate::umask;
 
 /// Why the program cannot even begin.
 #[derive(Debug, Error)]
 pub(crate) enum SetupError {
-    #[error("no bash found on PATH ({path}); install it, or set `[shell] path`")]
+    #[error("no bash found on PATH ({path}), in /bin or in /usr/bin; install it, or set `[shell] path`")]
     NoBash { path: String },
     #[error("`[shell] path` in the settings has to be an absolute path, not {path:?}")]
     ShellPath { path: String },
@@ -34,8 +37,8 @@ pub(crate) enum SetupError {
     Shell(#[source] NotBash),
     #[error("cannot tell the current directory")]
     NoDirectory(#[source] std::io::Error),
-    #[error("{} is not a directory", path.display())]
-    NotADirectory { path: PathBuf },
+    #[error(transparent)]
+    Directory(#[from] PlanError),
     #[error("--env takes NAME=VALUE, not {given:?}")]
     Env { given: OsString },
     #[error("cannot read the command from standard input")]
@@ -44,6 +47,8 @@ pub(crate) enum SetupError {
     Timeout(f64),
     #[error("no file descriptors left (limit {limit}); raise `ulimit -n`")]
     Descriptors { limit: u64, source: std::io::Error },
+    #[error("the system refuses `socketpair`, which every command needs; allow it in the seccomp filter")]
+    SocketPair(#[source] std::io::Error),
     #[error("--stdin is for commands in the background: add --mode background")]
     StdinInForeground,
 }
@@ -54,12 +59,19 @@ const DESCRIPTORS: usize = 16;
 /// An event loop for this program.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
     // With too few, the event loop would panic somewhere instead of saying so.
-    let spare: std::io::Result<Vec<_>> = (0..DESCRIPTORS).map(|_| std::fs::File::open("/dev/null")).collect();
-    drop(spare.map_err(|source| {
-        let limit = bashful_sys::limits::Limit::descriptors().soft.unwrap_or(u64::MAX);
-        SetupError::Descriptors { limit, source }
-    })?);
+    let spare: Result<Vec<_>, Errno> = (0..DESCRIPTORS).map(|_| rustix::io::dup(std::io::stderr())).collect();
+    drop(spare.map_err(no_descriptors)?);
+    // Without them the event loop would panic, too, and no keeper could be spoken to.
+    bashful_sys::socket::pair().map_err(|source| match Errno::from_io_error(&source) {
+        Some(errno @ (Errno::MFILE | Errno::NFILE)) => no_descriptors(errno),
+        _ => SetupError::SocketPair(source),
+    })?;
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+fn no_descriptors(errno: Errno) -> SetupError {
+    let limit = bashful_sys::limits::Limit::descriptors().soft.unwrap_or(u64::MAX);
+    SetupError::Descriptors { limit, source: errno.into() }
 }
 
 /// The program's variables, read once.
@@ -166,6 +178,7 @@ pub(crate) fn options(
     options.rewriting = rewriting(settings, around, &options);
     options.judge = guard::judge(settings, around)?;
     options.limits = vec![descriptors];
+    options.umask = umask::given();
     Ok(options)
 }
 
@@ -318,7 +331,9 @@ pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<Pat
         Some(cwd) => current()?.join(cwd),
         None => current()?,
     };
-    if directory.is_dir() { Ok(directory) } else { Err(SetupError::NotADirectory { path: directory }) }
+    // Asked of the file system as a command would; the name stays as it was given.
+    working_directory(&directory, None)?;
+    Ok(directory)
 }
 
 /// What the arguments ask for, and what has to be said about it.
@@ -377,7 +392,11 @@ fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupErr
         return Ok(path);
     }
     let path = around.variable("PATH").cloned().unwrap_or_default();
-    find_bash(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+    let BashSearch { found, skipped } = search_bash(&path);
+    for not_bash in &skipped {
+        print::talk(&format!("bashful: {not_bash}; skipped on PATH"));
+    }
+    found.ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
 }
 
 /// The current directory as the user's shell calls it, symbolic links and all, if that is right.

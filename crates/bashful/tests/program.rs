@@ -369,17 +369,6 @@ fn doctor_tells_what_this_machine_can_promise() {
 }
 
 #[test]
-fn a_missing_bash_is_named() {
-    let home = home();
-    let output = home.command(&["run", "true"]).env("PATH", "/no/where").output().expect("it runs");
-    assert_eq!(text(&output.stderr), "bashful: no bash found on PATH (/no/where); install it, or set `[shell] path`\n");
-    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/no/bash").output().expect("it runs");
-    assert!(text(&output.stderr).contains("the shell /no/bash does not exist"));
-    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/etc/passwd").output().expect("it runs");
-    assert!(text(&output.stderr).contains("the shell /etc/passwd is not executable"), "{}", text(&output.stderr));
-}
-
-#[test]
 fn killing_the_program_ends_the_command_and_all_that_came_from_it() {
     let home = home();
     let script = r#"( ( setsid "$PUPPET" hold & ) & ); "$PUPPET" newgroup hold & "$PUPPET" make ready hold"#;
@@ -702,4 +691,13 @@ fn a_state_directory_that_is_full_or_read_only_is_said_and_does_not_touch_the_co
         assert!(!out.contains("all of it"), "{options}: {out}");
         assert_eq!(facts["notices"], serde_json::json!([]), "it is said once");
     }
+}
+
+#[test]
+fn a_shell_path_that_is_no_program_is_named() {
+    let home = home();
+    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/no/bash").output().expect("it runs");
+    assert!(text(&output.stderr).contains("the shell /no/bash does not exist"));
+    let output = home.command(&["run", "true"]).env("BASHFUL_SHELL_PATH", "/etc/passwd").output().expect("it runs");
+    assert!(text(&output.stderr).contains("the shell /etc/passwd is not executable"), "{}", text(&output.stderr));
 }

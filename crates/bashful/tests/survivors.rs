@@ -97,6 +97,51 @@ fn a_stop_works_where_the_system_refuses_handles_on_processes() {
     }
 }
 
+/// Calls and flags that came with Linux 5.1 to 5.9, refused as an older one does.
+const OLD_KERNEL: &str = "pidfd_open:ENOSYS,pidfd_send_signal:ENOSYS,clone3:ENOSYS,close_range:ENOSYS,\
+                          clone_pidfd:EINVAL,waitid_pidfd:EINVAL";
+
+#[test]
+fn commands_start_and_stop_on_a_kernel_without_handles_on_processes() {
+    for calls in ["clone_pidfd:EINVAL", "waitid_pidfd:EINVAL", OLD_KERNEL] {
+        let home = Home::new(BASHFUL);
+        let run = |args: &[&str]| {
+            let output = without_calls(&home, calls, args).output().expect("it runs");
+            (text(&output.stdout), text(&output.stderr), output.status.code())
+        };
+        assert_eq!(run(&["run", "echo out; exit 3"]).2, Some(3), "{calls}");
+        let stopped = run(&["run", "--timeout", "1", TREE]);
+        assert_eq!(stopped, (String::new(), "[command timed out after 1s]\n".to_owned(), Some(124)), "{calls}");
+        assert_eq!(run(&["run", "--session", "s", "kept=1; echo begun"]).0, "begun\n", "{calls}");
+        assert_eq!(run(&["run", "--session", "s", "echo $kept"]).0, "1\n", "{calls}");
+        assert_eq!(run(&["sessions", "end", "s"]).2, Some(0), "{calls}");
+        home.check_nothing_survives();
+
+        // A daemon goes with the program, however that ends.
+        std::fs::remove_file(home.path().join("ready")).expect("it was made");
+        let child = without_calls(&home, calls, &["run", TREE]).spawn().expect("it runs");
+        home.wait_for("ready");
+        kill(child);
+        home.check_nothing_survives();
+    }
+}
+
+#[test]
+fn a_refused_socket_pair_is_named() {
+    let home = Home::new(BASHFUL);
+    for (calls, part) in [
+        ("socketpair", "the system refuses `socketpair`"),
+        ("socketpair:ENOSYS", "the system refuses `socketpair`"),
+        ("socketpair:EMFILE", "no file descriptors left"),
+    ] {
+        for args in [&["run", "true"][..], &["mcp"], &["sessions", "list"]] {
+            let output = without_calls(&home, calls, args).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(125), "{calls} {args:?}");
+            assert!(text(&output.stderr).contains(part), "{calls} {args:?}: {}", text(&output.stderr));
+        }
+    }
+}
+
 #[test]
 fn doctor_promises_what_it_has_tried() {
     let home = Home::new(BASHFUL);

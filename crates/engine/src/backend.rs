@@ -167,6 +167,14 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The directory cannot be entered.
+    #[error("cannot enter the working directory {directory}")]
+    NoEntry {
+        /// Its path.
+        directory: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The environment and the script together are more than the system passes to a program.
     #[error("cannot start the command: its environment ({bytes} bytes) is larger than the system allows")]
     TooLarge {

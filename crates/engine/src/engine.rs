@@ -76,6 +76,8 @@ pub struct Options {
     pub orphans: Orphans,
     /// Resource limits that commands get instead of this program's own.
     pub limits: Vec<Limit>,
+    /// File-creation mask that commands get instead of this program's own.
+    pub umask: Option<u32>,
 }
 
 /// What becomes of processes that outlive their shell.
@@ -140,6 +142,7 @@ impl Options {
             keeper: KeeperProgram::This,
             orphans: Orphans::NotOurs,
             limits: Vec::new(),
+            umask: None,
         }
     }
 }

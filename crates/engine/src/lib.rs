@@ -90,7 +90,6 @@ pub use jobs::{
     job_id,
 };
 pub use listing::Listing;
-pub use local::find_bash;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
@@ -103,7 +102,7 @@ pub use sessions::{
     BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
     SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
-pub use shell::{NotBash, bash_version};
+pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};

@@ -5,7 +5,6 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +45,7 @@ const LARGEST_ENVIRONMENT: usize = 6 << 20;
 pub(crate) struct Local {
     program: Program,
     limits: Vec<Limit>,
+    umask: Option<u32>,
     ready: Arc<ReadyKeepers>,
     reserve: Arc<Reserve>,
     /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
@@ -100,18 +100,18 @@ impl KeeperProcess {
 impl Drop for KeeperProcess {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
-        let (pid, all) = (self.pid(), Arc::clone(&self.all));
+        let (pid, all) = (self.pid, Arc::clone(&self.all));
         let forget = move || {
-            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid);
+            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid.as_raw_nonzero().get());
         };
-        if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+        if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
             return forget();
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             let Ok(handle) = bashful_sys::event::readable(handle) else { return };
             while let Ok(mut ended) = handle.readable().await {
-                if matches!(wait::reap(handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
+                if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
                     return forget();
                 }
                 ended.clear_ready();
@@ -142,6 +142,7 @@ impl Local {
         Ok(Self {
             program,
             limits: options.limits.clone(),
+            umask: options.umask,
             ready: Arc::new(ReadyKeepers::new(ready)),
             reserve: Arc::new(Reserve::new(ready)),
             keepers: Arc::default(),
@@ -155,6 +156,7 @@ impl Local {
         Starter {
             program: self.program.clone(),
             limits: self.limits.clone(),
+            umask: self.umask,
             keepers: Arc::clone(&self.keepers),
             reserve: Arc::clone(&self.reserve),
         }
@@ -234,6 +236,7 @@ impl Backend for Local {
 pub(crate) struct Starter {
     program: Program,
     limits: Vec<Limit>,
+    umask: Option<u32>,
     keepers: Arc<Mutex<HashSet<i32>>>,
     reserve: Arc<Reserve>,
 }
@@ -317,6 +320,7 @@ impl Starter {
             directory: plan.directory.as_os_str().as_bytes().to_vec(),
             env: plan.env_block(),
             limits: self.limits.clone(),
+            umask: self.umask,
             grace: plan.grace.0,
             when,
             output: None,
@@ -326,7 +330,7 @@ impl Starter {
     }
 
     pub(crate) fn connect(&self) -> io::Result<Connected> {
-        let (ours, theirs) = socket::pair()?;
+        let (ours, theirs) = socket::pair().map_err(|error| name_call("socketpair", error))?;
         let program = match &self.program {
             Program::Thread => {
                 std::thread::Builder::new()
@@ -337,7 +341,7 @@ impl Starter {
             }
             Program::At(program) => program,
         };
-        let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+        let nothing = bashful_sys::null_file()?;
         // Nothing of the host's environment: a keeper needs none, and whoever can read a process can read that.
         let spawn = Spawn {
             program,
@@ -346,6 +350,7 @@ impl Starter {
             directory: None,
             stdio: [theirs.as_fd(), nothing.as_fd(), nothing.as_fd()],
             limits: &[],
+            umask: None,
             tether: Tether::Loose,
         };
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
@@ -457,6 +462,9 @@ pub(crate) fn explain(plan: &Plan, source: io::Error) -> StartError {
 pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartError {
     let source = io::Error::from_raw_os_error(errno);
     match step {
+        FailedStep::Spawn(Step::Directory) if errno != Errno::NOENT.raw_os_error() => {
+            StartError::NoEntry { directory: plan.directory.display().to_string(), source }
+        }
         FailedStep::Spawn(Step::Directory) => {
             StartError::Directory { directory: plan.directory.display().to_string(), source }
         }
@@ -469,22 +477,16 @@ pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartEr
     }
 }
 
-fn c_string(text: &OsStr) -> io::Result<CString> {
-    CString::new(text.as_bytes()).map_err(|_| io::Error::other("a path with a NUL byte"))
+/// An error that says which system call was refused. Those that have a cause of their own, as a limit, stay as they are.
+fn name_call(call: &str, error: io::Error) -> io::Error {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS | Errno::INVAL) => {
+            io::Error::new(error.kind(), format!("the system refuses `{call}`: {error}"))
+        }
+        _ => error,
+    }
 }
 
-/// Finds bash among the directories of a `PATH`.
-///
-/// ```
-/// let bash = bashful_engine::find_bash(std::ffi::OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-/// assert!(bash.is_some_and(|path| path.ends_with("bash")));
-/// ```
-pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    std::env::split_paths(path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join("bash"))
-        .find(|candidate| {
-            candidate.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-        })
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| io::Error::other("a path with a NUL byte"))
 }

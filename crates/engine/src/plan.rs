@@ -5,6 +5,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::capture::Cleaning;
@@ -76,6 +78,14 @@ pub enum PlanError {
     NotADirectory {
         /// Its path.
         path: PathBuf,
+    },
+    /// This user may not enter it, or a directory above it.
+    #[error("cannot enter the working directory {}: no permission for {}", path.display(), at.display())]
+    NoEntry {
+        /// Its path.
+        path: PathBuf,
+        /// The first directory on the way that cannot be entered.
+        at: PathBuf,
     },
     /// It cannot be looked at.
     #[error("cannot use the working directory {}", path.display())]
@@ -178,18 +188,29 @@ impl Plan {
     }
 }
 
+/// The first directory on the way to a path that this user may not enter.
+pub(crate) fn first_closed(path: &Path) -> Option<PathBuf> {
+    let mut way: Vec<&Path> = path.ancestors().collect();
+    way.reverse();
+    way.into_iter().find(|part| access(*part, Access::EXEC_OK) == Err(Errno::ACCESS)).map(Path::to_path_buf)
+}
+
 /// The directory in which a command would run that asks for one, or for none, seen from another; if it is one.
 pub fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => PlanError::NoDirectory { path: path.clone() },
         std::io::ErrorKind::NotADirectory => PlanError::NotADirectory { path: path.clone() },
+        std::io::ErrorKind::PermissionDenied => {
+            PlanError::NoEntry { path: path.clone(), at: first_closed(&path).unwrap_or_else(|| path.clone()) }
+        }
         _ => PlanError::Directory { path: path.clone(), source },
     };
     let metadata = path.metadata().map_err(failed)?;
     if !metadata.is_dir() {
         return Err(PlanError::NotADirectory { path });
     }
+    access(&path, Access::EXEC_OK).map_err(|errno| failed(errno.into()))?;
     // `..` behind a symbolic link means its target's parent: only the file system knows where that is.
     if path.components().any(|component| component == std::path::Component::ParentDir) {
         return path.canonicalize().map_err(failed);

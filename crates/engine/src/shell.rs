@@ -1,5 +1,7 @@
-//! Whether a program is bash.
+//! Finds bash, and tells whether a program is bash.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,8 +13,26 @@ use thiserror::Error;
 /// A shell that has not said its version by then never will.
 const AT_LATEST: Duration = Duration::from_secs(5);
 
+/// So much of a program is searched. A bash with everything linked in has three megabytes.
+const LARGEST: u64 = 16 << 20;
+
 /// No version is longer.
 const LONGEST: u64 = 256;
+
+/// Where bash is on systems without surprises. A search ends there when `PATH` has none.
+const USUAL: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
+
+/// A name that every bash has in it, whatever its version, and no other shell.
+const MARK: &[u8] = b"BASH_EXECUTION_STRING";
+
+/// The result of a search for bash.
+#[derive(Debug)]
+pub struct BashSearch {
+    /// Absolute path of the first real bash.
+    pub found: Option<PathBuf>,
+    /// Programs before it that are called `bash` and are not bash.
+    pub skipped: Vec<NotBash>,
+}
 
 /// Why a program cannot be the shell.
 #[derive(Debug, Error)]
@@ -59,6 +79,15 @@ pub enum NotBash {
 /// assert!(bashful_engine::bash_version("/bin/cat".as_ref()).is_err());
 /// ```
 pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
+    check_file(shell)?;
+    let path = shell.to_path_buf();
+    let said = ask(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
+    let version = said.trim().strip_prefix("bash ").unwrap_or_default();
+    if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
+}
+
+/// Whether this is a file that somebody may run.
+fn check_file(shell: &Path) -> Result<(), NotBash> {
     let path = shell.to_path_buf();
     let metadata = match shell.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(NotBash::Missing { path }),
@@ -71,9 +100,66 @@ pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(NotBash::NotExecutable { path });
     }
-    let said = ask(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
-    let version = said.trim().strip_prefix("bash ").unwrap_or_default();
-    if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
+    Ok(())
+}
+
+/// The first bash in the directories of a `PATH`, and then in `/bin` and `/usr/bin`.
+///
+/// ```
+/// let bash = bashful_engine::find_bash("/usr/local/bin:/usr/bin:/bin".as_ref());
+/// assert!(bash.is_some_and(|bash| bash.ends_with("bash")));
+/// ```
+pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
+    search_bash(path).found
+}
+
+/// The same, with the programs that were skipped on the way because they only have the name.
+///
+/// A program of the system is taken at its name, another one if bash's own words are in its file. Only scripts are run to see.
+pub fn search_bash(path: &OsStr) -> BashSearch {
+    let on_path = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    let mut skipped = Vec::new();
+    for candidate in on_path.map(|directory| directory.join("bash")).chain(USUAL.map(PathBuf::from)) {
+        match check_cheaply(&candidate) {
+            Ok(()) => return BashSearch { found: Some(candidate), skipped },
+            Err(other @ NotBash::Other { .. }) => skipped.push(other),
+            // No shell would find it there either.
+            Err(_) => {}
+        }
+    }
+    BashSearch { found: None, skipped }
+}
+
+fn check_cheaply(shell: &Path) -> Result<(), NotBash> {
+    check_file(shell)?;
+    match read_kind(shell) {
+        Ok(Kind::Bash) => Ok(()),
+        Ok(Kind::Other) => Err(NotBash::Other { path: shell.to_path_buf() }),
+        // A wrapper may lead to bash, and who may not read a program may still run it.
+        Ok(Kind::Script) | Err(_) => bash_version(shell).map(drop),
+    }
+}
+
+/// A program, by its file alone.
+enum Kind {
+    Bash,
+    Script,
+    Other,
+}
+
+fn read_kind(shell: &Path) -> io::Result<Kind> {
+    let mut file = File::open(shell)?;
+    let mut start = [0; 2];
+    file.read_exact(&mut start)?;
+    if &start == b"#!" {
+        return Ok(Kind::Script);
+    }
+    if USUAL.iter().any(|usual| shell == Path::new(usual)) {
+        return Ok(Kind::Bash);
+    }
+    let mut program = Vec::new();
+    file.take(LARGEST).read_to_end(&mut program)?;
+    Ok(if memchr::memmem::find(&program, MARK).is_some() { Kind::Bash } else { Kind::Other })
 }
 
 /// What a shell says of itself; nothing if it does not come to an end.

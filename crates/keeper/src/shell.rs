@@ -15,6 +15,7 @@
 use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
 use bashful_sys::pipe;
 use bashful_sys::poke::LastArgument;
@@ -29,8 +30,8 @@ pub const LONGEST_ARGUMENT: usize = 131_071;
 /// start slower.
 pub const LONGEST_WAITING: usize = 8 * 1024 - 1;
 
-/// What a waiting shell would run if it ever stopped waiting by itself. It never does harm.
-const PLACEHOLDER: &str = "exit 125 #";
+/// The script of a waiting shell, which does no harm if the shell ever stops waiting by itself. `ps` shows it.
+const PLACEHOLDER: &str = "exit 125 # bashful: waiting for a command";
 
 /// What bash is called: `$0`, and the beginning of its messages.
 const BASH: &str = "bash";
@@ -86,8 +87,10 @@ impl Waiting {
         let first = first_lines(setup, Some(&gate))?;
         let child = spawn(setup, placeholder(), Some(bash_env(first.as_ref().unwrap_or(&gate))), tether)?;
         let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
-        // The child is tied to us and ends with us: whoever asked for it will not get it.
+        // The child is tied to us and ends with us: whoever asked for it will not get it. The padding has done its duty once the
+        // system has made room for it, and `ps` would show all of it.
         let argument = LastArgument::find(child.pid, &argv)
+            .and_then(|argument| argument.replace(PLACEHOLDER.as_bytes()).map(|()| argument))
             .map_err(|error| NotStarted { step: FailedStep::Handover, errno: error.raw_os_error().unwrap_or(0) })?;
         Ok(Self { child, gate, first, latch, argument, underscore: underscore(setup).to_vec() })
     }
@@ -138,7 +141,7 @@ fn first_lines(setup: &Setup, gate: Option<&OwnedFd>) -> Result<Option<OwnedFd>,
     }
     let mut lines = b"\\unset BASH_ENV\n\\. ".to_vec();
     quote(&mut lines, &setup.source);
-    lines.extend(b" 2>/dev/null\n");
+    lines.extend(format!(" 2>{}\n", null_place()).as_bytes());
     if let Some(gate) = gate {
         lines.extend(format!("\\. {}\n", place(gate)).as_bytes());
     }
@@ -186,6 +189,17 @@ pub(crate) fn place(fd: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
 }
 
+/// A path from which a child reads nothing and to which it can write: `/dev/null`, or a file of this process where there is none.
+pub(crate) fn null_place() -> &'static str {
+    // The file stays open for as long as this process lives.
+    static PLACE: OnceLock<(String, Option<std::fs::File>)> = OnceLock::new();
+    let (path, _) = PLACE.get_or_init(|| match bashful_sys::null_file() {
+        Ok(file) if std::fs::metadata("/dev/null").is_err() => (place(&file), Some(file)),
+        Ok(_) | Err(_) => ("/dev/null".to_owned(), None),
+    });
+    path
+}
+
 /// The variable that has bash read this before the script.
 fn bash_env(fd: &OwnedFd) -> Vec<u8> {
     format!("BASH_ENV={}", place(fd)).into_bytes()
@@ -213,7 +227,8 @@ pub(crate) fn spawn_with(
         std::iter::once(BASH.as_bytes().to_vec()).chain(arguments).map(text).collect::<Result<_, _>>()?;
     let env: Vec<CString> = setup.env.iter().cloned().chain(bash_env).map(text).collect::<Result<_, _>>()?;
     let directory = text(setup.directory.clone())?;
-    let nothing = std::fs::File::open("/dev/null").map_err(|error| not_prepared(&error))?;
+    let nothing = std::fs::File::open("/dev/null").or_else(|_| bashful_sys::null_file());
+    let nothing = nothing.map_err(|error| not_prepared(&error))?;
     let output = setup.output.as_ref().ok_or_else(|| not_prepared(&io::ErrorKind::NotFound.into()))?;
     let input = match &setup.input {
         Input::From(Some(input)) => input.as_fd(),
@@ -227,6 +242,7 @@ pub(crate) fn spawn_with(
         directory: Some(&directory),
         stdio,
         limits: &setup.limits,
+        umask: setup.umask,
         tether,
     }
     .start()?)

@@ -80,7 +80,7 @@ impl Tree {
             Scope::EverythingBelow => self.reap_everything(),
             Scope::BelowShell => {
                 if self.exit.is_none() {
-                    match wait::reap(shell) {
+                    match wait::reap(self.shell, shell) {
                         Ok(exit) => self.exit = exit,
                         Err(_) => return Rest::Unknown,
                     }

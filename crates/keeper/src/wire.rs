@@ -112,6 +112,8 @@ pub struct Setup {
     pub env: Vec<Vec<u8>>,
     /// Resource limits that differ from the engine's own.
     pub limits: Vec<Limit>,
+    /// A file-creation mask that differs from the engine's own.
+    pub umask: Option<u32>,
     /// How long the tree may take to end when it is asked to.
     pub grace: Duration,
     /// When to start it.

@@ -1,7 +1,7 @@
 //! What bashful needs of the kernel: mechanism without policy.
 //!
 //! This is the only crate with `unsafe` code. Nothing in here decides anything: what to run, whom to stop and when are
-//! questions for the callers. Everything is synchronous and starts no thread.
+//! questions for the callers. Everything is synchronous. Only where the system has no handles on processes does each child cost a thread.
 
 #[cfg(feature = "tokio")]
 pub mod event;
@@ -58,7 +58,42 @@ pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
     Ok(std::fs::File::from(fd))
 }
 
+/// A file that reads as empty and takes every write: `/dev/null`, or a file without a name where that cannot be opened.
+///
+/// Such a file grows with each write, so it is for writers that say little.
+pub fn null_file() -> io::Result<std::fs::File> {
+    null_file_at("/dev/null")
+}
+
+fn null_file_at(path: &str) -> io::Result<std::fs::File> {
+    let opened = std::fs::File::options().read(true).write(true).open(path);
+    match opened {
+        Err(error) if !matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE)) => {
+            anonymous_file("bashful-null").map_err(|_| error)
+        }
+        other => other,
+    }
+}
+
 /// Keeps every descriptor from `first` on from the programs that this process starts later.
 pub fn close_on_exec_from(first: u32) -> io::Result<()> {
     spawn::close_on_exec_from(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_missing_null_device_is_replaced() {
+        for path in ["/dev/null", "/nowhere/null", "/"] {
+            let mut file = null_file_at(path).expect("there is always one");
+            let mut read = Vec::new();
+            file.read_to_end(&mut read).expect("it is readable");
+            assert_eq!(read, b"", "{path}");
+            file.write_all(b"x").expect("it takes everything");
+        }
+    }
 }

@@ -39,6 +39,11 @@ impl Limit {
         Self::read(9)
     }
 
+    /// The limit on the stack of this process' first thread, in bytes.
+    pub fn stack() -> Self {
+        Self::read(15)
+    }
+
     /// Takes a limit off a wire; none if there is no such resource.
     pub fn from_parts(resource: u8, soft: Option<u64>, hard: Option<u64>) -> Option<Self> {
         (usize::from(resource) < RESOURCES.len()).then_some(Self { resource, soft, hard })

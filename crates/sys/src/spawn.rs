@@ -38,6 +38,8 @@ pub struct Spawn<'a> {
     pub stdio: [BorrowedFd<'a>; 3],
     /// Resource limits to set before it begins.
     pub limits: &'a [Limit],
+    /// Its file-creation mask; the caller's own if none.
+    pub umask: Option<u32>,
     /// What becomes of it when the caller ends.
     pub tether: Tether,
 }
@@ -56,7 +58,8 @@ pub enum Tether {
 pub struct Child {
     /// Its process id, which is also that of its group and its session.
     pub pid: Pid,
-    /// A handle that means this very process, even after its id is used again.
+    /// A handle that means this very process, even after its id is used again, and is readable when the process has ended. Where
+    /// the system has no such handles, it is a substitute that only becomes readable.
     pub pidfd: OwnedFd,
 }
 
@@ -68,7 +71,7 @@ impl Child {
 
     /// Continues it if somebody has stopped it. One that runs gets no signal: it may have a trap for it.
     pub fn continue_if_stopped(&self) {
-        if crate::wait::is_stopped(self.pidfd.as_fd()) {
+        if crate::wait::is_stopped(self.pid, self.pidfd.as_fd()) {
             let _ = self.send(Signal::CONT);
         }
     }
@@ -119,6 +122,7 @@ struct Order<'a> {
     directory: *const c_char,
     stdio: [RawFd; 3],
     limits: &'a [Limit],
+    umask: Option<u32>,
     tether: Tether,
     parent: libc::pid_t,
     failed: Option<(Step, c_int)>,
@@ -143,6 +147,7 @@ impl Spawn<'_> {
             directory: self.directory.map_or(ptr::null(), CStr::as_ptr),
             stdio: [stdio[0].raw(), stdio[1].raw(), stdio[2].raw()],
             limits: self.limits,
+            umask: self.umask,
             tether: self.tether,
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: None,
@@ -155,39 +160,41 @@ impl Spawn<'_> {
         let top = unsafe { stack.as_mut_ptr().add(STACK) };
         // The ABI wants a stack that begins on a multiple of 16.
         let top = top.map_addr(|address| address & !15);
-        // SAFETY: `CLONE_VFORK` suspends this thread until the child has called `exec` or ended, so `order`, the stack and
-        // all they point to outlive the child's use of them, and nobody else touches them meanwhile.
-        let pid = unsafe {
-            libc::clone(
-                child,
-                top.cast(),
-                libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD,
-                (&raw mut order).cast(),
-                &raw mut pidfd,
-            )
+        let mut clone = |flags| {
+            // SAFETY: `CLONE_VFORK` suspends this thread until the child has called `exec` or ended, so `order`, the stack
+            // and all they point to outlive the child's use of them, and nobody else touches them meanwhile.
+            let pid = unsafe {
+                libc::clone(
+                    child,
+                    top.cast(),
+                    flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+                    (&raw mut order).cast(),
+                    &raw mut pidfd,
+                )
+            };
+            if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
         };
-        let clone_error = io::Error::last_os_error();
+        let cloned = clone(libc::CLONE_PIDFD).or_else(|error| match error.raw_os_error() {
+            // A system that does not know the flag, or a filter that does not like it.
+            Some(libc::EINVAL) => clone(0),
+            _ => Err(error),
+        });
         drop(blocked);
-        if pid < 0 {
-            return Err(SpawnError { step: Step::Clone, source: clone_error });
-        }
-        let pid = Pid::from_raw(pid).expect("a child's id is never zero");
-        if pidfd < 0 {
-            // Linux before 5.2 ignores the flag.
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-            order.failed = Some((Step::Clone, libc::ENOSYS));
-        }
+        let pid = Pid::from_raw(cloned.map_err(at(Step::Clone))?).expect("a child's id is never zero");
+        // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
+        let pidfd = (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) });
         if let Some((step, errno)) = order.failed {
             // It has ended already; without this it would stay as a zombie.
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
-            if pidfd >= 0 {
-                // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
-                drop(unsafe { OwnedFd::from_raw_fd(pidfd) });
-            }
             return Err(SpawnError { step, source: io::Error::from_raw_os_error(errno) });
         }
-        // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
-        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+        // Linux before 5.2 ignores the flag, and before 5.3 it has no handles at all.
+        let handle = pidfd.map_or_else(|| crate::pidfd::open(pid).or_else(|_| crate::wait::ending(pid)), Ok);
+        let pidfd = handle.map_err(|error| {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            SpawnError { step: Step::Clone, source: error }
+        })?;
         Ok(Child { pid, pidfd })
     }
 }
@@ -230,6 +237,10 @@ fn become_program(order: &Order<'_>) -> (Step, c_int) {
         if let Err(error) = limit.set() {
             return (Step::Limits, error.raw_os_error());
         }
+    }
+    if let Some(mask) = order.umask {
+        // SAFETY: takes a number only, and cannot fail.
+        unsafe { libc::umask(mask) };
     }
     for (to, from) in (0..).zip(order.stdio) {
         // SAFETY: numbers only; every `from` is above 2, so no copy can overwrite one that is still needed.

@@ -1,6 +1,7 @@
 //! Learning how children ended.
 
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, WaitStatus, wait, waitid};
@@ -42,16 +43,38 @@ pub fn reap_any() -> Result<Reaped, Errno> {
     }
 }
 
-/// Takes away this one child if it has ended. Never waits.
-pub fn reap(pidfd: BorrowedFd<'_>) -> Result<Option<Exit>, Errno> {
-    Ok(waitid(WaitId::PidFd(pidfd), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?
-        .and_then(|status| exit_of_id(&status)))
+/// Takes away this one child if it has ended. Never waits. The handle is that of [`Child`](crate::spawn::Child).
+pub fn reap(pid: Pid, handle: BorrowedFd<'_>) -> Result<Option<Exit>, Errno> {
+    Ok(wait_for(pid, handle, WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?.and_then(|status| exit_of_id(&status)))
 }
 
 /// True if a child is stopped, by `SIGSTOP` or its relatives. Takes nothing away: the next call says the same.
-pub fn is_stopped(pidfd: BorrowedFd<'_>) -> bool {
+pub fn is_stopped(pid: Pid, handle: BorrowedFd<'_>) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(waitid(WaitId::PidFd(pidfd), options), Ok(Some(_)))
+    matches!(wait_for(pid, handle, options), Ok(Some(_)))
+}
+
+/// Waits by the handle, which means one process for ever. Linux before 5.4 cannot do that, and a handle may be a substitute: then
+/// by the id, which at least is never a stranger's, because a stranger is no child.
+fn wait_for(pid: Pid, handle: BorrowedFd<'_>, options: WaitIdOptions) -> Result<Option<WaitIdStatus>, Errno> {
+    match waitid(WaitId::PidFd(handle), options) {
+        Err(Errno::INVAL | Errno::BADF | Errno::NOSYS | Errno::PERM) => waitid(WaitId::Pid(pid), options),
+        other => other,
+    }
+}
+
+/// A descriptor that becomes readable when a child ends, where the system has no handles on processes.
+///
+/// A thread waits for the child and closes the other end of a pipe. It blocks all signals, so they arrive where they did before.
+pub(crate) fn ending(pid: Pid) -> io::Result<OwnedFd> {
+    let (ended, running) = crate::pipe::plain()?;
+    let _blocked = crate::signal::BlockedSignals::all()?;
+    std::thread::Builder::new().name("bashful-wait".to_owned()).stack_size(64 * 1024).spawn(move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
+        drop(running);
+    })?;
+    Ok(ended)
 }
 
 fn exit_of(status: WaitStatus) -> Option<Exit> {

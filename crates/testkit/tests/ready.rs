@@ -322,3 +322,15 @@ async fn commands_that_take_turns_leave_each_other_a_shell() {
         is_waited_for(&one).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_shell_says_in_a_few_words_what_it_is() {
+    let oracle = Oracle::new(PUPPET);
+    for shell in oracle.waiting(&request("true")).await {
+        let line = || std::fs::read(format!("/proc/{shell}/cmdline")).unwrap_or_default();
+        // The padding goes a moment after the shell has come.
+        let is_short = || line().iter().rposition(|byte| *byte != 0).is_none_or(|last| last < 80);
+        assert!(eventually(is_short), "{}", String::from_utf8_lossy(&line()));
+        assert!(line().is_empty() || String::from_utf8_lossy(&line()).contains("# bashful: waiting for a command"));
+    }
+}

@@ -652,3 +652,46 @@ async fn many_sessions_at_once() {
     let expected: Vec<_> = (0..20).flat_map(|session| (1..=5).map(move |count| (session, count))).collect();
     assert_eq!(seen, expected);
 }
+
+/// How many directories of sessions there are.
+fn directories(store: &SessionStore) -> usize {
+    std::fs::read_dir(store.directory()).map_or(0, Iterator::count)
+}
+
+fn exits_in(session: &str) -> Request {
+    Request { session: Some(name(session)), ..request("exit 3") }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ended_sessions_of_an_engine_leave_nothing_when_it_ends() {
+    let mut place = Place::new(PUPPET);
+    let store = store(&mut place, SessionLimits::default(), SessionOwner::Engine);
+    let engine = place.engine();
+    for number in 0..20 {
+        run(&engine, exits_in(&number.to_string())).await;
+    }
+    check(&engine, "x=1", "", 0).await;
+    assert!(directories(&store) > 1);
+    drop(engine);
+    place.check_nothing_survives();
+    assert!(eventually(|| directories(&store) == 0), "{} directories are left", directories(&store));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_of_a_dead_engine_and_all_but_the_newest_words_are_swept() {
+    let mut place = Place::new(PUPPET);
+    let store = store(&mut place, SessionLimits::default(), SessionOwner::User);
+    let engine = place.engine();
+    // No process has this id: the largest there can be is 4,194,304.
+    let dead = store.directory().join("4999999-1-abc");
+    std::fs::create_dir_all(&dead).expect("a directory");
+    std::fs::write(dead.join("lost"), "its shell ended").expect("a word");
+    for number in 0..20 {
+        run(&engine, exits_in(&number.to_string())).await;
+    }
+    listed(&store).await;
+    assert!(!dead.exists());
+    assert_eq!(directories(&store), 16);
+    let last = run(&engine, exits_in("19")).await;
+    assert_eq!(session(&last).lost_before.as_deref(), Some("its shell ended with exit code 3"));
+}

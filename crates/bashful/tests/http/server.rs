@@ -126,7 +126,7 @@ fn lines(from: impl BufRead + Send + 'static) -> Receiver<String> {
 }
 
 /// Puts headers in the place of those of the same name; without a value, takes them away.
-fn change(mut headers: Vec<(String, String)>, changed: &[(&str, &str)]) -> Vec<(String, String)> {
+pub(crate) fn change(mut headers: Vec<(String, String)>, changed: &[(&str, &str)]) -> Vec<(String, String)> {
     for (name, value) in changed {
         headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
         if !value.is_empty() {

@@ -223,7 +223,7 @@ fn pipe<'a>(
 }
 
 fn nowhere() -> io::Result<File> {
-    File::options().read(true).write(true).open("/dev/null")
+    bashful_sys::null_file()
 }
 
 /// A file in the job's own directory with all that was written so far; none if that is in a file already, or cannot be.

@@ -94,7 +94,6 @@ impl Starter {
         store: &SessionStore,
         place: &Path,
     ) -> Result<Option<Opened>, StartError> {
-        let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         // One after the other, so that there are never more than there may be.
         let _turn = store.take(store.directory()).await.map_err(unusable)?;
@@ -106,10 +105,34 @@ impl Starter {
         // What is known of the one before holds it, if it still lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();
         let lost_before = take_last_word(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
+        let (pid, link, keeper) = self.launch(plan, at, store, place).await.inspect_err(|_| {
+            // There is nothing of it that could be lost.
+            let _ = take_last_word(place);
+            let _ = std::fs::remove_dir(place);
+        })?;
+        tracing::debug!(pid, session = %at.name, "started a session");
+        let host = (store.owner == SessionOwner::Engine).then_some(link);
+        store.known().insert(place.to_path_buf(), Known { pid, _host: host, spare: None });
+        // Its end is taken away when it comes.
+        drop(keeper);
+        let has_others = names.iter().any(|name| name == at.name.as_str());
+        Ok(Some(Opened { lost_before, has_others }))
+    }
+
+    /// Starts the keeper of a session, and its shell.
+    async fn launch(
+        &self,
+        plan: &Plan,
+        at: &InSession,
+        store: &SessionStore,
+        place: &Path,
+    ) -> Result<(i32, Link, Keeper), StartError> {
+        let failed = |error| local::explain(plan, error);
+        let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         store.describe(place, &at.name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Link::new(socket).map_err(failed)?;
-        let nothing = std::fs::File::options().write(true).open("/dev/null").map_err(failed)?;
+        let nothing = bashful_sys::null_file().map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if !plan.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
             // With it, bash keeps the path as it was given, symbolic links and all.
@@ -125,8 +148,6 @@ impl Starter {
         let pid = match link.next().await {
             Ok(Report::Started { pid }) => pid,
             word => {
-                // There is nothing of it that could be lost.
-                let _ = take_last_word(place);
                 return Err(match word {
                     Ok(Report::NotStarted { step: FailedStep::Record, errno }) => {
                         unusable(std::io::Error::from_raw_os_error(errno))
@@ -136,13 +157,7 @@ impl Starter {
                 });
             }
         };
-        tracing::debug!(pid, session = %at.name, "started a session");
-        let host = (store.owner == SessionOwner::Engine).then_some(link);
-        store.known().insert(place.to_path_buf(), Known { pid, _host: host, spare: None });
-        // Its end is taken away when it comes.
-        drop(keeper);
-        let has_others = names.iter().any(|name| name == at.name.as_str());
-        Ok(Some(Opened { lost_before, has_others }))
+        Ok((pid, link, keeper))
     }
 
     /// Ends the session that has been idle for longest, if there are as many as there may be. The names of those that were

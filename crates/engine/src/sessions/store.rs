@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +26,11 @@ use crate::plan::Plan;
 /// A keeper that has not answered by then, though it was woken again and again, never will.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What has been dead for so long is of no interest to anybody.
+/// A session that ended so long ago is of no interest to anybody.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+
+/// Ended sessions whose last word is kept for the next command of that name. Older ones go.
+const LAST_WORDS: usize = 16;
 
 /// Somebody who starts a session is done by then, or was stopped.
 const TAKE_PATIENCE: Duration = Duration::from_secs(20);
@@ -70,6 +74,7 @@ impl Drop for SessionsInUse {
         if self.0.users.fetch_sub(1, Ordering::Relaxed) == 1 {
             // The connections are what holds them.
             self.0.known().clear();
+            self.0.forget_own();
         }
     }
 }
@@ -162,15 +167,17 @@ impl SessionStore {
             places => places.map_err(failed)?,
         };
         let mut entries: Vec<SessionEntry> = Vec::new();
+        let mut ended = Vec::new();
         for place in places {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
                 Ok(state) => entries.extend(entry(place, &state)),
                 // It may still live.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-                Err(_) => forget_old(&place),
+                Err(_) => ended.push(place),
             }
         }
+        forget_ended(ended);
         // All by one look at the clock, so that they can be compared.
         let now = boot_time();
         for entry in &mut entries {
@@ -208,6 +215,18 @@ impl SessionStore {
         // It hangs up when nothing of it is left.
         while link.next_awake().await.is_ok() {}
         Ok(())
+    }
+
+    /// Removes what ended sessions of this engine have left: nobody else can ask for them.
+    fn forget_own(&self) {
+        if self.owner == SessionOwner::User {
+            return;
+        }
+        let own = format!("{}-", self.tag);
+        let places = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|place| place.path());
+        for place in places.filter(|place| directory_name(place).starts_with(&own)) {
+            forget(&place);
+        }
     }
 
     /// Where the session of this plan is, or would be.
@@ -261,6 +280,8 @@ impl SessionStore {
             crate::make_directory(place)?;
             let handle = plain::open_directory(place)?;
             match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+                // Somebody may have removed it just before.
+                Ok(()) if handle.metadata()?.nlink() == 0 => {}
                 Ok(()) => return Ok(handle),
                 Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(LOOK_AGAIN).await,
                 Err(error) => return Err(error.into()),
@@ -329,10 +350,43 @@ fn cwd_of(pid: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Removes what a session has left long ago.
-fn forget_old(place: &Path) {
-    let age = place.metadata().and_then(|facts| facts.modified()).ok().and_then(|when| when.elapsed().ok());
-    if age.is_some_and(|age| age > FORGOTTEN_AFTER) {
+/// Removes what ended sessions have left, except for words that somebody may still ask for.
+///
+/// A session of an engine is asked for by that engine alone. One of the user may be asked for by any later command of that name.
+fn forget_ended(places: Vec<PathBuf>) {
+    let (askable, lost): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| has_living_owner(place));
+    let age = |place: &PathBuf| {
+        let changed = place.metadata().and_then(|facts| facts.modified()).ok();
+        changed.and_then(|when| when.elapsed().ok()).unwrap_or_default()
+    };
+    let mut askable: Vec<_> = askable.into_iter().map(|place| (age(&place), place)).collect();
+    askable.sort();
+    let too_old =
+        askable.into_iter().enumerate().filter(|(newer, (age, _))| *newer >= LAST_WORDS || *age > FORGOTTEN_AFTER);
+    for place in too_old.map(|(_, (_, place))| place).chain(lost) {
+        forget(&place);
+    }
+}
+
+/// Whether anybody can still ask for this session. The directory of an engine's session begins with its process id.
+fn has_living_owner(place: &Path) -> bool {
+    let name = directory_name(place);
+    let owner = name.split_once('-').map(|(owner, _)| owner).filter(|owner| owner.parse::<u32>().is_ok());
+    owner.is_none_or(|pid| Path::new("/proc").join(pid).exists())
+}
+
+fn directory_name(place: &Path) -> std::borrow::Cow<'_, str> {
+    place.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// Removes what an ended session has left, unless somebody is starting one there.
+fn forget(place: &Path) {
+    let Ok(handle) = File::open(place) else { return };
+    if flock(&handle, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return;
+    }
+    let nobody_there = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
+    if Link::connect(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
         let _ = take_last_word(place);
         let _ = fs::remove_dir(place);
     }

@@ -90,7 +90,7 @@ impl Driver {
         if !source.is_empty() {
             opening.extend(br"\builtin . ");
             quote(&mut opening, &source);
-            opening.extend(b" >/dev/null 2>&1 </dev/null\n");
+            opening.extend(format!(" >{0} 2>&1 <{0}\n", shell::null_place()).as_bytes());
         }
         // From here on, what it writes is worth hearing: before, it greets a person who is not there.
         // Not by `builtin`: redirections of that are its own, and end with it.
@@ -124,11 +124,11 @@ impl Driver {
         if !command.directory.is_empty() {
             lines.extend(br"\builtin cd -- ");
             quote(&mut lines, &command.directory);
-            write!(lines, " >/dev/null 2>{} && ", place(&stderr))?;
+            write!(lines, " >{} 2>{} && ", shell::null_place(), place(&stderr))?;
         }
         let (from, to) = (place(&script), place(&output));
         let (open, close) = if command.apart { ("(", ")") } else { ("", "") };
-        writeln!(lines, "{open}\\builtin . {from} >{to} 2>{stderr_place} </dev/null{close}")?;
+        writeln!(lines, "{open}\\builtin . {from} >{to} 2>{stderr_place} <{}{close}", shell::null_place())?;
         writeln!(lines, "\\builtin echo \"$?\" >{}", place(&self.says))?;
         self.write(&lines)?;
         // The output first: it is the one that is written to at the shell's end.

@@ -31,6 +31,7 @@ impl Order {
                     put_optional(out, limit.soft);
                     put_optional(out, limit.hard);
                 });
+                put_optional(out, setup.umask.map(u64::from));
                 put_number(out, nanoseconds(setup.grace));
                 out.push(u8::from(setup.when == When::Ahead));
                 out.push(u8::from(matches!(setup.input, Input::From(_))));
@@ -89,6 +90,7 @@ impl Order {
                 env: from.list(|from| Ok(from.bytes()?.to_vec()))?,
                 limits: from
                     .list(|from| Limit::from_parts(from.byte()?, from.optional()?, from.optional()?).ok_or(Garbled))?,
+                umask: from.optional()?.map(u32::try_from).transpose().map_err(|_| Garbled)?,
                 grace: Duration::from_nanos(from.number()?),
                 when: if from.byte()? == 1 { When::Ahead } else { When::Asked },
                 output: Some(take_two(descriptors)?),
@@ -352,6 +354,7 @@ mod tests {
             directory: b"/tmp/\xff".to_vec(),
             env: vec![b"A=1".to_vec(), b"B=".to_vec()],
             limits: bashful_sys::limits::all(),
+            umask: Some(0o777),
             grace: Duration::from_millis(1500),
             when: When::Ahead,
             output: None,
@@ -364,7 +367,7 @@ mod tests {
         let Ok(Order::Setup(setup)) = Order::decode(&bytes[4..], &mut descriptors) else { panic!("not a setup") };
         assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
         assert_eq!(setup.source, b"/tmp/it's");
-        assert_eq!(setup.limits, bashful_sys::limits::all());
+        assert_eq!((setup.limits, setup.umask), (bashful_sys::limits::all(), Some(0o777)));
         assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
         assert!(setup.output.is_some() && descriptors.is_empty());
     }

@@ -28,6 +28,8 @@ pub struct Door {
     pub sessions: usize,
     /// So long a session is kept in which nobody is.
     pub idle: Duration,
+    /// Descriptors that this process may have open. Connections take at most two thirds of them.
+    pub descriptors: u64,
 }
 
 impl Door {
@@ -39,6 +41,11 @@ impl Door {
         let named = [host.to_str().ok().and_then(|host| host.parse().ok()), request.uri.authority().cloned()];
         if named[0].is_none() || !named.iter().flatten().all(|host| self.is_meant(host, at)) {
             return Err(Refusal::Host);
+        }
+        if let [Some(host), Some(target)] = &named
+            && !is_same(host, target)
+        {
+            return Err(Refusal::HostsDiffer);
         }
         if !request.headers.get_all(ORIGIN).iter().all(|origin| self.is_ours(origin)) {
             return Err(Refusal::Origin);
@@ -78,6 +85,12 @@ impl Door {
     }
 }
 
+/// Whether both name the same host and port.
+fn is_same(left: &Authority, right: &Authority) -> bool {
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
+    left.host().eq_ignore_ascii_case(right.host()) && port(left) == port(right)
+}
+
 /// The address that a host is, if it is no name.
 fn address(authority: &Authority) -> Option<IpAddr> {
     authority.host().trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
@@ -99,14 +112,20 @@ mod tests {
 
     #[track_caller]
     fn check(headers: &[(&str, &str)], expected: Result<(), Refusal>) {
+        check_target(PATH, headers, expected);
+    }
+
+    #[track_caller]
+    fn check_target(target: &str, headers: &[(&str, &str)], expected: Result<(), Refusal>) {
         let token = Token::new(&TOKEN[7..]).expect("it is one");
-        let door = Door { token, hosts: vec!["box.example".to_owned()], sessions: 1, idle: Duration::ZERO };
-        let mut request = Request::builder().uri(PATH);
+        let door =
+            Door { token, hosts: vec!["box.example".to_owned()], sessions: 1, idle: Duration::ZERO, descriptors: 1024 };
+        let mut request = Request::builder().uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        assert_eq!(door.admit(&parts, [192, 168, 1, 5].into()), expected, "{headers:?}");
+        assert_eq!(door.admit(&parts, [192, 168, 1, 5].into()), expected, "{target} {headers:?}");
     }
 
     #[test]
@@ -135,6 +154,20 @@ mod tests {
         }
         check(&[("authorization", TOKEN)], Err(Refusal::Host));
         check(&[("host", "localhost"), ("host", "localhost"), ("authorization", TOKEN)], Err(Refusal::Host));
+    }
+
+    #[test]
+    fn a_target_with_a_host_has_to_agree_with_the_header() {
+        for (target, expected) in [
+            ("http://localhost:8331/mcp", Ok(())),
+            ("http://LOCALHOST:8331/mcp", Ok(())),
+            ("http://localhost/mcp", Err(Refusal::HostsDiffer)),
+            ("http://127.0.0.1:8331/mcp", Err(Refusal::HostsDiffer)),
+            ("http://evil.example:8331/mcp", Err(Refusal::Host)),
+        ] {
+            check_target(target, &[("host", "localhost:8331"), ("authorization", TOKEN)], expected);
+        }
+        check_target("http://localhost/mcp", &[("host", "localhost:80"), ("authorization", TOKEN)], Ok(()));
     }
 
     #[test]

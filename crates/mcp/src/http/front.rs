@@ -14,9 +14,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::time::timeout;
 
 use super::door::Door;
-use super::refusal::{Answer, Refusal, no_message, refuse};
+use super::refusal::{Answer, Refusal, end_connection, no_message, refuse};
 use super::sessions::Sessions;
-use super::wire::Departure;
+use super::strangers::Visitor;
+use super::wire::{Departure, Inspection};
 use crate::{bad_message, longest_message};
 
 /// By which a client says which session it means.
@@ -24,6 +25,21 @@ const SESSION: &str = "mcp-session-id";
 
 /// So long a client may pause in the middle of a message.
 const PAUSE_AT_MOST: Duration = Duration::from_secs(30);
+
+/// The connection that a request came by.
+pub(crate) struct Connection {
+    /// The server's own address.
+    pub(crate) at: IpAddr,
+    pub(crate) departure: Departure,
+    pub(crate) visitor: Visitor,
+    pub(crate) inspection: Arc<Inspection>,
+}
+
+impl Connection {
+    fn check_heads(&self) -> Result<(), Refusal> {
+        self.inspection.flaw().map_or(Ok(()), |flaw| Err(Refusal::Malformed(flaw)))
+    }
+}
 
 /// Whoever answers requests.
 pub(crate) struct Front<H> {
@@ -45,28 +61,40 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         Self { door, sessions, library }
     }
 
-    /// Answers a request that came in at this address, unless its client goes before that.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, at: IpAddr, departure: &Departure) -> Answer {
+    /// Answers a request that came by this connection, unless its client goes before that.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, connection: &Connection) -> Answer {
         let (parts, body) = request.into_parts();
-        let answer = match self.door.admit(&parts, at) {
+        let is_last = connection.inspection.is_last();
+        let answer = match self.admit(&parts, connection) {
             Ok(()) => tokio::select! {
-                answer = self.admitted(parts, body) => answer,
+                answer = self.admitted(parts, body, connection) => answer,
                 // Nobody is sent this.
-                () = departure.wait() => Err(Refusal::CutOff),
+                () = connection.departure.wait() => Err(Refusal::CutOff),
             },
             Err(refusal) => Err(refusal),
         };
         let mut answer = answer.unwrap_or_else(Refusal::answer);
+        if is_last {
+            end_connection(&mut answer);
+        }
         answer.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         answer
     }
 
-    async fn admitted(&self, mut parts: Parts, body: Incoming) -> Result<Answer, Refusal> {
+    /// Whether a request may come in. If so, its connection is a client's from now on.
+    fn admit(&self, parts: &Parts, connection: &Connection) -> Result<(), Refusal> {
+        connection.check_heads()?;
+        self.door.admit(parts, connection.at)?;
+        if connection.visitor.admit() { Ok(()) } else { Err(Refusal::TooManyConnections) }
+    }
+
+    async fn admitted(&self, mut parts: Parts, body: Incoming, connection: &Connection) -> Result<Answer, Refusal> {
         let message = match parts.method {
             Method::POST => read(body, longest_message()).await?,
             Method::GET | Method::DELETE => Bytes::new(),
             _ => return Err(Refusal::Method),
         };
+        connection.check_heads()?;
         // Only now: the message may have taken a while to come.
         self.note_session(&mut parts)?;
         let in_use = bad_message::request_id(&message)

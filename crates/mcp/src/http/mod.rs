@@ -4,13 +4,15 @@
 //! whoever wants to be reached from elsewhere puts a proxy with TLS in front.
 //!
 //! Invariants: nothing of a request's body is read before the token was shown; a call whose client is gone is dropped, which
-//! stops its command; connections, sessions and messages are bounded.
+//! stops its command; connections, sessions and messages are bounded; a connection without the token takes no place of a client.
 
 mod backlog;
 mod door;
 mod front;
+mod head;
 mod refusal;
 mod sessions;
+mod strangers;
 mod token;
 mod wire;
 
@@ -24,7 +26,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -33,14 +34,12 @@ pub use token::{Token, TokenError};
 
 use crate::client::Clients;
 use crate::handler::Handler;
-use front::Front;
 pub(crate) use front::session_of;
+use front::{Connection, Front};
 pub(crate) use sessions::Over;
 use sessions::Sessions;
-use wire::{Departure, Wire};
-
-/// Connections at once. Every call that is under way takes one.
-const CONNECTIONS: usize = 512;
+use strangers::{Rooms, Visitor};
+use wire::{Departure, Inspection, Wire};
 
 /// So long a client may take to say what it wants, and so long a connection is kept on which it wants nothing more.
 const HEAD_AT_MOST: Duration = Duration::from_secs(10);
@@ -70,15 +69,17 @@ pub async fn serve_handler<H: ServerHandler + Clone + Sync>(
     let _ending = EndsAll(Arc::clone(&sessions));
     let mut look = interval((door.idle / 2).clamp(Duration::from_millis(100), Duration::from_secs(30)));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let rooms = Rooms::new(door.descriptors);
     let front = Arc::new(Front::new(handler, door, Arc::clone(&sessions)));
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
-    tokio::pin!(stop);
+    let accepting = accept(&listener, &rooms);
+    tokio::pin!(stop, accepting);
     loop {
         tokio::select! {
             () = &mut stop => return Ok(()),
-            (place, stream) = accept(&listener, &room) => {
-                connections.spawn(serve(stream, Arc::clone(&front), place));
+            (visitor, stream) = &mut accepting => {
+                accepting.set(accept(&listener, &rooms));
+                connections.spawn(serve(stream, Arc::clone(&front), visitor));
             }
             Some(_) = connections.join_next() => {}
             _ = look.tick() => {
@@ -89,36 +90,41 @@ pub async fn serve_handler<H: ServerHandler + Clone + Sync>(
     }
 }
 
-/// The next connection, as soon as there is room for one more.
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (Option<OwnedSemaphorePermit>, TcpStream) {
-    // It is never closed.
-    let place = Arc::clone(room).acquire_owned().await.ok();
+/// The next connection. The oldest connection without a token gives way to it where there is no room.
+///
+/// A dropped future may close a connection that was accepted and had to wait for its place.
+async fn accept(listener: &TcpListener, rooms: &Arc<Rooms>) -> (Visitor, TcpStream) {
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return (place, stream),
-            // The client has gone again, or there are no descriptors left: others will be given back.
-            Err(_) => sleep(Duration::from_millis(20)).await,
+        if let Ok((stream, _)) = listener.accept().await {
+            return (rooms.enter().await, stream);
         }
+        // The client has gone again, or there are no descriptors left: then one has to be given back.
+        rooms.turn_out_oldest();
+        sleep(Duration::from_millis(20)).await;
     }
 }
 
 /// Serves one connection to its end. What goes wrong with it is the client's concern.
-async fn serve<H: ServerHandler + Clone + Sync>(
-    stream: TcpStream,
-    front: Arc<Front<H>>,
-    _place: Option<OwnedSemaphorePermit>,
-) {
+async fn serve<H: ServerHandler + Clone + Sync>(stream: TcpStream, front: Arc<Front<H>>, visitor: Visitor) {
     // Answers are small and complete: waiting for more to send with them gains nothing.
     let _ = stream.set_nodelay(true);
     let Ok(at) = stream.local_addr().map(|at| at.ip()) else { return };
-    let Ok(departure) = Departure::of(&stream).map(Arc::new) else { return };
+    let Ok(departure) = Departure::of(&stream) else { return };
+    let inspection = Arc::<Inspection>::default();
+    let wire = Wire::new(stream, Arc::clone(&inspection));
+    let connection = Arc::new(Connection { at, departure, visitor, inspection });
     let answer = |request| {
-        let (front, departure) = (Arc::clone(&front), Arc::clone(&departure));
-        async move { Ok::<_, std::convert::Infallible>(front.answer(request, at, &departure).await) }
+        let (front, connection) = (Arc::clone(&front), Arc::clone(&connection));
+        async move { Ok::<_, std::convert::Infallible>(front.answer(request, &connection).await) }
     };
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_AT_MOST);
-    let _ = http.serve_connection(TokioIo::new(Wire::new(stream)), service_fn(answer)).await;
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_AT_MOST).max_buf_size(head::LONGEST_LINE);
+    tokio::select! {
+        // A request that is already there is heard before its connection has to go.
+        biased;
+        _ = http.serve_connection(TokioIo::new(wire), service_fn(answer)) => {}
+        () = connection.visitor.turned_out() => {}
+    }
 }
 
 /// Sessions have tasks of their own, which would outlive the server.

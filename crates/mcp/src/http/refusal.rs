@@ -3,13 +3,14 @@
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
 
+use super::head::Flaw;
 use crate::bad_message;
 
 pub(crate) type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
@@ -17,6 +18,8 @@ pub(crate) type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 /// Why a request comes to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
+    Malformed(Flaw),
+    HostsDiffer,
     Host,
     Origin,
     Path,
@@ -25,6 +28,7 @@ pub(crate) enum Refusal {
     Method,
     NoSession,
     TooManySessions,
+    TooManyConnections,
     TooLong,
     CutOff,
     TooSlow,
@@ -37,15 +41,35 @@ impl Refusal {
             Self::Path | Self::NoSession => StatusCode::NOT_FOUND,
             Self::NoToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
-            Self::TooManySessions => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooManySessions | Self::TooManyConnections => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::CutOff => StatusCode::BAD_REQUEST,
+            Self::Malformed(_) | Self::HostsDiffer | Self::CutOff => StatusCode::BAD_REQUEST,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
         }
     }
 
-    fn text(self) -> &'static str {
+    /// Whether the connection ends with this answer. A stranger gets one answer, and after a malformed head nobody knows where the
+    /// next one begins.
+    fn ends_connection(self) -> bool {
         match self {
+            Self::Malformed(_)
+            | Self::HostsDiffer
+            | Self::Host
+            | Self::Origin
+            | Self::Path
+            | Self::NoToken
+            | Self::WrongToken
+            | Self::TooManyConnections => true,
+            Self::Method | Self::NoSession | Self::TooManySessions | Self::TooLong | Self::CutOff | Self::TooSlow => {
+                false
+            }
+        }
+    }
+
+    fn text(self) -> String {
+        let text = match self {
+            Self::Malformed(flaw) => return format!("malformed request: {flaw}\n"),
+            Self::HostsDiffer => "malformed request: its target and its `Host` name different hosts\n",
             Self::Host => "not a host of this server; names that are its own go into the setting `[mcp] hosts`\n",
             Self::Origin => "pages of other servers have no access\n",
             Self::Path => "nothing is here; the server is at /mcp\n",
@@ -54,10 +78,12 @@ impl Refusal {
             Self::Method => "this server takes GET, POST and DELETE\n",
             Self::NoSession => "there is no such session\n",
             Self::TooManySessions => "too many sessions; end one, or try again later\n",
+            Self::TooManyConnections => "too many connections; close one, or try again later\n",
             Self::TooLong => "the message is too long\n",
             Self::CutOff => "the message is cut off\n",
             Self::TooSlow => "the rest of the message did not come\n",
-        }
+        };
+        text.to_owned()
     }
 
     fn header(self) -> Option<(HeaderName, &'static str)> {
@@ -65,7 +91,7 @@ impl Refusal {
             Self::NoToken => Some((WWW_AUTHENTICATE, "Bearer realm=\"bashful\"")),
             Self::WrongToken => Some((WWW_AUTHENTICATE, "Bearer realm=\"bashful\", error=\"invalid_token\"")),
             Self::Method => Some((ALLOW, "GET, POST, DELETE")),
-            Self::TooManySessions => Some((RETRY_AFTER, "10")),
+            Self::TooManySessions | Self::TooManyConnections => Some((RETRY_AFTER, "10")),
             _ => None,
         }
     }
@@ -77,8 +103,16 @@ impl Refusal {
         if let Some((name, value)) = self.header() {
             answer.headers_mut().insert(name, HeaderValue::from_static(value));
         }
+        if self.ends_connection() {
+            end_connection(&mut answer);
+        }
         answer
     }
+}
+
+/// Has the connection closed behind an answer.
+pub(crate) fn end_connection(answer: &mut Answer) {
+    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Answers JSON that is no message, and what is not even JSON.

@@ -2,16 +2,21 @@
 //!
 //! A client that does not read what it is sent is cut off after a while: its session would wait for it for ever. And one that is
 //! refused while it still sends gets to read why: closing at once would reset the connection, and throw that away.
+//! Every byte that comes in passes a check of request heads on its way to the HTTP library.
 
 use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+use super::head::{Flaw, Heads};
 
 /// So long a client may leave what it is sent unread.
 const UNREAD_AT_MOST: Duration = Duration::from_secs(30);
@@ -22,11 +27,43 @@ const LISTEN_ON: Duration = Duration::from_secs(2);
 /// One client's connection.
 pub(crate) struct Wire {
     stream: TcpStream,
+    heads: Heads,
+    inspection: Arc<Inspection>,
     /// When it is cut off, if it is not read.
     cut_off: Pin<Box<Sleep>>,
     is_unread: bool,
     /// When nobody listens any more. From then on nothing is written.
     deaf: Option<Pin<Box<Sleep>>>,
+}
+
+/// The findings about the bytes that one connection has sent.
+///
+/// The connection reads ahead, so a flaw of the next request may show while one is answered. That one is refused then, too.
+#[derive(Debug, Default)]
+pub(crate) struct Inspection {
+    flaw: OnceLock<Flaw>,
+    is_last: AtomicBool,
+}
+
+impl Inspection {
+    /// The first malformed head on this connection.
+    pub(crate) fn flaw(&self) -> Option<Flaw> {
+        self.flaw.get().copied()
+    }
+
+    /// Whether no request may follow the one that is under way, because nobody has checked where it ends.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last.load(Ordering::Acquire)
+    }
+
+    fn note(&self, heads: &mut Heads, bytes: &[u8]) {
+        if self.flaw.get().is_none()
+            && let Err(flaw) = heads.feed(bytes)
+        {
+            let _ = self.flaw.set(flaw);
+        }
+        self.is_last.store(heads.is_last(), Ordering::Release);
+    }
 }
 
 /// Sees a client go.
@@ -51,8 +88,9 @@ impl Departure {
 }
 
 impl Wire {
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, cut_off: Box::pin(sleep(UNREAD_AT_MOST)), is_unread: false, deaf: None }
+    pub(crate) fn new(stream: TcpStream, inspection: Arc<Inspection>) -> Self {
+        let heads = Heads::new();
+        Self { stream, heads, inspection, cut_off: Box::pin(sleep(UNREAD_AT_MOST)), is_unread: false, deaf: None }
     }
 
     /// Fails what has been waiting for too long.
@@ -71,7 +109,11 @@ impl Wire {
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        let Self { heads, inspection, .. } = &mut *self;
+        inspection.note(heads, &into.filled()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -130,7 +172,7 @@ mod tests {
     async fn pair() -> (Wire, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let client = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("it listens");
-        (Wire::new(listener.accept().await.expect("a client").0), client)
+        (Wire::new(listener.accept().await.expect("a client").0, Arc::default()), client)
     }
 
     // The clock goes on by itself when everybody waits.

@@ -14,7 +14,7 @@ use fixtures::Fixtures;
 fn serve(token: Token) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has an address");
-    let door = Door { token, hosts: Vec::new(), sessions: 100, idle: Duration::from_mins(1) };
+    let door = Door { token, hosts: Vec::new(), sessions: 100, idle: Duration::from_mins(1), descriptors: 1024 };
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(serve_handler(listener, Fixtures::new(), door, std::future::pending()))
