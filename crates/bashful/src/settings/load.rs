@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{DEFAULTS, KEYS, Layer, Settings};
+use super::{KEYS, Layer, Settings, defaults};
 
 /// Where settings can come from, beside the defaults.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) enum SettingsError {
 
 /// The settings in force, and where they came from.
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
-    let mut settings: Settings = toml::from_str(DEFAULTS).expect("a test reads the defaults");
+    let mut settings: Settings = toml::from_str(&defaults()).expect("a test reads the defaults");
     let mut used = Vec::new();
     // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
@@ -147,7 +147,7 @@ mod tests {
     fn the_defaults_hold_every_key() {
         let settings = with(&[]).expect("the defaults are right");
         assert_eq!(settings.lifetime.default_seconds.duration(), Duration::from_secs(30));
-        let table: toml::Table = toml::from_str(DEFAULTS).expect("they are TOML");
+        let table: toml::Table = toml::from_str(&defaults()).expect("they are TOML");
         for (section, key) in keys() {
             assert!(table[section].get(key).is_some(), "{section}.{key} has no default");
         }
