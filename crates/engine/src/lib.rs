@@ -16,7 +16,8 @@
 //!     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 //!     runtime.block_on(async {
 //!         let bash = bashful_engine::find_bash("/usr/bin:/bin".as_ref()).ok_or("no bash")?;
-//!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?))?;
+//!         // This program's variables, without those whose names or values say secret.
+//!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?).inherit())?;
 //!         let reply = engine.run(Request::new(Script::new("echo out; echo err >&2")?)).await?;
 //!         let Reply::Finished(outcome) = reply else { return Err("not finished".into()) };
 //!         assert_eq!(outcome.end, End::Own(Exit::Code(0)));
