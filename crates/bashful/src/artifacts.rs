@@ -8,7 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::time::SystemTime;
 
-use bashful_engine::{Artifact, ArtifactEntry, ArtifactStore, ByteSize, ReadError};
+use bashful_engine::{Artifact, ArtifactEntry, ArtifactStore, ByteSize, Eyes, ReadError};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -37,7 +37,7 @@ pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Ex
     let store = setup::artifacts(&settings, &around).ok_or_else(|| around.state().no_place("artifacts"))?;
     match command {
         ArtifactsCommand::List(args) => list(&store, args.json),
-        ArtifactsCommand::Show(args) => show(&store, args),
+        ArtifactsCommand::Show(args) => show(&store, args, &setup::eyes(&settings, &around)?),
         ArtifactsCommand::Path { id } => {
             use std::os::unix::ffi::OsStrExt;
             let entry = store.get(*id)?;
@@ -136,13 +136,17 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
-fn show(store: &ArtifactStore, args: &ShowArgs) -> Result<Exit, Box<dyn Error>> {
+fn show(store: &ArtifactStore, args: &ShowArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
     let artifact = Artifact::open(&store.get(args.id)?)?;
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    let shown = part(&artifact, args, &mut out).and_then(|exit| {
-        out.flush().map_err(ReadError::Write)?;
-        Ok(exit)
-    });
+    let shown = if args.raw {
+        part(&artifact, args, &mut out).and_then(|exit| {
+            out.flush().map_err(ReadError::Write)?;
+            Ok(exit)
+        })
+    } else {
+        redacted_part(&artifact, args, eyes, out)
+    };
     match shown {
         // `show 7 | head` has seen enough.
         Err(ReadError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Code(0)),
@@ -150,9 +154,29 @@ fn show(store: &ArtifactStore, args: &ShowArgs) -> Result<Exit, Box<dyn Error>> 
     }
 }
 
+/// The part, redacted together with what stands around it: it may begin and end in the middle of a withheld value.
+fn redacted_part(artifact: &Artifact, args: &ShowArgs, eyes: &Eyes, out: impl Write) -> Result<Exit, ReadError> {
+    let begin = match (&args.lines, &args.bytes, args.tail) {
+        (Some(lines), ..) if *lines.start() > 1 => {
+            artifact.lines(*lines.start()..=*lines.start(), &mut io::sink())?.begin
+        }
+        (_, Some(bytes), _) => bytes.start,
+        (.., Some(lines)) => artifact.tail_begin(lines)?,
+        _ => 0,
+    };
+    let (before, _) = artifact.around(begin..begin);
+    let mut out = eyes.writer(out, before);
+    let exit = part(artifact, args, &mut out)?;
+    let (_, after) = artifact.around(begin..begin.saturating_add(out.taken()));
+    // Lines that were searched for do not stand beside what follows in the artifact.
+    let after = if args.grep.is_some() { Vec::new() } else { after };
+    out.finish(&after).map_err(ReadError::Write)?;
+    Ok(exit)
+}
+
 fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, ReadError> {
     if let Some(lines) = &args.lines {
-        let there = artifact.lines(lines.clone(), out)?;
+        let there = artifact.lines(lines.clone(), out)?.there;
         if there < *lines.start() {
             // Silence could be taken for an empty line.
             print::talk(&format!("[the artifact ends with line {there}]"));

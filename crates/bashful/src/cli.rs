@@ -322,6 +322,9 @@ pub(crate) struct ShowArgs {
     /// Only the last lines.
     #[arg(long, group = "part", value_name = "N")]
     pub(crate) tail: Option<u64>,
+    /// Print the bytes as they were written, withheld values too.
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 /// A length of time.

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::{DEFAULTS, may_be_there};
+use crate::settings::{defaults, may_be_there};
 use crate::setup::Surroundings;
 
 /// Prints the settings in force, or the defaults.
 pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     if args.defaults {
-        print::data(DEFAULTS.as_bytes())?;
+        print::data(defaults().as_bytes())?;
         return Ok(Exit::Code(0));
     }
     let around = Surroundings::read();

@@ -92,7 +92,8 @@ fn variables(plan: &Plan) -> BTreeMap<&OsStr, &OsStr> {
 /// The names of what is withheld, each once: the rc files may have set what the host has, too.
 fn withheld(plan: &Plan) -> Vec<Cow<'_, str>> {
     let mut names = Vec::new();
-    for name in plan.environment.withheld.iter().map(|withheld| withheld.name.to_string_lossy()) {
+    let withheld = plan.environment.withheld.iter().filter(|withheld| !withheld.is_passed());
+    for name in withheld.map(|withheld| withheld.name.to_string_lossy()) {
         if !names.contains(&name) {
             names.push(name);
         }

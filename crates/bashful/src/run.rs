@@ -351,6 +351,7 @@ fn report(
 ) -> Result<(), print::PrintError> {
     let Ended { outcome, cwd, lifetime } = *ended;
     notices.extend(text::session_notices(outcome));
+    notices.extend(text::missed(outcome));
     notices.extend_from_slice(&shown.notices);
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     if args.json {

@@ -199,10 +199,10 @@ pub(crate) fn eyes(settings: &Settings, around: &Surroundings) -> Result<Eyes, E
 
 /// Which variables commands get.
 fn environment(settings: &Settings) -> EnvironmentPolicy {
-    let names = |names: &settings::Names| names.0.iter().map(|name| Pattern::new(name)).collect();
+    let names = |names: &[String]| names.iter().map(|name| Pattern::new(name)).collect();
     EnvironmentPolicy {
-        withhold: names(&settings.environment.withhold),
-        allow: names(&settings.environment.allow),
+        withhold: names(&settings.environment.withhold.0),
+        allow: names(&settings.environment.allow.0),
         never: Vec::new(),
         set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
     }

@@ -202,7 +202,7 @@ impl Desk<'_> {
         let Some(part) = part else { return Ok(self.seen(job, None)) };
         let output = match job.text(part, shown) {
             Ok(text) => {
-                let shown = self.engine.eyes().show(&text.raw);
+                let shown = self.engine.eyes().show_part(&text.before, &text.raw, &text.after);
                 Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
             }
             // How it ended is known, whatever became of its output.

@@ -63,7 +63,7 @@ impl Dialect {
     pub fn adjust(self, options: &mut Options) {
         if self == Self::Plain {
             // It promises the environment of its host, as it is.
-            options.environment = EnvironmentPolicy::default();
+            options.environment = EnvironmentPolicy::pass_everything();
             // And the output, as it was written.
             options.cleaning = Cleaning::None;
             // And the command, as it is.

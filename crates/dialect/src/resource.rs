@@ -139,13 +139,23 @@ fn part(query: &str) -> Option<Part> {
 
 fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<String, String> {
     let mut page = Page { bytes: Vec::new(), room: READ.in_memory(), is_full: false };
+    let mut begin = 0;
     let read = match part {
-        Part::Bytes(range) => artifact.bytes(range.clone(), &mut page),
-        Part::Lines(lines) => artifact.lines(lines.clone(), &mut page).map(drop),
-        Part::Tail(lines) => artifact.tail(*lines, &mut page),
+        Part::Bytes(range) => {
+            begin = range.start;
+            artifact.bytes(range.clone(), &mut page)
+        }
+        Part::Lines(lines) => artifact.lines(lines.clone(), &mut page).map(|lines| begin = lines.begin),
+        Part::Tail(lines) => artifact.tail_begin(*lines).and_then(|from| {
+            begin = from;
+            artifact.bytes(from..u64::MAX, &mut page)
+        }),
     };
     if !page.is_full {
         read.map_err(|error| chain(&error))?;
+    } else if let Part::Lines(lines) = part {
+        // The reading was broken off before it could say where it began.
+        begin = artifact.lines(*lines.start()..=*lines.start(), &mut io::sink()).map_or(0, |lines| lines.begin);
     }
     if page.is_full
         && let Some(end) = memrchr(b'\n', &page.bytes)
@@ -155,7 +165,8 @@ fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<Stri
     }
     let count = page.bytes.len() as u64;
     let lines = memchr_iter(b'\n', &page.bytes).count() as u64;
-    let mut text = String::from_utf8_lossy(&eyes.show(&page.bytes)).into_owned();
+    let (before, after) = artifact.around(begin..begin.saturating_add(count));
+    let mut text = String::from_utf8_lossy(&eyes.show_part(&before, &page.bytes, &after)).into_owned();
     if page.is_full {
         let rest = match part {
             Part::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),

@@ -8,6 +8,7 @@ use bashful_engine::{
     Lifetime, LimitHit, Outcome, Output, SessionName, SessionOutcome, StopReason, Verdict,
 };
 use bashful_sys::signal;
+use serde_json::Value;
 
 use crate::job::state_text;
 use crate::visible::visible;
@@ -176,6 +177,14 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
         format!("session {name:?} has another shell, for other variables or rc files; this is a new one, with nothing of its state")
     });
     lost.into_iter().chain(others).chain(over).collect()
+}
+
+/// Which withheld variables a failed command may have needed, and the setting that passes them.
+pub fn missed(outcome: &Outcome) -> Option<String> {
+    let (are, them) = if outcome.missed.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let (names, list) = (outcome.missed.join(", "), Value::from(outcome.missed.clone()));
+    let notice = format!("{names} {are} withheld from commands; [environment] allow = {list} passes {them}");
+    (!outcome.missed.is_empty()).then_some(notice)
 }
 
 /// What has to be said about a session that a command has left, with the shell.

@@ -248,12 +248,11 @@ impl Capture {
     fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> Shown {
         let mut window = view.window();
         loop {
-            let mut clip = view.clip_to(window);
-            if let Some(last) = self.last {
-                clip = narrow::last_lines(clip, last, Total { bytes: view.bytes(), lines: view.lines() });
-            }
-            let is_whole = matches!(clip, Clip::Whole(_)) && window == view.window();
-            clip = masked(clip, mask);
+            let clip = view.clip_to(window);
+            let total = Total { bytes: view.bytes(), lines: view.lines() };
+            let narrowed = self.last.and_then(|last| narrowed(&clip, last, total, mask));
+            let is_whole = narrowed.is_none() && matches!(clip, Clip::Whole(_)) && window == view.window();
+            let mut clip = narrowed.unwrap_or_else(|| masked(clip, mask));
             let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
             let got = clip.text_bytes();
             if got <= at_most.0 {
@@ -342,6 +341,19 @@ fn with_cause(error: &dyn std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
+}
+
+/// The last lines of the beginning that is shown, redacted before they are cut out; none if there are not more lines.
+fn narrowed(clip: &Clip, last: u64, total: Total, mask: &Mask) -> Option<Clip> {
+    let (text, edges) = match clip {
+        Clip::Whole(bytes) => (bytes, Edges::None),
+        Clip::Cut { head, .. } => (&head.bytes, Edges::End),
+    };
+    let mut narrowed = narrow::last_lines(text, last, total)?;
+    if let Clip::Cut { tail, .. } = &mut narrowed {
+        tail.bytes = mask.cut(text, text.len() - tail.bytes.len()..text.len(), edges);
+    }
+    Some(narrowed)
 }
 
 fn masked(mut clip: Clip, mask: &Mask) -> Clip {

@@ -39,9 +39,9 @@ pub struct Options {
     pub shell: PathBuf,
     /// Where commands run that do not say where.
     pub directory: PathBuf,
-    /// The variables of the host program.
+    /// The variables of the host program; see [`inherit`](Self::inherit).
     pub host_environment: Vec<(OsString, OsString)>,
-    /// Which of them commands get.
+    /// Which of them commands get: by default, those that are no secrets.
     pub environment: EnvironmentPolicy,
     /// What [`Engine::rewrite`] does; nothing, unless it is asked to.
     pub rewriting: Rewriting,
@@ -144,6 +144,24 @@ impl Options {
             limits: Vec::new(),
             umask: None,
         }
+    }
+
+    /// Takes the variables of this process as those of the host. [`environment`](Self::environment) decides which of them
+    /// commands get: those whose names or values say secret are withheld. Without this call commands have no variables at
+    /// all, not even `PATH`.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Request, Script};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let plan = engine.plan(Request::new(Script::new("make")?))?;
+    /// assert!(plan.environment.variables.contains_key(std::ffi::OsStr::new("PATH")));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn inherit(mut self) -> Self {
+        self.host_environment = std::env::vars_os().collect();
+        self
     }
 }
 

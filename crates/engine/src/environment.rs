@@ -1,7 +1,9 @@
 //! Which variables a command gets, and which are kept from it.
 //!
-//! Later layers win: the host's variables without those whose names say secret, then defaults for unattended work, then
+//! Later layers win: the host's variables without those whose names or values say secret, then defaults for unattended work, then
 //! what the caller gives. Nothing is read from the process here; the host's variables are handed in.
+
+mod names;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,9 +15,14 @@ use thiserror::Error;
 use crate::capture::Cleaning;
 use crate::eyes::Eyes;
 use crate::mask::Mask;
+use crate::url_secrets;
 
 /// Which of the host's variables are passed on, and what is set beside them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// A variable is also withheld, whatever its name, if its value has a URL with a password in it. Names on the list `allow`
+/// are excepted. Proxies (`*PROXY`) are passed with their passwords, which `pip`, `npm` and `git` need; there the password
+/// is redacted in output.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentPolicy {
     /// Names that are kept back. `*` stands for anything; case does not matter.
     pub withhold: Vec<Pattern>,
@@ -25,6 +32,29 @@ pub struct EnvironmentPolicy {
     pub never: Vec<Pattern>,
     /// Variables that are set, whatever the host has; without a value they are removed.
     pub set: BTreeMap<String, Option<String>>,
+}
+
+/// Withholds every variable whose name or value says secret, and sets nothing.
+///
+/// ```
+/// use bashful_engine::EnvironmentPolicy;
+///
+/// let host = [("PATH", "/bin"), ("OPENAI_API_KEY", "sk-1234"), ("DB", "postgres://me:hunter2@db/app")];
+/// let host = host.map(|(name, value)| (name.into(), value.into()));
+/// let environment = EnvironmentPolicy::default().resolve(&host, &[])?;
+/// assert_eq!(environment.variables.keys().collect::<Vec<_>>(), ["PATH"]);
+/// # Ok::<(), bashful_engine::EnvError>(())
+/// ```
+impl Default for EnvironmentPolicy {
+    fn default() -> Self {
+        let patterns = |names: &[&str]| names.iter().map(|name| Pattern::new(name)).collect();
+        Self {
+            withhold: patterns(Self::WITHHELD),
+            allow: patterns(Self::ALLOWED),
+            never: Vec::new(),
+            set: BTreeMap::new(),
+        }
+    }
 }
 
 /// A name, or a family of names.
@@ -39,17 +69,19 @@ impl Pattern {
 
     /// Whether a name is meant.
     pub fn matches(&self, name: &OsStr) -> bool {
-        let name = name.as_bytes().to_ascii_uppercase();
-        let mut pieces = self.0.as_bytes().split(|byte| *byte == b'*');
-        let first = pieces.next().unwrap_or_default();
-        let Some(mut rest) = name.strip_prefix(first) else { return false };
-        let mut pieces: Vec<_> = pieces.collect();
-        let Some(last) = pieces.pop() else { return rest.is_empty() };
-        for piece in pieces {
-            let Some(at) = memchr::memmem::find(rest, piece) else { return false };
+        self.matches_capitals(&name.as_bytes().to_ascii_uppercase())
+    }
+
+    /// Whether a name is meant that has no small letters.
+    fn matches_capitals(&self, name: &[u8]) -> bool {
+        let Some((first, behind)) = self.0.split_once('*') else { return self.0.as_bytes() == name };
+        let Some(mut rest) = name.strip_prefix(first.as_bytes()) else { return false };
+        let (between, last) = behind.rsplit_once('*').map_or((None, behind), |(between, last)| (Some(between), last));
+        for piece in between.into_iter().flat_map(|between| between.split('*')) {
+            let Some(at) = memchr::memmem::find(rest, piece.as_bytes()) else { return false };
             rest = &rest[at + piece.len()..];
         }
-        rest.ends_with(last)
+        rest.ends_with(last.as_bytes())
     }
 }
 
@@ -68,11 +100,19 @@ pub struct Withheld {
     /// Its name.
     pub name: OsString,
     value: OsString,
+    /// The command has the variable, and only the passwords in its value are kept out of output.
+    is_passed: bool,
 }
 
 impl Withheld {
     pub(crate) fn new(name: OsString, value: OsString) -> Self {
-        Self { name, value }
+        Self { name, value, is_passed: false }
+    }
+
+    /// True if the command gets the variable all the same, as it needs its proxy. Then only the passwords in the value are
+    /// redacted in output.
+    pub fn is_passed(&self) -> bool {
+        self.is_passed
     }
 
     pub(crate) fn value(&self) -> &OsStr {
@@ -118,6 +158,11 @@ impl EnvironmentPolicy {
         self.of_host(host).with(caller)
     }
 
+    /// The policy that passes every variable on, secrets too.
+    pub fn pass_everything() -> Self {
+        Self { withhold: Vec::new(), allow: vec![Pattern::new("*")], never: Vec::new(), set: BTreeMap::new() }
+    }
+
     /// What every command gets of the host's variables.
     pub(crate) fn of_host(&self, host: &[(OsString, OsString)]) -> Environment {
         let mut environment = Environment::default();
@@ -125,9 +170,12 @@ impl EnvironmentPolicy {
             if ABOUT_THE_HOST.iter().any(|own| name == own) {
                 continue;
             }
-            if self.withholds(name) {
-                environment.withheld.push(Withheld::new(name.clone(), value.clone()));
-            } else {
+            let fate = self.fate(name, value);
+            if fate != Fate::Pass {
+                let is_passed = fate == Fate::PassRedacted;
+                environment.withheld.push(Withheld { is_passed, ..Withheld::new(name.clone(), value.clone()) });
+            }
+            if fate != Fate::Withhold {
                 environment.variables.insert(name.clone(), value.clone());
             }
         }
@@ -140,11 +188,36 @@ impl EnvironmentPolicy {
         environment
     }
 
-    /// Whether a variable of this name is kept back.
-    pub(crate) fn withholds(&self, name: &OsStr) -> bool {
-        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches(name));
-        is_on(&self.never) || (is_on(&self.withhold) && !is_on(&self.allow))
+    /// Whether a variable is kept back.
+    pub(crate) fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
+        self.fate(name, value) == Fate::Withhold
     }
+
+    fn fate(&self, name: &OsStr, value: &OsStr) -> Fate {
+        let name = name.as_bytes().to_ascii_uppercase();
+        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_capitals(&name));
+        if is_on(&self.never) {
+            return Fate::Withhold;
+        }
+        let has_password = !url_secrets::passwords(value.as_bytes()).is_empty();
+        let is_secret = is_on(&self.withhold);
+        if !(is_secret || has_password) || is_on(&self.allow) {
+            return Fate::Pass;
+        }
+        if !is_secret && name.ends_with(PROXY) { Fate::PassRedacted } else { Fate::Withhold }
+    }
+}
+
+/// Names of proxies end like this: `HTTPS_PROXY`, `npm_config_proxy`.
+const PROXY: &[u8] = b"PROXY";
+
+/// What becomes of a variable of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Pass,
+    /// The command gets it, and the passwords in it are redacted in output.
+    PassRedacted,
+    Withhold,
 }
 
 impl Environment {
@@ -220,6 +293,7 @@ mod tests {
         check_pattern("A*B*C", &["ABC", "AxxBxxC", "ABBC"], &["AB", "ACB", "ABCD"]);
         check_pattern("*", &["", "X"], &[]);
         check_pattern("AB*BA", &["ABBA", "ABxBA"], &["ABA"]);
+        check_pattern("A**B", &["AB", "AxB"], &["A"]);
     }
 
     #[test]
@@ -251,6 +325,42 @@ mod tests {
         assert_eq!(value("DISPLAY"), None);
         assert_eq!(value("A_TOKEN"), Some("given on purpose"));
         assert!(environment.withheld.is_empty());
+    }
+
+    #[test]
+    fn urls_with_passwords_are_withheld_whatever_their_names() {
+        let host = [
+            ("POSTGRES_URL", "postgres://app:hunter2-hunter2@db/app"),
+            ("JDBC_URL", "jdbc:postgresql://db/app?user=app&password=hunter2-hunter2"),
+            ("DOCS", "https://example.com/a@b"),
+            ("OWN_URL", "amqp://app:hunter2-hunter2@queue"),
+        ];
+        let environment = resolve(&host, &[]).expect("valid");
+        assert_eq!(environment.variables.keys().collect::<Vec<_>>(), ["DOCS", "OWN_URL", "PAGER"]);
+        let withheld: Vec<_> =
+            environment.withheld.iter().map(|withheld| (&*withheld.name, withheld.is_passed())).collect();
+        assert_eq!(withheld, [(OsStr::new("POSTGRES_URL"), false), (OsStr::new("JDBC_URL"), false)]);
+    }
+
+    #[test]
+    fn a_proxy_is_passed_and_its_password_redacted() {
+        let proxy = "http://me:geheim%2Bwort@proxy.example.com:3128";
+        for name in ["HTTPS_PROXY", "http_proxy", "ALL_PROXY", "npm_config_proxy", "npm_config_https_proxy"] {
+            let environment = resolve(&[(name, proxy)], &[]).expect("valid");
+            assert_eq!(environment.variables[OsStr::new(name)], proxy);
+            let text = format!("{proxy} geheim%2Bwort geheim+wort");
+            let label = format!("[withheld: {name} password]");
+            let expected = format!("http://me:{label}@proxy.example.com:3128 {label} {label}");
+            assert_eq!(environment.eyes(Cleaning::None).mask(text), expected);
+        }
+    }
+
+    #[test]
+    fn everything_is_passed_by_the_policy_that_says_so() {
+        let host = [("A_TOKEN", "s3cr3t-s3cr3t"), ("B", "postgres://a:s3cr3t-s3cr3t@b")];
+        let host = host.map(|(name, value)| (name.into(), value.into()));
+        let environment = EnvironmentPolicy::pass_everything().resolve(&host, &[]).expect("valid");
+        assert_eq!((environment.variables.len(), environment.withheld.len()), (2, 0));
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! Raw output made fit for the eyes, piece by piece: cleaned, and without withheld values.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::capture::Cleaning;
 use crate::clean::Cleaner;
-use crate::mask::{Edges, Mask};
+use crate::mask::{Edges, Mask, Redactor};
 
 /// Turns raw bytes into text to show.
 pub struct Eyes {
     /// Large, and held by every call while it waits.
     cleaner: Option<Box<Cleaner>>,
     mask: Arc<Mask>,
+    redactor: Redactor,
+    /// Redacts the raw bytes, where they are a part of something longer.
+    raw: Option<Redactor>,
 }
 
 impl std::fmt::Debug for Eyes {
@@ -21,36 +25,113 @@ impl std::fmt::Debug for Eyes {
 
 impl Eyes {
     pub(crate) fn new(cleaning: Cleaning, mask: Arc<Mask>) -> Self {
-        Self { cleaner: (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new())), mask }
+        let cleaner = (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new()));
+        Self { cleaner, mask, redactor: Redactor::default(), raw: None }
     }
 
-    /// The text that is settled by these bytes. A line that may still be redrawn comes when it is finished.
+    /// For output that does not begin at its beginning. `before` is what stands before it, and is not shown; see
+    /// [`Artifact::around`](crate::Artifact::around).
+    #[must_use]
+    pub fn behind(mut self, before: Vec<u8>) -> Self {
+        self.raw = Some(Redactor::behind(before));
+        self
+    }
+
+    /// The text that is settled by these bytes. A line that may still be redrawn comes when it is finished, and what may
+    /// be the beginning of a withheld value when it is known to be none.
     pub fn push(&mut self, raw: &[u8]) -> Vec<u8> {
-        let mut text = Vec::new();
-        match &mut self.cleaner {
-            Some(cleaner) => cleaner.push(raw, &mut |settled: &[u8]| text.extend_from_slice(settled)),
-            None => text.extend_from_slice(raw),
-        }
-        self.mask.apply(&text, Edges::Both).unwrap_or(text)
+        let text = match &mut self.raw {
+            Some(redactor) => clean(self.cleaner.as_deref_mut(), &redactor.push(&self.mask, raw)),
+            None => clean(self.cleaner.as_deref_mut(), raw),
+        };
+        self.redactor.push(&self.mask, &text).into_owned()
     }
 
-    /// The line that is not finished, as it looks now.
+    /// The rest that has not been told, as it looks now. A piece at its end that may begin a withheld value is hidden.
     pub fn pending(&self) -> Vec<u8> {
-        let text = self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default();
-        self.mask.apply(&text, Edges::Both).unwrap_or(text)
+        let mut text = self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default();
+        if let Some(redactor) = &self.raw {
+            let held = redactor.pending(&self.mask, &[]);
+            match self.cleaner {
+                Some(_) => {
+                    let mut cleaner = Cleaner::new();
+                    cleaner.push(&held, &mut |settled: &[u8]| text.extend_from_slice(settled));
+                    text.extend(cleaner.pending());
+                }
+                None => text.extend(held),
+            }
+        }
+        self.redactor.pending(&self.mask, &text)
     }
 
-    /// A text that is no output, without withheld values.
+    /// A text that is no output, without withheld values. What stands before a `…` may have been cut off.
     pub fn mask(&self, text: impl Into<String>) -> String {
         let text = text.into();
-        let masked = self.mask.apply(text.as_bytes(), Edges::None);
-        masked.map_or(text, |masked| String::from_utf8_lossy(&masked).into_owned())
+        self.mask.sentence(&text).unwrap_or(text)
     }
 
-    /// All of it at once.
+    /// All of it at once. It may be a part of something longer, so pieces of values at its edges are hidden too.
     pub fn show(mut self, raw: &[u8]) -> Vec<u8> {
-        let mut text = self.push(raw);
-        text.extend(self.pending());
-        text
+        let mut text = clean(self.cleaner.as_deref_mut(), raw);
+        text.extend(self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default());
+        self.mask.apply(&text, Edges::Both).unwrap_or(text)
+    }
+
+    /// The same for a part of something longer. A value that is only partly in `raw` is hidden.
+    pub fn show_part(self, before: &[u8], raw: &[u8], after: &[u8]) -> Vec<u8> {
+        let shown = before.len()..before.len() + raw.len();
+        let raw = self.mask.cut(&[before, raw, after].concat(), shown, Edges::Both);
+        self.show(&raw)
+    }
+
+    /// A writer that redacts all that goes through it, and changes nothing else. `before` is as for
+    /// [`behind`](Self::behind).
+    pub fn writer<W: Write>(&self, to: W, before: Vec<u8>) -> RedactingWriter<W> {
+        RedactingWriter { to, mask: Arc::clone(&self.mask), redactor: Redactor::behind(before), taken: 0 }
+    }
+}
+
+fn clean(cleaner: Option<&mut Cleaner>, raw: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    match cleaner {
+        Some(cleaner) => cleaner.push(raw, &mut |settled: &[u8]| text.extend_from_slice(settled)),
+        None => text.extend_from_slice(raw),
+    }
+    text
+}
+
+/// Redacts what is written to it. The end is held back until [`finish`](Self::finish): it may begin a withheld value.
+#[derive(Debug)]
+pub struct RedactingWriter<W> {
+    to: W,
+    mask: Arc<Mask>,
+    redactor: Redactor,
+    taken: u64,
+}
+
+impl<W: Write> RedactingWriter<W> {
+    /// How many bytes were written to it, before they were redacted.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Writes the rest. `after` is what follows and is not shown.
+    pub fn finish(mut self, after: &[u8]) -> io::Result<()> {
+        let rest = self.redactor.finish(&self.mask, after);
+        self.to.write_all(&rest)?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Write for RedactingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let settled = self.redactor.push(&self.mask, bytes);
+        self.to.write_all(&settled)?;
+        self.taken += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bashful_keeper::wire::{Leftover, Order, Report};
-use bashful_keeper::{End, StopReason};
+use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
@@ -33,6 +33,7 @@ use crate::capture::Capture;
 use crate::check::Checked;
 use crate::link::{Link, Silence};
 use crate::mask::Mask;
+use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
@@ -445,7 +446,16 @@ impl Run {
             has_others,
             directory: self.checked.plan().directory.clone(),
         });
-        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session }
+        let has_failed = matches!(end, End::Own(exit) if exit != Exit::Code(0));
+        let missed = if has_failed { self.missed(&output, stderr.as_ref()) } else { Vec::new() };
+        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session, missed }
+    }
+
+    /// The names of withheld variables that the command may have needed.
+    fn missed(&self, output: &Output, stderr: Option<&Output>) -> Vec<String> {
+        let plan = self.checked.plan();
+        let shown: Vec<_> = std::iter::once(&output.clip).chain(stderr.map(|stderr| &stderr.clip)).collect();
+        mentions::mentioned(&plan.environment.withheld, plan.script.as_bytes(), &shown)
     }
 
     /// Tells listeners the line that has no end, and that nothing follows.

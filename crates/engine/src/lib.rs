@@ -16,7 +16,8 @@
 //!     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 //!     runtime.block_on(async {
 //!         let bash = bashful_engine::find_bash("/usr/bin:/bin".as_ref()).ok_or("no bash")?;
-//!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?))?;
+//!         // This program's variables, without those whose names or values say secret.
+//!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?).inherit())?;
 //!         let reply = engine.run(Request::new(Script::new("echo out; echo err >&2")?)).await?;
 //!         let Reply::Finished(outcome) = reply else { return Err("not finished".into()) };
 //!         assert_eq!(outcome.end, End::Own(Exit::Code(0)));
@@ -47,6 +48,7 @@ mod link;
 mod listing;
 mod local;
 mod mask;
+mod mentions;
 mod narrow;
 mod numbers;
 mod outcome;
@@ -63,13 +65,14 @@ mod strays;
 mod sweeping;
 mod trust;
 mod units;
+mod url_secrets;
 mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use artifacts::{
     Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, GetError,
-    ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
+    LinesRead, ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
@@ -79,7 +82,7 @@ pub use check::{Answering, Checked, Consent, Judge, Refusal};
 pub use clean::Changes;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
-pub use eyes::Eyes;
+pub use eyes::{Eyes, RedactingWriter};
 pub use job::{
     Chunk, Dropped, Heard, InBackground, Job, Listening, Live, NotSent, OutputForm, OutputStream, StreamName,
     TailUpdate, TailUpdates, WhenBehind, Written,
@@ -120,6 +123,23 @@ pub fn keeper_main() {
     bashful_keeper::main_if_asked();
     ENTRY_IS_LATE.store(bashful_sys::has_threads(), Ordering::Relaxed);
     ENTRY_IS_THERE.store(true, Ordering::Relaxed);
+}
+
+/// Keeps commands from reading the memory and the environment of this process, withheld variables among them.
+///
+/// A command runs as the same user as its host, so it could read `/proc/PID/environ` of the host. After this call the
+/// kernel refuses that, and debuggers too. The host decides, because the call is for the whole process, for good, and has a
+/// price: no core dumps; `gdb`, `strace` and `perf` can attach only as root; the files below `/proc/self` belong to root, so
+/// this process cannot list `/proc/self/fd` or write its own `uid_map`; and children cannot open `/proc/PID/fd/N` of it.
+/// A program that this process executes is not affected. Keepers need no such call: their environment is empty.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// bashful_engine::forbid_inspection()?;
+/// # Ok(()) }
+/// ```
+pub fn forbid_inspection() -> std::io::Result<()> {
+    bashful_sys::forbid_inspection()
 }
 
 fn keeper_entry_is_there() -> bool {

@@ -1,33 +1,44 @@
-//! Keeps withheld values out of what is shown.
+//! Keeps withheld values out of everything that is shown.
 //!
 //! A command that has no access to a variable may still find its value, in a file or in the memory of another process.
-//! What a model reads must not hold it. Works on what is shown only; nothing else is changed.
+//! A model must not read it there. [`forms`] says by which texts a value is recognized. Only the text that is shown is
+//! changed: artifacts hold the bytes as the command wrote them.
+//!
+//! A part of a text is redacted together with [`LONGEST`] bytes on both sides and cut afterwards, so that a cut through a
+//! value shows neither half. Where the other side is not known, a piece at the [`Edges`] is hidden from four bytes on.
 
-use std::borrow::Cow;
+mod encode;
+mod finder;
+mod forms;
+mod redactor;
+
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem;
 
 use crate::environment::Withheld;
+use finder::Finder;
+pub(crate) use forms::{LONGEST, SHORTEST};
+pub(crate) use redactor::Redactor;
 
-/// Shorter values are left alone: they are words like `true` or `1234`, and masking them would garble honest output.
-pub(crate) const SHORTEST: usize = 8;
-
-/// A piece of a value at the edge of a cut is masked from this length on.
+/// A piece of a value at the edge of a cut is redacted from this length on.
 const SHORTEST_PIECE: usize = 4;
 
 /// Replaces withheld values.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Mask {
     withheld: Vec<Withheld>,
-    secrets: Vec<(Vec<u8>, Vec<u8>)>,
-    finder: Option<AhoCorasick>,
+    labels: Vec<Vec<u8>>,
+    /// The texts to hide, each with its label. Pieces of them are looked for at the edges of a cut.
+    texts: Vec<(Vec<u8>, usize)>,
+    finder: Option<Finder>,
+    /// The label of each string of the finder.
+    label_of: Vec<usize>,
 }
 
-/// The mask of the last command, for the next one: most have the same variables withheld, and making a mask of twenty of
-/// them takes 55 µs.
+/// The mask of the last command, for the next one: most have the same variables withheld.
 #[derive(Debug, Default)]
 pub(crate) struct LastMask(Mutex<Arc<Mask>>);
 
@@ -45,7 +56,7 @@ impl LastMask {
 /// Which ends of a text were cut off from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edges {
-    /// It is whole.
+    /// The text is whole.
     None,
     /// Something follows it.
     End,
@@ -55,21 +66,48 @@ pub(crate) enum Edges {
     Both,
 }
 
+/// A part of a text that is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hidden {
+    range: Range<usize>,
+    label: usize,
+}
+
+/// Without the texts: this ends up in logs.
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Mask").field("withheld", &self.withheld).finish_non_exhaustive()
+    }
+}
+
 impl Mask {
     pub(crate) fn new(withheld: &[Withheld]) -> Self {
-        let secrets: Vec<(Vec<u8>, Vec<u8>)> = withheld
-            .iter()
-            .filter(|withheld| withheld.value().len() >= SHORTEST)
-            .map(|withheld| {
-                (withheld.value().as_bytes().to_vec(), format!("[withheld: {}]", withheld.name.display()).into_bytes())
-            })
-            .collect();
-        // Made in a fifteenth of the time of the default, which searches twice as fast; but what is shown is short.
-        let mut builder = AhoCorasick::builder();
-        builder.kind(Some(AhoCorasickKind::ContiguousNFA));
-        let values = || secrets.iter().map(|(value, _)| value);
-        let finder = (!secrets.is_empty()).then(|| builder.build(values()).ok()).flatten();
-        Self { withheld: withheld.to_vec(), secrets, finder }
+        let mut labels = Vec::new();
+        let mut texts = Vec::new();
+        let mut add = |label: String, forms: std::collections::BTreeSet<Vec<u8>>| {
+            texts.extend(forms.into_iter().map(|form| (form, labels.len())));
+            labels.push(label.into_bytes());
+        };
+        for secret in withheld {
+            let (name, value) = (secret.name.display(), secret.value().as_bytes());
+            if !secret.is_passed() {
+                add(format!("[withheld: {name}]"), forms::of(value));
+            }
+            add(format!("[withheld: {name} password]"), forms::passwords(value));
+        }
+        if texts.is_empty() {
+            return Self { withheld: withheld.to_vec(), ..Self::default() };
+        }
+        // Of values that are alike, the first gives its name.
+        texts.sort_unstable();
+        texts.dedup_by(|next, first| next.0 == first.0);
+        let mut strings: Vec<(&[u8], usize)> =
+            texts.iter().flat_map(|(text, label)| forms::blocks(text).map(|block| (block, *label))).collect();
+        strings.sort_unstable();
+        strings.dedup_by(|next, first| next.0 == first.0);
+        let finder = Finder::new(strings.iter().map(|(string, _)| string.to_vec()).collect());
+        let label_of = strings.iter().map(|(_, label)| *label).collect();
+        Self { withheld: withheld.to_vec(), labels, finder: Some(finder), label_of, texts }
     }
 
     /// Whether it is the one for these variables.
@@ -77,167 +115,120 @@ impl Mask {
         self.withheld == withheld
     }
 
+    /// True if there is nothing to hide.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.finder.is_none()
+    }
+
     /// The text without withheld values; none if there were none in it.
     pub(crate) fn apply(&self, text: &[u8], edges: Edges) -> Option<Vec<u8>> {
-        let finder = self.finder.as_ref()?;
-        // All of them, also those that overlap: where one ends another may have begun.
-        let mut hidden: Vec<(Range<usize>, &[u8])> = finder
-            .find_overlapping_iter(text)
-            .map(|found| (found.range(), self.secrets[found.pattern().as_usize()].1.as_slice()))
-            .collect();
-        // A piece at an edge may overlap with a whole one too.
-        if matches!(edges, Edges::Begin | Edges::Both)
-            && let Some((length, label)) = self.piece(|value, length| text.starts_with(&value[value.len() - length..]))
-        {
-            hidden.push((0..length, label));
-        }
-        if matches!(edges, Edges::End | Edges::Both)
-            && let Some((length, label)) = self.piece(|value, length| text.ends_with(&value[..length]))
-        {
-            hidden.push((text.len() - length..text.len(), label));
-        }
-        hidden.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-        let mut out = Vec::new();
-        let mut done = 0;
-        for (range, label) in &hidden {
-            if range.start >= done {
-                out.extend(&text[done..range.start]);
-                out.extend(*label);
-            }
-            done = done.max(range.end);
-        }
-        out.extend(&text[done..]);
-        (!hidden.is_empty()).then_some(out)
+        let hidden = self.hidden(text, edges);
+        (!hidden.is_empty()).then(|| self.render(text, &hidden, 0..text.len()))
     }
 
-    /// How many bytes at the end of a text may be the beginning of a withheld value, or belong to one that overlaps with
-    /// that.
-    fn undecided(&self, text: &[u8]) -> usize {
-        let begins = |value: &[u8]| {
-            let longest = text.len().min(value.len() - 1);
-            (1..=longest).rev().find(|length| text.ends_with(&value[..*length])).unwrap_or(0)
+    /// A part of a text. Values that are only partly in it are hidden too.
+    pub(crate) fn cut(&self, text: &[u8], shown: Range<usize>, edges: Edges) -> Vec<u8> {
+        self.render(text, &self.hidden(text, edges), shown)
+    }
+
+    /// A sentence without withheld values, nor the beginning of one where something quoted in it was cut off (`…`).
+    pub(crate) fn sentence(&self, text: &str) -> Option<String> {
+        const CUT_OFF: char = '…';
+        if self.is_empty() {
+            return None;
+        }
+        let whole = self.apply(text.as_bytes(), Edges::None);
+        let masked = whole.as_ref().map_or(text.into(), |whole| String::from_utf8_lossy(whole));
+        let mut out = String::new();
+        for piece in masked.split_inclusive(CUT_OFF) {
+            let cut = piece.strip_suffix(CUT_OFF).and_then(|cut| self.apply(cut.as_bytes(), Edges::End));
+            match cut {
+                Some(cut) => out.extend([&*String::from_utf8_lossy(&cut), "…"]),
+                None => out.push_str(piece),
+            }
+        }
+        (out != text).then_some(out)
+    }
+
+    /// All that must not be shown of a text, in order and without overlaps.
+    fn hidden(&self, text: &[u8], edges: Edges) -> Vec<Hidden> {
+        let mut hidden = self.found(text);
+        if !self.is_empty() {
+            hidden.extend(self.at_edges(text, edges));
+        }
+        merge(hidden)
+    }
+
+    /// Every occurrence of a withheld value, also those that overlap: where one ends another may have begun.
+    fn found(&self, text: &[u8]) -> Vec<Hidden> {
+        let found = self.finder.iter().flat_map(|finder| finder.find_all(text));
+        found.map(|(range, string)| Hidden { range, label: self.label_of[string] }).collect()
+    }
+
+    /// The pieces of values that a cut has left at the edges.
+    fn at_edges(&self, text: &[u8], edges: Edges) -> impl Iterator<Item = Hidden> {
+        let longest = |piece: &dyn Fn(&[u8]) -> Option<usize>| {
+            let blocks = self.texts.iter().flat_map(|(text, label)| forms::blocks(text).map(|block| (block, *label)));
+            let pieces = blocks.filter_map(|(block, label)| Some((piece(block)?, label)));
+            pieces.max_by_key(|(length, _)| *length)
         };
-        let mut border = text.len() - self.secrets.iter().map(|(value, _)| begins(value)).max().unwrap_or(0);
-        // The last one first: each may reach back to the one before it.
-        let found = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
-        let mut found: Vec<Range<usize>> = found.map(|found| found.range()).collect();
-        found.sort_by_key(|range| std::cmp::Reverse(range.end));
-        for range in found {
-            if range.end > border {
-                border = border.min(range.start);
-            }
-        }
-        text.len() - border
-    }
-
-    /// The longest part of a secret for which `is_there` says yes, and what to write in its place.
-    fn piece(&self, is_there: impl Fn(&[u8], usize) -> bool) -> Option<(usize, &[u8])> {
-        self.secrets
-            .iter()
-            .filter_map(|(value, label)| {
-                let length = (SHORTEST_PIECE..value.len()).rev().find(|length| is_there(value, *length))?;
-                Some((length, label.as_slice()))
+        let (begin, end) = (matches!(edges, Edges::Begin | Edges::Both), matches!(edges, Edges::End | Edges::Both));
+        let first = text.first_chunk::<SHORTEST_PIECE>();
+        // All of it may lie inside of one.
+        let inside = first.filter(|_| begin && end).and_then(|_| {
+            let around =
+                |(secret, _): &&(Vec<u8>, usize)| text.len() < secret.len() && memmem::find(secret, text).is_some();
+            self.texts.iter().filter(around).max_by_key(|(secret, _)| secret.len())
+        });
+        let at_begin = first.filter(|_| begin).and_then(|first| {
+            longest(&|secret| {
+                let mut places = memmem::find_iter(secret, first);
+                places.find(|at| *at > 0 && text.starts_with(&secret[*at..])).map(|at| secret.len() - at)
             })
-            .max_by_key(|(length, _)| *length)
+        });
+        let at_end = first.filter(|_| end).and_then(|_| {
+            longest(&|secret| {
+                let from = text.len().saturating_sub(secret.len() - 1);
+                let mut places = memmem::find_iter(&text[from..], &secret[..SHORTEST_PIECE]);
+                places.find(|at| secret.starts_with(&text[from + at..])).map(|at| text.len() - from - at)
+            })
+        });
+        let inside = inside.map(|(_, label)| Hidden { range: 0..text.len(), label: *label });
+        let at_begin = at_begin.map(|(length, label)| Hidden { range: 0..length, label });
+        let at_end = at_end.map(|(length, label)| Hidden { range: text.len() - length..text.len(), label });
+        [inside, at_begin, at_end].into_iter().flatten()
     }
-}
 
-/// Redacts a stream piece by piece. A value that comes in two pieces is found, and no other text is changed.
-#[derive(Debug, Default)]
-pub(crate) struct Redactor {
-    /// The end of the stream so far, which may be the beginning of a withheld value.
-    held: Vec<u8>,
-}
-
-impl Redactor {
-    /// The text that is settled by this piece.
-    pub(crate) fn push<'a>(&mut self, mask: &Mask, piece: &'a [u8]) -> Cow<'a, [u8]> {
-        if mask.finder.is_none() {
-            return Cow::Borrowed(piece);
+    /// The shown part of a text, with a label for everything hidden in it.
+    fn render(&self, text: &[u8], hidden: &[Hidden], shown: Range<usize>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(shown.len());
+        let mut done = shown.start;
+        for Hidden { range, label } in hidden {
+            if range.end <= shown.start || range.start >= shown.end || shown.is_empty() {
+                continue;
+            }
+            out.extend(&text[done..range.start.max(done)]);
+            out.extend(&self.labels[*label]);
+            done = range.end.min(shown.end);
         }
-        let mut text = std::mem::take(&mut self.held);
-        text.extend_from_slice(piece);
-        self.held = text.split_off(text.len() - mask.undecided(&text));
-        Cow::Owned(mask.apply(&text, Edges::None).unwrap_or(text))
+        out.extend(&text[done..shown.end.max(done)]);
+        out
     }
+}
 
-    /// The rest, once nothing follows.
-    pub(crate) fn finish(&mut self, mask: &Mask) -> Vec<u8> {
-        let rest = std::mem::take(&mut self.held);
-        mask.apply(&rest, Edges::None).unwrap_or(rest)
-    }
+/// Makes one of those that overlap, and of neighbors with the same name.
+fn merge(mut hidden: Vec<Hidden>) -> Vec<Hidden> {
+    hidden.sort_by_key(|hidden| (hidden.range.start, std::cmp::Reverse(hidden.range.end)));
+    hidden.dedup_by(|next, first| {
+        let touches = next.range.start == first.range.end && next.label == first.label;
+        let joins = next.range.start < first.range.end || touches;
+        if joins {
+            first.range.end = first.range.end.max(next.range.end);
+        }
+        joins
+    });
+    hidden
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::environment::{EnvironmentPolicy, Pattern};
-
-    fn mask(secrets: &[(&str, &str)]) -> Mask {
-        let policy = EnvironmentPolicy { withhold: vec![Pattern::new("*")], ..EnvironmentPolicy::default() };
-        let host: Vec<_> = secrets.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Mask::new(&policy.resolve(&host, &[]).expect("valid").withheld)
-    }
-
-    #[track_caller]
-    fn check(text: &str, edges: Edges, expected: &str) {
-        let mask = mask(&[("TOKEN", "abcdefghij"), ("LONGER", "abcdefghijkl"), ("SHORT", "true")]);
-        let masked = mask.apply(text.as_bytes(), edges).unwrap_or_else(|| text.as_bytes().to_vec());
-        assert_eq!(String::from_utf8_lossy(&masked), expected);
-    }
-
-    #[test]
-    fn values_are_replaced_by_the_name_and_short_ones_are_left() {
-        check("x=abcdefghij, true", Edges::None, "x=[withheld: TOKEN], true");
-        check("abcdefghijkl abcdefghij", Edges::None, "[withheld: LONGER] [withheld: TOKEN]");
-        check("nothing here", Edges::Both, "nothing here");
-    }
-
-    #[test]
-    fn a_mask_is_made_anew_when_something_else_is_withheld() {
-        let last = LastMask::default();
-        let (one, other) = (mask(&[("A", "abcdefgh")]).withheld, mask(&[("A", "ijklmnop")]).withheld);
-        let first = last.for_these(&one);
-        assert!(Arc::ptr_eq(&first, &last.for_these(&one)));
-        let second = last.for_these(&other);
-        assert_eq!(second.apply(b"abcdefgh ijklmnop", Edges::None), Some(b"abcdefgh [withheld: A]".to_vec()));
-        assert_eq!(last.for_these(&[]).apply(b"ijklmnop", Edges::None), None);
-    }
-
-    #[test]
-    fn a_value_cut_in_two_does_not_show_either_half() {
-        check("key: abcdefg", Edges::End, "key: [withheld: LONGER]");
-        check("ghijkl and more", Edges::Begin, "[withheld: LONGER] and more");
-        check("key: abcdefg", Edges::None, "key: abcdefg");
-        check("abcdef", Edges::Both, "[withheld: LONGER]");
-    }
-
-    #[test]
-    fn a_stream_is_redacted_however_it_is_cut() {
-        let mask = mask(&[("A", "abcd1234WXYZabcd"), ("B", "WXYZabcdefgh"), ("C", "aaaaaaaab")]);
-        let text = "abcd1234WXYZabcdefgh abcd1234WXYZabcd abcd123 aaaaaaaaaab WXYZabcdabcd1234WXYZabcd WXYZabcdefg";
-        let whole = mask.apply(text.as_bytes(), Edges::None).expect("something is hidden");
-        for first in 0..text.len() {
-            for second in [first, (first + 3).min(text.len()), text.len()] {
-                let pieces = [&text[..first], &text[first..second], &text[second..]];
-                let mut redactor = Redactor::default();
-                let mut got: Vec<u8> =
-                    pieces.iter().flat_map(|piece| redactor.push(&mask, piece.as_bytes()).into_owned()).collect();
-                got.extend(redactor.finish(&mask));
-                assert_eq!(String::from_utf8_lossy(&got), String::from_utf8_lossy(&whole), "{pieces:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn values_that_overlap_are_hidden_as_a_whole() {
-        let mask = mask(&[("A", "abcd1234WXYZabcd"), ("B", "WXYZabcdefgh")]);
-        let masked = |text: &str, edges| {
-            let masked = mask.apply(text.as_bytes(), edges).expect("something is hidden");
-            String::from_utf8(masked).expect("text")
-        };
-        assert_eq!(masked("xxxabcd1234WXYZabcd", Edges::End), "xxx[withheld: A]");
-        assert_eq!(masked("abcd1234WXYZabcdefgh.", Edges::None), "[withheld: A].");
-        assert_eq!(masked("WXYZabcd more", Edges::Begin), "[withheld: A] more");
-    }
-}
+mod tests;

@@ -48,6 +48,8 @@ pub struct Outcome {
     /// What became of the command after its output was closed, because all lines that were wanted had come. Its end is then
     /// that of a pipeline into `head`, which has done well.
     pub cut_off: Option<CutOff>,
+    /// Names of withheld variables that are in the script or in the shown output of a command that failed.
+    pub missed: Vec<String>,
 }
 
 /// A command whose output was closed before it had ended.

@@ -150,7 +150,7 @@ proptest! {
         prop_assert!(sample.said(|artifact, out| artifact.whole(out)) == sample.shown(|_, _| true), "whole");
         let (first, last) = (a.min(b).max(1), a.max(b));
         let mut there = 0;
-        let said = sample.said(|artifact, out| artifact.lines(first..=last, out).map(|count| there = count));
+        let said = sample.said(|artifact, out| artifact.lines(first..=last, out).map(|lines| there = lines.there));
         prop_assert!(said == sample.lines(first, last), "lines");
         if first <= last {
             prop_assert_eq!(there, sample.total().min(last));

@@ -35,6 +35,13 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(())
 }
 
+/// Keeps other processes of the same user from reading the memory and the environment of this one, through `/proc` or as a
+/// debugger. Holds until this process executes another program. The superuser may still read everything.
+pub fn forbid_inspection() -> io::Result<()> {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
 /// True if this process has more than one thread.
 pub fn has_threads() -> bool {
     // The directory has two links of its own, one from itself, and one for every thread: a single call tells.

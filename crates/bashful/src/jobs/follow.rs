@@ -25,7 +25,9 @@ pub(super) async fn main(
 ) -> Result<Exit, Box<dyn Error>> {
     let mut follow = store.follow(args.id, args.since)?;
     let end = store.get(args.id)?.output_file.metadata().map_or(u64::MAX, |metadata| metadata.len());
-    let mut page = Page { eyes: eyes()?, raw: args.raw, begun: Vec::new() };
+    let before =
+        if args.since > 0 { store.get(args.id)?.output()?.around(args.since..args.since).0 } else { Vec::new() };
+    let mut page = Page { eyes: eyes()?.behind(before), raw: args.raw, begun: Vec::new() };
     while args.follow || follow.offset() < end {
         let patience = if page.has_prompt() { PROMPT_AFTER } else { Duration::MAX };
         let Ok(next) = timeout(patience, follow.next()).await else {

@@ -23,14 +23,15 @@ pub(super) fn main(
     let (text, gone) = match job.text(part, at_most) {
         Ok(text) => (text, None),
         // How it ended is known, whatever became of its output.
-        Err(error) => (JobText { raw: Vec::new(), range: 0..0, total: 0 }, Some(print::chain(&error))),
+        Err(error) => (JobText::default(), Some(print::chain(&error))),
     };
-    let shown = print::lossy(eyes()?.show(&text.raw));
+    let shown = print::lossy(eyes()?.show_part(&text.before, &text.raw, &text.after));
     let stderr = match job.stderr() {
         Some(Ok(stderr)) => {
             let mut raw = Vec::new();
             stderr.tail(args.lines, &mut raw)?;
-            Some(print::lossy(eyes()?.show(&raw)))
+            let (before, _) = stderr.around(stderr.tail_begin(args.lines)?..u64::MAX);
+            Some(print::lossy(eyes()?.show_part(&before, &raw, &[])))
         }
         Some(Err(_)) | None => None,
     };

@@ -111,11 +111,11 @@ impl Mcp {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{DEFAULTS, Settings};
+    use super::super::{Settings, defaults};
     use super::*;
 
     fn settings(layer: &str) -> Mcp {
-        let mut settings: Settings = toml::from_str(DEFAULTS).expect("the defaults are right");
+        let mut settings: Settings = toml::from_str(&defaults()).expect("the defaults are right");
         settings.apply(toml::from_str(layer).expect("a layer"));
         settings.mcp
     }

@@ -9,34 +9,7 @@ use std::path::{Path, PathBuf};
 use bashful_engine::{Distrust, trust_settings};
 use thiserror::Error;
 
-use super::{DEFAULTS, KEYS, Layer, Settings};
-
-/// The defaults without their comments, so that no start of the program reads those.
-const VALUES: &str = match str::from_utf8(VALUES_AND_REST.0.split_at(VALUES_AND_REST.1).0) {
-    Ok(text) => text,
-    Err(_) => panic!("lines are left out as a whole"),
-};
-
-/// The same at the beginning of a place that holds all of them, and how long it is.
-const VALUES_AND_REST: ([u8; DEFAULTS.len()], usize) = without_comments(DEFAULTS.as_bytes());
-
-/// Leaves out all lines that begin with `#`.
-const fn without_comments<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
-    let (mut kept, mut length) = ([0; N], 0);
-    let (mut at, mut begins_line, mut is_comment) = (0, true, false);
-    while at < text.len() {
-        if begins_line {
-            is_comment = text[at] == b'#';
-        }
-        begins_line = text[at] == b'\n';
-        if !is_comment {
-            kept[length] = text[at];
-            length += 1;
-        }
-        at += 1;
-    }
-    (kept, length)
-}
+use super::{KEYS, Layer, Settings, defaults};
 
 /// Where settings can come from, beside the defaults.
 #[derive(Debug, Default)]
@@ -69,7 +42,7 @@ pub(crate) enum SettingsError {
 
 /// The settings in force, and where they came from.
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
-    let mut settings: Settings = toml::from_str(VALUES).expect("a test reads the defaults");
+    let mut settings: Settings = toml::from_str(&without_comments(&defaults())).expect("a test reads the defaults");
     let mut used = Vec::new();
     // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
@@ -90,6 +63,11 @@ pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), Set
         }
     }
     Ok((settings, used))
+}
+
+/// A third is left: every start of the program would read the rest for nothing.
+fn without_comments(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
 }
 
 /// Whether something is at a path, or may be.
@@ -191,7 +169,7 @@ mod tests {
     fn the_defaults_hold_every_key() {
         let settings = with(&[]).expect("the defaults are right");
         assert_eq!(settings.lifetime.default_seconds.duration(), Duration::from_secs(30));
-        let table: toml::Table = toml::from_str(DEFAULTS).expect("they are TOML");
+        let table: toml::Table = toml::from_str(&defaults()).expect("they are TOML");
         for (section, key) in keys() {
             assert!(table[section].get(key).is_some(), "{section}.{key} has no default");
         }

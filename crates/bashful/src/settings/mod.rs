@@ -8,18 +8,40 @@ mod clients;
 mod load;
 mod value;
 
+use bashful_engine::EnvironmentPolicy;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use clients::ClientRows;
 pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, Names, Number, Seconds, Secret,
-    Sizes, Snapshots, Variables, WhenBusy,
+    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, MoreNames, Names, Number, Seconds,
+    Secret, Sizes, Snapshots, Variables, WhenBusy,
 };
 
-/// The defaults, and the documentation of every key.
-pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
+/// The defaults, and the documentation of every key. The names of variables are the library's.
+pub(crate) fn defaults() -> String {
+    include_str!("defaults.toml")
+        .replace("{withhold}", &list(EnvironmentPolicy::WITHHELD))
+        .replace("{allow}", &list(EnvironmentPolicy::ALLOWED))
+}
+
+/// A list as it is written in a file, in lines of at most this width.
+fn list(names: &[&str]) -> String {
+    const WIDTH: usize = 120;
+    let mut text = String::from("[");
+    let mut column = WIDTH;
+    for name in names {
+        if column + name.len() + 4 > WIDTH {
+            text.push_str("\n   ");
+            column = 3;
+        }
+        let item = format!(" \"{name}\",");
+        column += item.len();
+        text.push_str(&item);
+    }
+    text + "\n]"
+}
 
 /// Makes, for every section, the settings in force and a layer that may hold any of them.
 macro_rules! settings {
@@ -118,5 +140,5 @@ settings! {
     /// Which commands were run.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.
-    environment: Environment, EnvironmentLayer { withhold: Names, allow: Names, set: Variables, }
+    environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, }
 }

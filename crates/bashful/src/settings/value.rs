@@ -266,6 +266,17 @@ pub(crate) enum Snapshots {
 #[serde(transparent)]
 pub(crate) struct Names(pub(crate) Vec<String>);
 
+/// Names that are added to those of earlier layers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct MoreNames(pub(crate) Vec<String>);
+
+impl Merge for MoreNames {
+    fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+}
+
 /// A text that is shown nowhere, not even among the settings in force.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]

@@ -372,6 +372,11 @@ fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
         ("artifact://1?tail=2", "99999\n100000\n"),
         ("job://1", "[withheld: MY_TOKEN]\nbold\n\n[background process completed]\n"),
         ("job://1?tail=1", "[background process completed]\n"),
+        // A part of a withheld value is none of its pieces.
+        ("job://1?bytes=3-9", "[withheld: MY_TOKEN]"),
+        ("job://1?bytes=17-20", "[withheld: MY_TOKEN]\n"),
+        ("job://1?bytes=0-1", "[withheld: MY_TOKEN]"),
+        ("job://1?bytes=19-20", "\n"),
     ] {
         let contents = read(uri)["result"]["contents"][0].clone();
         assert_eq!((&contents["text"], &contents["uri"]), (&json!(expected), &json!(uri)));

@@ -19,6 +19,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let is_error = end.is_some();
     let mut notices = call.notices.clone();
     notices.extend(text::session_notices(outcome));
+    notices.extend(text::missed(outcome));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     notices.extend(outputs.clone().flat_map(text::output_notices));

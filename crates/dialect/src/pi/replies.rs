@@ -36,7 +36,9 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     };
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
-    notices.extend(text::session_notices(outcome).iter().map(|notice| format!("[{notice}]")));
+    notices.extend(
+        text::session_notices(outcome).iter().chain(&text::missed(outcome)).map(|notice| format!("[{notice}]")),
+    );
     notices.extend(outputs.clone().filter_map(truncated));
     let said = outputs.clone().flat_map(text::output_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
     notices.extend(said.map(|notice| format!("[{notice}]")));

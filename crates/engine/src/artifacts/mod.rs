@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 pub use bashful_keeper::missing::Missing;
-pub use read::{Artifact, ReadError};
+pub use read::{Artifact, LinesRead, ReadError};
 pub use store::{ArtifactStore, CreateError, GetError, ListError, RemoveError, SweepReport};
 pub use writer::{ArtifactFacts, ArtifactWriter, WriteError};
 

@@ -18,6 +18,7 @@ use thiserror::Error;
 
 use super::ArtifactEntry;
 use super::page::{Page, Search};
+use crate::mask::LONGEST;
 use bashful_keeper::missing::{self, Missing};
 use bashful_sys::plain;
 
@@ -51,9 +52,19 @@ pub struct Artifact {
     in_use: bool,
 }
 
+/// Lines that were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinesRead {
+    /// How many lines there are, up to the last one that was asked for.
+    pub there: u64,
+    /// Where the first line that was asked for begins, in bytes; the end of the artifact if it is not there.
+    pub begin: u64,
+}
+
 /// What comes next in an artifact.
 enum Piece<'a> {
-    Bytes(&'a [u8]),
+    /// Bytes, and where in the file they begin.
+    Bytes(u64, &'a [u8]),
     Missing(Missing),
 }
 
@@ -87,25 +98,37 @@ impl Artifact {
         let mut page = Page::new(out);
         self.pieces(range, |piece| {
             match piece {
-                Piece::Bytes(bytes) => page.bytes(bytes)?,
+                Piece::Bytes(_, bytes) => page.bytes(bytes)?,
                 Piece::Missing(missing) => page.notice(&missing.to_string())?,
             }
             Ok(true)
         })
     }
 
-    /// These lines, as far as they are there; says how many there are, up to the last one that was asked for. What lies
-    /// behind it is not read.
-    pub fn lines(&self, asked: RangeInclusive<u64>, out: &mut dyn Write) -> Result<u64, ReadError> {
+    /// The bytes before and behind a part that decide whether the part begins or ends in the middle of a withheld value;
+    /// for [`Eyes::show_part`](crate::Eyes::show_part). What cannot be read is as if it were not there.
+    pub fn around(&self, part: Range<u64>) -> (Vec<u8>, Vec<u8>) {
+        let read = |range: Range<u64>| {
+            let mut bytes = vec![0; usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0)];
+            if self.file.read_exact_at(&mut bytes, range.start).is_ok() { bytes } else { Vec::new() }
+        };
+        let (start, end) = (part.start.min(self.bytes), part.end.min(self.bytes));
+        let margin = LONGEST as u64;
+        (read(start.saturating_sub(margin)..start), read(end..end.saturating_add(margin).min(self.bytes)))
+    }
+
+    /// These lines, as far as they are there. The file is not read beyond the last of them.
+    pub fn lines(&self, asked: RangeInclusive<u64>, out: &mut dyn Write) -> Result<LinesRead, ReadError> {
         if asked.is_empty() {
-            return Ok(0);
+            return Ok(LinesRead { there: 0, begin: self.bytes });
         }
         let mut page = Page::new(out);
         let mut line = 1;
         let mut behind_gap = false;
         let mut line_begun = false;
+        let mut shown_from = (*asked.start() == 1).then_some(0);
         self.pieces(0..u64::MAX, |piece| {
-            let bytes = match piece {
+            let (at, bytes) = match piece {
                 Piece::Missing(missing) => {
                     if asked.contains(&line) {
                         page.notice(&missing.to_string())?;
@@ -114,14 +137,15 @@ impl Artifact {
                     }
                     return Ok(true);
                 }
-                Piece::Bytes(bytes) => bytes,
+                Piece::Bytes(at, bytes) => (at, bytes),
             };
             line_begun = !bytes.ends_with(b"\n");
             let mut begin = 0;
             if line < *asked.start() {
                 let skip = asked.start() - line;
-                let Some(at) = nth_newline(bytes, skip, &mut line) else { return Ok(true) };
-                begin = at + 1;
+                let Some(newline) = nth_newline(bytes, skip, &mut line) else { return Ok(true) };
+                begin = newline + 1;
+                shown_from.get_or_insert(at + begin as u64);
             }
             if behind_gap && begin < bytes.len() {
                 page.notice("lines are counted without the bytes that are missing before them")?;
@@ -135,7 +159,8 @@ impl Artifact {
             }
             Ok(line <= *asked.end())
         })?;
-        Ok((line - u64::from(!line_begun)).min(*asked.end()))
+        let there = (line - u64::from(!line_begun)).min(*asked.end());
+        Ok(LinesRead { there, begin: shown_from.unwrap_or(self.bytes) })
     }
 
     /// The first lines.
@@ -155,7 +180,7 @@ impl Artifact {
         let mut search = Search::new(wanted, out);
         self.pieces(0..u64::MAX, |piece| {
             match piece {
-                Piece::Bytes(bytes) => search.bytes(bytes)?,
+                Piece::Bytes(_, bytes) => search.bytes(bytes)?,
                 Piece::Missing(missing) => {
                     search.flush()?;
                     search.page.notice(&missing.to_string())?;
@@ -167,8 +192,9 @@ impl Artifact {
         Ok(search.found)
     }
 
-    /// Where the last lines begin.
-    pub(crate) fn tail_begin(&self, lines: u64) -> Result<u64, ReadError> {
+    /// Where the last lines begin, in bytes; `u64::MAX` for none of them.
+    #[expect(clippy::missing_panics_doc, reason = "no part is longer than the buffer that it is read into")]
+    pub fn tail_begin(&self, lines: u64) -> Result<u64, ReadError> {
         let mut buffer = vec![0; BUFFER.min(usize::try_from(self.bytes).unwrap_or(BUFFER))];
         let mut end = self.bytes;
         // The newline at the very end ends the last line, and begins none.
@@ -234,7 +260,7 @@ impl Artifact {
                     continue;
                 }
             }
-            if !visit(Piece::Bytes(&buffer[..count])).map_err(ReadError::Write)? {
+            if !visit(Piece::Bytes(at, &buffer[..count])).map_err(ReadError::Write)? {
                 return Ok(());
             }
             at += count as u64;

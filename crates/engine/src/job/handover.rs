@@ -18,7 +18,6 @@ use super::{Run, Stream};
 use crate::backend::Keeper;
 use crate::capture::{Capture, HandedOver};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
-use crate::mask::Edges;
 use crate::outcome::{LeftBehind, Output};
 use crate::sessions::SessionName;
 
@@ -66,8 +65,8 @@ impl Run {
     /// Lets what was left behind go on as a job; none if it has ended meanwhile.
     pub(super) async fn leave(&mut self, mut processes: Vec<Leftover>) -> Option<LeftBehind> {
         for process in &mut processes {
-            if let Some(masked) = self.mask.apply(process.command.as_bytes(), Edges::End) {
-                process.command = String::from_utf8_lossy(&masked).into_owned();
+            if let Some(masked) = self.mask.sentence(&process.command) {
+                process.command = masked;
             }
         }
         let job = match self.become_job(JobKind::Leftover, Room::Taken).await {

@@ -240,7 +240,7 @@ impl Feed {
 
     /// Passes on the end of a stream that was held back, because it could have been the beginning of a withheld value.
     pub(super) fn finish(&mut self, stream: StreamName) {
-        let rest = self.redactors[stream as usize].finish(&self.mask);
+        let rest = self.redactors[stream as usize].finish(&self.mask, &[]);
         self.enqueue(stream, &rest);
     }
 

@@ -16,7 +16,7 @@ pub enum Part {
 }
 
 /// A part of a job's output.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobText {
     /// Raw bytes, with a line of its own where something is missing.
     pub raw: Vec<u8>,
@@ -24,6 +24,10 @@ pub struct JobText {
     pub range: Range<u64>,
     /// How many bytes there were in all.
     pub total: u64,
+    /// The bytes before it, as far as they matter to [`Eyes::show_part`](crate::Eyes::show_part).
+    pub before: Vec<u8>,
+    /// The bytes behind it, as far as they matter.
+    pub after: Vec<u8>,
 }
 
 impl JobRecord {
@@ -62,7 +66,8 @@ impl JobRecord {
             raw.truncate(raw.len() - cut);
             end -= cut as u64;
         }
-        Ok(JobText { raw, range: start..end, total })
+        let (before, after) = output.around(start..end);
+        Ok(JobText { raw, range: start..end, total, before, after })
     }
 }
 

@@ -24,7 +24,6 @@ use thiserror::Error;
 
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
 
-use crate::mask::{Edges, Mask};
 use crate::request::{Given, Lines, Request, Script, ScriptError};
 use crate::trust::make_missing;
 use crate::{Engine, Streams};
@@ -143,7 +142,9 @@ impl Engine {
         }
         if !rewritten.notices.is_empty() {
             let mask = self.mask();
-            rewritten.notices.iter_mut().for_each(|notice| *notice = masked(notice, &mask));
+            for notice in &mut rewritten.notices {
+                *notice = mask.sentence(notice).unwrap_or_else(|| std::mem::take(notice));
+            }
         }
         Ok(rewritten)
     }
@@ -274,17 +275,6 @@ fn quotable(text: &str) -> String {
     let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     let short: String = letters.by_ref().take(QUOTED).collect();
     if letters.next().is_some() { short + CUT } else { short }
-}
-
-/// A notice without withheld values, nor the beginning of one where something quoted was cut off.
-fn masked(notice: &str, mask: &Mask) -> String {
-    let count = notice.matches(CUT).count();
-    let pieces = notice.split(CUT).enumerate().map(|(index, piece)| {
-        let edges = if index < count { Edges::End } else { Edges::None };
-        let masked = mask.apply(piece.as_bytes(), edges);
-        masked.map_or_else(|| piece.to_owned(), |masked| String::from_utf8_lossy(&masked).into_owned())
-    });
-    pieces.collect::<Vec<_>>().join(CUT)
 }
 
 /// Whether a name means a function that bash finds in its environment.

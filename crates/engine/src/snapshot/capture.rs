@@ -1,14 +1,14 @@
 //! Has a shell read the rc files, and has it tell what it has become.
 //!
 //! The shell is a command like any other: under a keeper, with a limit, and everything that it or the rc files start is
-//! gone before the answer is looked at. It tells by a file without a name that it opens when the rc files are done, so
-//! nothing that they print or do to descriptors gets in between, and nothing secret is written to a disk.
+//! gone before the answer is looked at. It tells by a pipe that it opens by its name when the rc files are done, so nothing
+//! that they print or do to descriptors gets in between, and nothing secret is written to a disk. (A descriptor of this
+//! program, opened through `/proc`, would need no name; but a program that forbids inspection cannot offer one.)
 
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -27,6 +27,7 @@ use crate::{LeftoverPolicy, Outcome};
 
 use super::keep::Facts;
 use super::parse::{Captured, parse};
+use super::store::Draft;
 use super::{GRACE, LARGEST, NoSnapshot, Snapshot};
 
 /// What the shell does when it has read the rc files.
@@ -59,22 +60,27 @@ pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
 }
 
 /// What an interactive shell becomes by reading the rc files.
-pub(super) async fn interactive(engine: &Engine, plan: Plan, limit: Duration) -> Result<(Captured, Facts), NoSnapshot> {
+pub(super) async fn interactive(
+    engine: &Engine,
+    plan: Plan,
+    mut teller: Teller,
+    limit: Duration,
+) -> Result<(Captured, Facts), NoSnapshot> {
     let no_terminal = |error| NoSnapshot::system("no terminal can be had for reading the rc files", error);
-    let told = anonymous()?;
     let terminal = Terminal::new().map_err(no_terminal)?;
     let outside = bashful_sys::event::readable(terminal.outside).map_err(no_terminal)?;
-    let script = in_terminal(&terminal.path, &plan.shell, &tell_to(&told));
+    let script = in_terminal(&terminal.path, &plan.shell, &teller.script());
     let outcome = tokio::select! {
         outcome = run(engine, Plan { script: as_script(script)?, ..plan }) => outcome?,
         never = attend(&outside) => match never {},
+        never = teller.listen() => match never {},
     };
     let facts = Facts { terminal: terminal.path, took: outcome.elapsed };
     if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
         // Whatever it has told: what it was waiting for was ended, and it may have gone on with half of it.
         return Err(NoSnapshot::TooSlow { limit });
     }
-    Ok((read(told)?.ok_or(NoSnapshot::Ended)?, facts))
+    Ok((teller.told()?.ok_or(NoSnapshot::Ended)?, facts))
 }
 
 /// What a shell becomes by sourcing a file, as a command would. Should more be in it than definitions, it finds no
@@ -83,16 +89,19 @@ pub(super) async fn plain(
     engine: &Engine,
     file: &Path,
     environment: &Environment,
+    mut teller: Teller,
     limit: Duration,
 ) -> Result<Captured, NoSnapshot> {
-    let told = anonymous()?;
     let plan = plan(engine, limit).ok_or(NoSnapshot::Garbled)?;
-    let script = as_script(tell_to(&told))?;
+    let script = as_script(teller.script())?;
     let mut environment = environment.clone();
     environment.variables.insert("PATH".into(), "/nonexistent".into());
     let plan = Plan { script, environment, snapshot: Some(Arc::new(Snapshot::draft(file))), ..plan };
-    run(engine, plan).await?;
-    read(told)?.ok_or(NoSnapshot::Garbled)
+    tokio::select! {
+        ran = run(engine, plan) => drop(ran?),
+        never = teller.listen() => match never {},
+    }
+    teller.told()?.ok_or(NoSnapshot::Garbled)
 }
 
 /// Runs a plan to its end, and ends what it leaves behind.
@@ -113,22 +122,63 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
     job.wait().await.map_err(|error| failed(&error))
 }
 
-fn anonymous() -> Result<File, NoSnapshot> {
-    bashful_sys::anonymous_file("bashful-rc")
-        .map_err(|error| NoSnapshot::system("no file can be had for reading the rc files", error))
-}
-
 fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {
     Script::new(text).map_err(|error| NoSnapshot::system("the rc files could not be read", error))
 }
 
-/// The script that tells what its shell is, to this file.
-fn tell_to(told: &File) -> Vec<u8> {
-    let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
-    // Names that nobody can have made read-only before.
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}"));
-    format!("{script}/proc/{}/fd/{}\n", std::process::id(), told.as_raw_fd()).into_bytes()
+/// The pipe by which a shell tells what it is.
+pub(super) struct Teller {
+    path: PathBuf,
+    pipe: AsyncFd<OwnedFd>,
+    told: Vec<u8>,
+}
+
+impl Teller {
+    /// One that takes the place of the draft.
+    pub(super) fn new(draft: &Draft<'_>) -> io::Result<Self> {
+        let pipe = bashful_sys::event::readable(draft.make_pipe()?)?;
+        Ok(Self { path: draft.path().to_path_buf(), pipe, told: Vec::new() })
+    }
+
+    /// What the shell has to do for it.
+    fn script(&self) -> Vec<u8> {
+        let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
+        // Names that nobody can have made read-only before.
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}")).into_bytes();
+        quote(&mut script, self.path.as_os_str().as_bytes());
+        script.push(b'\n');
+        script
+    }
+
+    /// Takes what is told, so that a shell with much to tell does not have to wait.
+    async fn listen(&mut self) -> std::convert::Infallible {
+        loop {
+            let Ok(mut ready) = self.pipe.readable().await else { return std::future::pending().await };
+            if take(self.pipe.get_ref(), &mut self.told) == Err(Errno::AGAIN) {
+                ready.clear_ready();
+            }
+        }
+    }
+
+    /// What was told, once nobody tells anything any more; none if that is not all of it.
+    fn told(mut self) -> Result<Option<Captured>, NoSnapshot> {
+        while let Ok(1..) = take(self.pipe.get_ref(), &mut self.told) {}
+        if self.told.len() as u64 > LARGEST {
+            return Err(NoSnapshot::TooLarge);
+        }
+        Ok(parse(&self.told))
+    }
+}
+
+/// Reads once, and keeps a little more than the most that counts.
+fn take(pipe: &OwnedFd, told: &mut Vec<u8>) -> Result<usize, Errno> {
+    let mut buffer = [0; 16 * 1024];
+    let count = rustix::io::read(pipe, &mut buffer)?;
+    if told.len() as u64 <= LARGEST {
+        told.extend_from_slice(&buffer[..count]);
+    }
+    Ok(count)
 }
 
 /// The script that becomes an interactive shell in a terminal: the first one that a session opens is its own.
@@ -158,15 +208,4 @@ async fn attend(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
             },
         }
     }
-}
-
-/// What was told; none if that is not all of it.
-fn read(mut told: File) -> Result<Option<Captured>, NoSnapshot> {
-    let mut bytes = Vec::new();
-    let done = told.rewind().and_then(|()| told.take(LARGEST + 1).read_to_end(&mut bytes));
-    done.map_err(|error| NoSnapshot::system("what the rc files define cannot be read", error))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(NoSnapshot::TooLarge);
-    }
-    Ok(parse(&bytes))
 }

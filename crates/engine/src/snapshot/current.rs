@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::environment::{Environment, Withheld};
 use crate::plan::Plan;
 
+use super::capture::Teller;
 use super::keep::Kept;
 use super::sources::{self, Sources, Stamp};
 use super::store::{Draft, Failure, Store};
@@ -259,14 +260,16 @@ impl Snapshots {
     /// Captures what the files define, and tries it.
     async fn capture(&self, engine: &Engine, plan: &Plan) -> Result<(Draft<'_>, Kept, Duration), NoSnapshot> {
         let environment = &plan.environment;
-        let (captured, facts) = capture::interactive(engine, plan.clone(), self.options.limit).await?;
+        let place = self.store.draft().map_err(|why| self.cannot_write(&why))?;
+        let teller = || Teller::new(&place).map_err(|why| self.cannot_write(&why));
+        let (captured, facts) = capture::interactive(engine, plan.clone(), teller()?, self.options.limit).await?;
         let mut kept = keep::sift(captured, &facts, environment, &engine.options().environment);
         let draft = self.store.draft().map_err(|why| self.cannot_write(&why))?;
         // Each round leaves out what the last one has shown not to work.
         for _ in 0..ROUNDS {
             let (lines, commands) = file::trial(&kept);
             let path = draft.try_lines(&lines).map_err(|why| self.cannot_write(&why))?;
-            let tried = capture::plain(engine, path, environment, self.options.limit).await?;
+            let tried = capture::plain(engine, path, environment, teller()?, self.options.limit).await?;
             if keep::leave_out_what_differs(&mut kept, &tried) > 0 {
                 continue;
             }

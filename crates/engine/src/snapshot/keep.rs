@@ -154,8 +154,8 @@ pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy
     for (name, value) in changed.filter(|(name, _)| is_ours_to_tell(name)) {
         let size = name.len() + value.len() + 2;
         let is_too_much = size > LARGEST_VARIABLE.min(room);
-        let is_withheld = policy.withholds(&name) || is_secret(value.as_bytes());
-        if policy.withholds(&name) && value.len() >= SHORTEST {
+        let is_withheld = policy.withholds(&name, &value) || is_secret(value.as_bytes());
+        if policy.withholds(&name, &value) && value.len() >= SHORTEST {
             kept.withheld.push(Withheld::new(name.clone(), value.clone()));
         }
         if is_withheld || is_too_much || is_of_the_past(&name, &value, facts) {
@@ -210,8 +210,9 @@ pub(super) fn leave_out_what_differs(kept: &mut Kept, tried: &Captured) -> usize
 /// Values that must not be written down: those that commands do not get, and those that the rc files export under names
 /// that say secret. Short ones are words, as in what is masked.
 fn secrets(captured: &Captured, base: &Environment, policy: &EnvironmentPolicy) -> Vec<Vec<u8>> {
-    let withheld = base.withheld.iter().map(|withheld| withheld.value().as_bytes().to_vec());
-    let own = captured.variables.iter().filter(|(name, _)| policy.withholds(name));
+    let withheld = base.withheld.iter().filter(|withheld| !withheld.is_passed());
+    let withheld = withheld.map(|withheld| withheld.value().as_bytes().to_vec());
+    let own = captured.variables.iter().filter(|(name, value)| policy.withholds(name, value));
     withheld.chain(own.map(|(_, value)| value.clone().into_vec())).filter(|value| value.len() >= SHORTEST).collect()
 }
 

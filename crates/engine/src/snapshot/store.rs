@@ -5,12 +5,14 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bashful_sys::plain;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::file;
 use super::keep::Kept;
@@ -146,6 +148,23 @@ impl Draft<'_> {
     pub(super) fn try_lines(&self, lines: &[u8]) -> io::Result<&Path> {
         self.put(lines)?;
         Ok(&self.path)
+    }
+
+    /// Makes a pipe by its name, in the place of what was there before, and opens its reading end. Nothing that goes through
+    /// it is written to a disk.
+    pub(super) fn make_pipe(&self) -> io::Result<OwnedFd> {
+        let _ = fs::remove_file(&self.path);
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(CWD, &self.path, FileType::Fifo, mode, 0)?;
+        // Whatever the umask.
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(0o600))?;
+        // For both, so that it has no end while nobody has opened it to write.
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(&self.path, flags, Mode::empty())?)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes it and moves it to its place.

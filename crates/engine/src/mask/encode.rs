@@ -1,0 +1,219 @@
+//! The ways in which programs write a text: as JSON, quoted for a shell, in a URL, as base64.
+
+use std::fmt::Write;
+
+/// How an encoder of JSON writes what it need not write as it is.
+#[derive(Clone, Copy)]
+struct Json {
+    /// Characters that are written as numbers, like all other control characters.
+    numbered: &'static str,
+    /// `\/`
+    slashes: bool,
+    /// Everything beyond ASCII is written as numbers.
+    ascii: bool,
+    /// Numbers have capital letters.
+    capital: bool,
+}
+
+const PLAIN: Json = Json { numbered: "", slashes: false, ascii: false, capital: false };
+
+const CONTROLS: &str = "\n\r\t\x08\x0C";
+
+/// The styles of the encoders that are in use most: `jq` and JavaScript; Python; PHP, with and without Unicode; Go; .NET;
+/// and those that number every control character.
+const STYLES: [Json; 8] = [
+    PLAIN,
+    Json { ascii: true, ..PLAIN },
+    Json { slashes: true, ascii: true, ..PLAIN },
+    Json { slashes: true, ..PLAIN },
+    Json { numbered: "<>&", ..PLAIN },
+    Json { numbered: "<>&\"'+`\x7F", ascii: true, capital: true, ..PLAIN },
+    Json { numbered: CONTROLS, ascii: true, ..PLAIN },
+    Json { numbered: CONTROLS, ascii: true, capital: true, ..PLAIN },
+];
+
+/// The inside of a JSON string, in every style.
+pub(super) fn json(text: &str) -> impl Iterator<Item = Vec<u8>> {
+    STYLES.iter().map(|style| style.encode(text).into_bytes())
+}
+
+impl Json {
+    fn encode(self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 16);
+        for char in text.chars() {
+            let short = match char {
+                _ if self.numbered.contains(char) => None,
+                '"' => Some("\\\""),
+                '\\' => Some("\\\\"),
+                '/' if self.slashes => Some("\\/"),
+                '\n' => Some("\\n"),
+                '\r' => Some("\\r"),
+                '\t' => Some("\\t"),
+                '\x08' => Some("\\b"),
+                '\x0C' => Some("\\f"),
+                _ => None,
+            };
+            let is_numbered = self.numbered.contains(char) || char < ' ' || (self.ascii && !char.is_ascii());
+            match short {
+                Some(short) => out.push_str(short),
+                None if is_numbered => self.number(&mut out, char),
+                None => out.push(char),
+            }
+        }
+        out
+    }
+
+    fn number(self, out: &mut String, char: char) {
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            let written = if self.capital { write!(out, "\\u{unit:04X}") } else { write!(out, "\\u{unit:04x}") };
+            written.expect("a string takes everything");
+        }
+    }
+}
+
+/// The inside of a word of shell: as `set`, `declare -p`, `$'…'` and `printf %q` write it.
+pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 4] {
+    let mut quoted = [const { Vec::new() }; 4];
+    let [single, double, ansi, escaped] = &mut quoted;
+    for byte in text {
+        match byte {
+            b'\'' => single.extend(br"'\''"),
+            byte => single.push(*byte),
+        }
+        if matches!(byte, b'"' | b'\\' | b'$' | b'`') {
+            double.push(b'\\');
+        }
+        double.push(*byte);
+        match byte {
+            b'\n' => ansi.extend(br"\n"),
+            b'\r' => ansi.extend(br"\r"),
+            b'\t' => ansi.extend(br"\t"),
+            0x1B => ansi.extend(br"\E"),
+            b'\'' | b'\\' => ansi.extend([b'\\', *byte]),
+            0..b' ' | 0x7F.. => ansi.extend(format!("\\{byte:03o}").bytes()),
+            byte => ansi.push(*byte),
+        }
+        if !byte.is_ascii_alphanumeric() && !b"%+-./:=@_".contains(byte) {
+            escaped.push(b'\\');
+        }
+        escaped.push(*byte);
+    }
+    if text.iter().any(u8::is_ascii_control) {
+        // There `printf %q` writes `$'…'` too.
+        escaped.clone_from(ansi);
+    }
+    quoted
+}
+
+/// A part of a URL: with capital and with small digits, and with slashes left alone.
+pub(super) fn percent(text: &[u8]) -> [Vec<u8>; 3] {
+    let encode = |also_plain: &[u8], capital: bool| {
+        let mut out = Vec::with_capacity(text.len());
+        for byte in text {
+            if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) || also_plain.contains(byte) {
+                out.push(*byte);
+            } else if capital {
+                out.extend(format!("%{byte:02X}").bytes());
+            } else {
+                out.extend(format!("%{byte:02x}").bytes());
+            }
+        }
+        out
+    };
+    [encode(b"", true), encode(b"", false), encode(b"/", true)]
+}
+
+/// The text that a part of a URL stands for.
+pub(super) fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| (byte as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match (first, after) {
+            (b'%', [high, low, behind @ ..]) if let (Some(high), Some(low)) = (digit(*high), digit(*low)) => {
+                out.push(high * 16 + low);
+                rest = behind;
+            }
+            _ => out.push(*first),
+        }
+    }
+    out
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Base64 without padding, in both alphabets; the second is the first where they agree.
+pub(super) fn base64(bytes: &[u8]) -> [Vec<u8>; 2] {
+    [STANDARD, FOR_URLS].map(|alphabet| {
+        let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+        for group in bytes.chunks(3) {
+            let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+            let number = at(0) << 16 | at(1) << 8 | at(2);
+            let digits = [18, 12, 6, 0].map(|shift| alphabet[(number >> shift & 63) as usize]);
+            out.extend(&digits[..=group.len()]);
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8]) -> &str {
+        std::str::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn json_is_written_as_its_encoders_do() {
+        let forms: Vec<Vec<u8>> = json("a\"/+<é\n\u{1}").collect();
+        let forms: Vec<&str> = forms.iter().map(|form| text(form)).collect();
+        assert_eq!(
+            forms,
+            [
+                r#"a\"/+<é\n\u0001"#,
+                r#"a\"/+<\u00e9\n\u0001"#,
+                r#"a\"\/+<\u00e9\n\u0001"#,
+                r#"a\"\/+<é\n\u0001"#,
+                r#"a\"/+\u003cé\n\u0001"#,
+                r"a\u0022/\u002B\u003C\u00E9\n\u0001",
+                r#"a\"/+<\u00e9\u000a\u0001"#,
+                r#"a\"/+<\u00E9\u000A\u0001"#,
+            ]
+        );
+        assert_eq!(json("\u{1F600}").nth(1).expect("it is there"), br"\ud83d\ude00");
+    }
+
+    #[test]
+    fn shells_quote_in_four_ways() {
+        assert_eq!(text(&shell(b"a'b\"$c")[3]), "a\\'b\\\"\\$c");
+        let [single, double, ansi, escaped] = shell(b"a'b\"$c\n");
+        assert_eq!(text(&single), "a'\\''b\"$c\n");
+        assert_eq!(text(&double), "a'b\\\"\\$c\n");
+        assert_eq!(text(&ansi), r#"a\'b"$c\n"#);
+        assert_eq!(escaped, ansi);
+    }
+
+    #[test]
+    fn urls_and_back() {
+        let [capital, small, slashes] = percent("p/ä b".as_bytes());
+        assert_eq!(
+            (text(&capital), text(&small), text(&slashes)),
+            ("p%2F%C3%A4%20b", "p%2f%c3%a4%20b", "p/%C3%A4%20b")
+        );
+        assert_eq!(percent_decoded(&capital), "p/ä b".as_bytes());
+        assert_eq!(percent_decoded(b"100%, %4, %zz"), b"100%, %4, %zz");
+    }
+
+    #[test]
+    fn base64_agrees_with_the_rfc() {
+        for (plain, encoded) in
+            [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(text(&base64(plain.as_bytes())[0]), encoded);
+        }
+        assert_eq!(base64(&[0xFB, 0xFF]).map(|form| text(&form).to_owned()), ["+/8", "-_8"]);
+    }
+}

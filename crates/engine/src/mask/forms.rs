@@ -1,0 +1,138 @@
+//! The texts by which a withheld value may turn up in output.
+//!
+//! A value is printed as it is, cleaned for the eyes, without the white space around it, encoded, or line by line. Each of
+//! these is a text of its own to look for. A value that is put together otherwise (reversed, in hexadecimal, one character
+//! a line) is not found.
+
+use std::collections::BTreeSet;
+
+use super::encode;
+use super::finder::HEAD;
+use crate::clean::Cleaner;
+
+/// Shorter values are left alone: they are words like `true` or `1234`, and redacting them would garble honest output.
+pub(crate) const SHORTEST: usize = HEAD;
+
+/// A line of a value is looked for on its own from this length on. Shorter ones are often words: a settings file in a
+/// variable has lines like `clusters:`.
+const SHORTEST_LINE: usize = 12;
+
+/// Longer texts are looked for in blocks of this length. So nothing that may be the beginning of a value has to be held
+/// back for longer, and this much around a part of a text is enough to find every value that the part cuts.
+pub(crate) const LONGEST: usize = 1024;
+
+/// Values that protect nothing. Redacting them would only take the word out of honest output.
+const NO_SECRETS: [&[u8]; 6] = [b"password", b"postgres", b"changeme", b"changeit", b"localhost", b"undefined"];
+
+/// `base64` breaks lines here, and so does `openssl base64`.
+const WIDTHS: [usize; 2] = [76, 64];
+
+/// All texts by which this value may turn up. None, if it is too short to be looked for.
+pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
+    let mut forms = BTreeSet::new();
+    if value.len() < SHORTEST || NO_SECRETS.iter().any(|word| value.eq_ignore_ascii_case(word)) {
+        return forms;
+    }
+    let trimmed = value.trim_ascii();
+    let cleaned = cleaned(value);
+    let lossy = String::from_utf8_lossy(value).into_owned().into_bytes();
+    for whole in [value, trimmed, &cleaned, cleaned.trim_ascii(), &lossy] {
+        add_encoded(whole, SHORTEST, &mut forms);
+        if whole.contains(&b'\n') {
+            for line in whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !is_armor(line)) {
+                add_encoded(line, SHORTEST_LINE, &mut forms);
+            }
+        }
+    }
+    for whole in BTreeSet::from([value, trimmed]) {
+        add_base64(whole, &mut forms);
+        add_base64(&[whole, b"\n"].concat(), &mut forms);
+    }
+    if moves_the_cursor(trimmed) {
+        // What is shown depends on where on its line the value began, so every eight bytes of it are looked for.
+        let stretches = value.split(u8::is_ascii_control).chain([cleaned.as_slice()]);
+        forms.extend(stretches.flat_map(|stretch| stretch.windows(HEAD)).map(<[u8]>::to_vec));
+    }
+    forms
+}
+
+/// The parts of the texts that are looked for: blocks of [`LONGEST`] at most, the last of which may overlap the one before.
+pub(super) fn blocks(form: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let last = form.len().saturating_sub(LONGEST);
+    let begins = (0..last).step_by(LONGEST).chain([last]);
+    begins.map(|begin| &form[begin..form.len().min(begin + LONGEST)])
+}
+
+/// The passwords of the URLs in a value, as they are written there and as they are meant.
+pub(super) fn passwords(value: &[u8]) -> BTreeSet<Vec<u8>> {
+    let mut forms = BTreeSet::new();
+    for (url, password) in crate::url_secrets::passwords(value) {
+        let decoded = encode::percent_decoded(password);
+        // `postgres://postgres:postgres@…`: what is the name of the user or the database too is no secret.
+        let is_elsewhere = memchr::memmem::find_iter(url, password).nth(1).is_some();
+        if !is_elsewhere {
+            forms.extend(of(password));
+            forms.extend(of(&decoded));
+        }
+    }
+    forms
+}
+
+/// Adds a text, and what encoders make of it.
+fn add_encoded(text: &[u8], shortest: usize, forms: &mut BTreeSet<Vec<u8>>) {
+    if text.len() < shortest || !forms.insert(text.to_vec()) {
+        return;
+    }
+    // No encoder changes these.
+    if text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte)) {
+        return;
+    }
+    forms.extend(encode::shell(text));
+    forms.extend(encode::percent(text));
+    if let Ok(text) = std::str::from_utf8(text) {
+        forms.extend(encode::json(text));
+    }
+}
+
+/// Adds base64 of the text alone, in lines, and as a part of something longer.
+fn add_base64(text: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
+    for alone in encode::base64(text) {
+        for width in WIDTHS {
+            if alone.len() > width {
+                forms.extend(alone.chunks(width).filter(|line| line.len() >= SHORTEST_LINE).map(<[u8]>::to_vec));
+            }
+        }
+        let padding = b"==="[..(4 - alone.len() % 4) % 4].to_vec();
+        forms.insert([alone.clone(), padding].concat());
+        forms.insert(alone);
+    }
+    // Behind 0, 1 or 2 other bytes of a group, the groups that are the text's own are always the same.
+    for skipped in 0..3 {
+        let own = text.get(skipped..).unwrap_or_default();
+        let whole_groups = &own[..own.len() / 3 * 3];
+        forms.extend(encode::base64(whole_groups).into_iter().filter(|form| form.len() >= SHORTEST_LINE));
+    }
+}
+
+/// The value as it is shown where nothing stands before it.
+fn cleaned(value: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    if !value.iter().any(|byte| byte.is_ascii_control() || *byte >= 0x80) {
+        return value.to_vec();
+    }
+    let mut cleaner = Cleaner::new();
+    cleaner.push(value, &mut |settled: &[u8]| text.extend_from_slice(settled));
+    text.extend(cleaner.pending());
+    text
+}
+
+/// Whether a value has control characters that are more than the ends of lines.
+fn moves_the_cursor(value: &[u8]) -> bool {
+    let lines = value.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.flatten().any(|byte| byte.is_ascii_control() && *byte != b'\t')
+}
+
+/// `-----BEGIN PRIVATE KEY-----` is the same in every key.
+fn is_armor(line: &[u8]) -> bool {
+    line.starts_with(b"----") && line.ends_with(b"----")
+}
