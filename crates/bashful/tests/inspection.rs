@@ -3,13 +3,14 @@
 //! The superuser reads everything, so where the tests run as that, the program runs as nobody.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+/// Somebody who owns nothing.
+const NOBODY: u32 = 65534;
 
 const SECRET: &str = "do-not-tell-anybody";
 
@@ -21,7 +22,7 @@ impl Home {
         let directory = TempDir::with_prefix("bashful-home-").expect("a temporary directory");
         std::fs::copy(BASHFUL, directory.path().join("bashful")).expect("a copy");
         if is_superuser() {
-            open_to_all(directory.path());
+            std::os::unix::fs::chown(directory.path(), Some(NOBODY), Some(NOBODY)).expect("the superuser may");
         }
         Self(directory)
     }
@@ -30,7 +31,9 @@ impl Home {
         let program: OsString = self.0.path().join("bashful").into();
         let mut command = if is_superuser() {
             let mut command = Command::new("setpriv");
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+            command
+                .args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()])
+                .arg(program);
             command
         } else {
             Command::new(program)
@@ -51,10 +54,6 @@ impl Home {
 
 fn is_superuser() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-fn open_to_all(directory: &Path) {
-    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
 }
 
 /// The keeper is the parent of the shell, and the program is the parent of the keeper.
