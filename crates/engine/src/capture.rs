@@ -127,6 +127,12 @@ impl Capture {
         self
     }
 
+    /// Redacts a line before it is redrawn over a withheld value.
+    pub(crate) fn redacting(mut self, mask: &Arc<Mask>) -> Self {
+        self.cleaner = self.cleaner.take().map(|cleaner| cleaner.redacting(mask));
+        self
+    }
+
     /// Saves more than so many bytes, because whoever shows them may have to show less.
     pub(crate) fn save_beyond(mut self, bytes: Option<ByteSize>) -> Self {
         self.save_beyond = bytes.map_or(HELD, |bytes| bytes.in_memory().min(HELD));

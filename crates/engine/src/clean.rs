@@ -14,10 +14,13 @@
 mod line;
 mod swift;
 
+use std::sync::Arc;
+
 use bashful_sys::wide;
 use memchr::memrchr;
 use vte::{Params, Parser, Perform};
 
+use crate::mask::Mask;
 use line::Line;
 
 /// An unfinished line is settled when it has this length, and what follows is handled like a new line that is glued to
@@ -116,6 +119,12 @@ impl Cleaner {
             returned: false,
             changes: Changes::default(),
         }
+    }
+
+    /// Keeps withheld values from being shown in part, where a line is redrawn over them.
+    pub(crate) fn redacting(mut self, mask: &Arc<Mask>) -> Self {
+        self.line.mask = Arc::clone(mask);
+        self
     }
 
     /// Takes the next bytes and hands on what is settled by them, piece by piece. Plain lines are handed on as they are,
@@ -317,6 +326,9 @@ impl Perform for Sequence<'_> {
         }
         let number = params.iter().next().and_then(|values| values.first()).map_or(0, |value| usize::from(*value));
         let count = number.max(1);
+        if matches!(action, 'D' | 'G' | '`' | 'K' | 'J' | 'P' | 'X') {
+            self.line.redact();
+        }
         match (action, number) {
             ('C' | 'a', _) => self.line.go_right(count),
             ('D', _) => self.line.go_left(count),

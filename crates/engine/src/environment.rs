@@ -201,11 +201,17 @@ impl EnvironmentPolicy {
         }
         let has_password = !url_secrets::passwords(value.as_bytes()).is_empty();
         let is_secret = is_on(&self.withhold);
-        if !(is_secret || has_password) || is_on(&self.allow) {
+        if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(value) {
             return Fate::Pass;
         }
         if !is_secret && name.ends_with(PROXY) { Fate::PassRedacted } else { Fate::Withhold }
     }
+}
+
+/// Whether a value is the path of something that is there. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
+/// could read the file without it.
+fn names_a_file(value: &OsStr) -> bool {
+    value.as_bytes().starts_with(b"/") && std::path::Path::new(value).exists()
 }
 
 /// Names of proxies end like this: `HTTPS_PROXY`, `npm_config_proxy`.

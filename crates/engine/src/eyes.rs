@@ -25,7 +25,7 @@ impl std::fmt::Debug for Eyes {
 
 impl Eyes {
     pub(crate) fn new(cleaning: Cleaning, mask: Arc<Mask>) -> Self {
-        let cleaner = (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new()));
+        let cleaner = (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new().redacting(&mask)));
         Self { cleaner, mask, redactor: Redactor::default(), raw: None }
     }
 

@@ -224,7 +224,7 @@ impl Run {
                 Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
                 _ => None,
             });
-            let capture = capture.save_beyond(plan.save_beyond);
+            let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
             Stream::new(name, pipe, capture)
         };
         let names = [StreamName::Output, StreamName::Stderr];
@@ -446,7 +446,12 @@ impl Run {
             has_others,
             directory: self.checked.plan().directory.clone(),
         });
-        let has_failed = matches!(end, End::Own(exit) if exit != Exit::Code(0));
+        let has_failed = match end {
+            End::Own(exit) => exit != Exit::Code(0),
+            // It may have waited for what it lacked.
+            End::Stopped { why, .. } => why == StopReason::TimeUp,
+            End::Lost => false,
+        };
         let missed = if has_failed { self.missed(&output, stderr.as_ref()) } else { Vec::new() };
         Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session, missed }
     }

@@ -47,6 +47,16 @@ fn of_user(rest: &[u8]) -> Option<&[u8]> {
     (!password.is_empty()).then_some(password)
 }
 
+/// `//user:password@` of a URL that has one.
+pub(crate) fn login(url: &[u8]) -> Option<&[u8]> {
+    let begin = memmem::find(url, b"://")? + 1;
+    let rest = &url[begin + 2..];
+    let password = of_user(rest)?;
+    // The password is a part of the URL, and the `@` follows it.
+    let end = password.as_ptr().addr() - rest.as_ptr().addr() + password.len();
+    Some(&url[begin..begin + 2 + end + 1])
+}
+
 /// Everything up to the last `@`, if what stands before it can only be a password: `user:pass/word@host`.
 fn before_host(rest: &[u8]) -> Option<&[u8]> {
     let at = rest.iter().rposition(|byte| *byte == b'@')?;

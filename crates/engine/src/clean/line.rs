@@ -1,6 +1,9 @@
 //! The unfinished line: what is written over it, erased, and moved about in.
 
+use std::sync::Arc;
+
 use super::{LATIN_LEAD, LONGEST_LINE};
+use crate::mask::{Edges, LONGEST, Mask};
 
 /// Moving right never makes more than this many columns of a line. Programs ask for column 999 to find the right edge,
 /// and a model should not have to read the spaces.
@@ -17,6 +20,10 @@ pub(super) struct Line {
     pub(super) cursor: usize,
     /// How many columns beyond the end the cursor is. They become spaces when something is written there.
     gap: usize,
+    /// Where text begins that was written since withheld values were last looked for.
+    pub(super) fresh: Option<usize>,
+    /// What keeps withheld values from being shown in part.
+    pub(super) mask: Arc<Mask>,
 }
 
 impl Line {
@@ -30,14 +37,39 @@ impl Line {
         text.append(&mut self.bytes);
         self.cursor = 0;
         self.gap = 0;
+        self.fresh = None;
     }
 
     /// Appends to a plain line.
     pub(super) fn append(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
+        self.freshen(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
-        let settled = settled_length(&self.bytes);
-        text.extend(self.bytes.drain(..settled));
+        self.give_away(settled_length(&self.bytes), text);
         self.cursor = self.bytes.len();
+    }
+
+    /// Notes that text was written from here on.
+    fn freshen(&mut self, at: usize) {
+        self.fresh = Some(self.fresh.map_or(at, |fresh| fresh.min(at)));
+    }
+
+    fn give_away(&mut self, settled: usize, text: &mut Vec<u8>) {
+        text.extend(self.bytes.drain(..settled));
+        self.fresh = self.fresh.map(|fresh| fresh.saturating_sub(settled));
+    }
+
+    /// Replaces withheld values by their labels, before something moves back in the line: what is written over a part of
+    /// a value leaves the rest, and that would not be recognized.
+    pub(super) fn redact(&mut self) {
+        let Some(fresh) = self.fresh.take().filter(|_| !self.mask.is_empty()) else { return };
+        let (from, to) = (fresh.saturating_sub(LONGEST), self.bytes.len().min(self.cursor + LONGEST));
+        let Some(redacted) = self.mask.apply(&self.bytes[from.min(to)..to], Edges::None) else { return };
+        let behind = to - self.cursor;
+        self.cursor = (from + redacted.len()).saturating_sub(behind);
+        self.bytes.splice(from..to, redacted);
+        while self.bytes.get(self.cursor).is_some_and(|byte| is_continuation(*byte)) && self.cursor > 0 {
+            self.cursor -= 1;
+        }
     }
 
     /// Writes at the cursor, over what is there.
@@ -60,6 +92,7 @@ impl Line {
             self.cursor = self.bytes.len();
             self.gap = 0;
         }
+        self.freshen(self.cursor);
         if self.cursor == self.bytes.len() || is_continuation(byte) {
             self.bytes.insert(self.cursor, byte);
         } else {
@@ -70,7 +103,7 @@ impl Line {
         self.cursor += 1;
         // It only grows left of the cursor, so this is enough to keep it short.
         if self.bytes.len() >= LONGEST_LINE && byte != LATIN_LEAD {
-            text.extend(self.bytes.drain(..self.cursor));
+            self.give_away(self.cursor, text);
             self.cursor = 0;
         }
     }
@@ -78,8 +111,14 @@ impl Line {
     /// Does what a control character says, if it has to do with a line.
     pub(super) fn obey(&mut self, control: u8, text: &mut Vec<u8>) {
         match control {
-            b'\r' => self.go_to(0),
-            b'\x08' => self.go_left(1),
+            b'\r' => {
+                self.redact();
+                self.go_to(0);
+            }
+            b'\x08' => {
+                self.redact();
+                self.go_left(1);
+            }
             b'\t' => self.write(b"\t", text),
             _ => {}
         }

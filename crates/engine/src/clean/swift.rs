@@ -61,6 +61,7 @@ impl Cleaner {
         begin += settled_length(&text[begin..]);
         self.line.bytes.extend_from_slice(&text[begin..]);
         self.line.cursor = self.line.bytes.len();
+        self.line.fresh = Some(0);
         text.truncate(begin);
         raw.len() - rest.len()
     }

@@ -22,10 +22,32 @@ const SHORTEST_LINE: usize = 12;
 pub(crate) const LONGEST: usize = 1024;
 
 /// Values that protect nothing. Redacting them would only take the word out of honest output.
-const NO_SECRETS: [&[u8]; 6] = [b"password", b"postgres", b"changeme", b"changeit", b"localhost", b"undefined"];
+const NO_SECRETS: [&[u8]; 12] = [
+    b"password",
+    b"postgres",
+    b"changeme",
+    b"changeit",
+    b"localhost",
+    b"undefined",
+    b"production",
+    b"development",
+    b"disabled",
+    b"anonymous",
+    b"created_at",
+    b"updated_at",
+];
 
 /// `base64` breaks lines here, and so does `openssl base64`.
 const WIDTHS: [usize; 2] = [76, 64];
+
+/// Base64 stands in groups of so many characters.
+const GROUP: usize = 4;
+
+/// So many characters of base64 are recognized wherever they stand: twelve bytes.
+const STRETCH: usize = 16;
+
+/// Values of more bytes are only recognized as wholes and in whole lines of base64. The list would be long.
+const LONGEST_IN_STRETCHES: usize = 4096;
 
 /// All texts by which this value may turn up. None, if it is too short to be looked for.
 pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
@@ -42,6 +64,13 @@ pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
             for line in whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !is_armor(line)) {
                 add_encoded(line, SHORTEST_LINE, &mut forms);
             }
+        }
+    }
+    // `.env` files and JSON write a key with `\n` in it on one line.
+    if memchr::memmem::find(value, b"\\n").is_some() {
+        let unescaped = String::from_utf8_lossy(value).replace("\\r", "").replace("\\n", "\n");
+        for line in unescaped.lines().map(str::trim).filter(|line| !is_armor(line.as_bytes())) {
+            add_encoded(line.as_bytes(), SHORTEST_LINE, &mut forms);
         }
     }
     for whole in BTreeSet::from([value, trimmed]) {
@@ -70,10 +99,14 @@ pub(super) fn passwords(value: &[u8]) -> BTreeSet<Vec<u8>> {
         let decoded = encode::percent_decoded(password);
         // `postgres://postgres:postgres@…`: what is the name of the user or the database too is no secret.
         let is_elsewhere = memchr::memmem::find_iter(url, password).nth(1).is_some();
-        if !is_elsewhere {
-            forms.extend(of(password));
-            forms.extend(of(&decoded));
+        let mut alone = if is_elsewhere { BTreeSet::new() } else { of(password) };
+        if alone.is_empty() {
+            // A short one, or one that is a word, is recognized by what stands around it.
+            forms.extend(crate::url_secrets::login(url).filter(|login| login.len() >= SHORTEST).map(<[u8]>::to_vec));
+        } else {
+            alone.extend(of(&decoded));
         }
+        forms.append(&mut alone);
     }
     forms
 }
@@ -110,7 +143,15 @@ fn add_base64(text: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     for skipped in 0..3 {
         let own = text.get(skipped..).unwrap_or_default();
         let whole_groups = &own[..own.len() / 3 * 3];
-        forms.extend(encode::base64(whole_groups).into_iter().filter(|form| form.len() >= SHORTEST_LINE));
+        for encoded in encode::base64(whole_groups) {
+            if encoded.len() >= STRETCH && text.len() <= LONGEST_IN_STRETCHES {
+                // A line may end behind any group, and most encoders break lines.
+                forms.extend(encoded.windows(STRETCH).step_by(GROUP).map(<[u8]>::to_vec));
+            }
+            if encoded.len() >= SHORTEST_LINE {
+                forms.insert(encoded);
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Edges, Hidden, Mask, merge};
 
 /// Redacts a stream. A value that comes in two pieces is found, and no other text is changed.
 ///
-/// At most [`LONGEST`](super::LONGEST) bytes are held back, or all of a row of values that overlap.
+/// At most twice [`LONGEST`](super::LONGEST) bytes are held back.
 #[derive(Debug, Default)]
 pub(crate) struct Redactor {
     /// The end of the stream so far, which may be the beginning of a withheld value.
@@ -86,17 +86,18 @@ impl Redactor {
 }
 
 /// How much of a text cannot be changed by anything that follows, and what is hidden in that.
+///
+/// A value that may be followed by more of it stays behind the border as a whole. One before it that overlaps it is cut at
+/// the border: all of its rest is hidden by the other.
 fn settled(mask: &Mask, text: &[u8]) -> (usize, Vec<Hidden>) {
     let Some(finder) = &mask.finder else { return (text.len(), Vec::new()) };
     let mut hidden = mask.found(text);
-    let mut border = text.len() - finder.begun_at_end(text);
-    // The last one first: each may reach back to the one before it.
-    hidden.sort_by_key(|hidden| std::cmp::Reverse(hidden.range.end));
-    for Hidden { range, .. } in &hidden {
-        if range.end > border {
-            border = border.min(range.start);
-        }
-    }
-    hidden.retain(|hidden| hidden.range.end <= border);
+    let begun = text.len() - finder.begun_at_end(text);
+    let unsettled = hidden.iter().filter(|hidden| hidden.range.end > begun).map(|hidden| hidden.range.start);
+    let border = unsettled.min().unwrap_or(begun).min(begun);
+    hidden.retain_mut(|hidden| {
+        hidden.range.end = hidden.range.end.min(border);
+        !hidden.range.is_empty()
+    });
     (border, merge(hidden))
 }

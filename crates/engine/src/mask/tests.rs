@@ -92,6 +92,48 @@ fn values_that_overlap_are_hidden_as_a_whole() {
 }
 
 #[test]
+fn a_line_that_is_redrawn_over_a_value_shows_no_part_of_it() {
+    let mask = Arc::new(mask(&[("TOKEN", "sk-ant-Zx81kfQ0pL2mNv77")]));
+    for redrawn in
+        ["\rok", "\x08\x08\x08XX", "\x1b[3DXY", "\x1b[1Gab", "\x1b[10D\x1b[K", "\x1b[5D\x1b[P", "\x1b[9D\x1b[2X"]
+    {
+        let raw = format!("key: sk-ant-Zx81kfQ0pL2mNv77{redrawn}\nnext\n");
+        for chunk in [1, 7, raw.len()] {
+            let mut eyes = Eyes::new(Cleaning::ForEyes, Arc::clone(&mask));
+            let mut shown: Vec<u8> = raw.as_bytes().chunks(chunk).flat_map(|piece| eyes.push(piece)).collect();
+            shown.extend(eyes.pending());
+            let shown = String::from_utf8_lossy(&shown).into_owned();
+            assert!(
+                !shown.contains("Zx81") && !shown.contains("kfQ0") && shown.ends_with("next\n"),
+                "{redrawn:?}: {shown}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_row_of_values_that_overlap_is_not_held_back() {
+    let mask = mask(&[("ZEROS", "00000000")]);
+    let mut redactor = Redactor::default();
+    let mut shown = Vec::new();
+    for _ in 0..100 {
+        shown.extend(redactor.push(&mask, &[b'0'; 5000]).iter());
+    }
+    assert_eq!(String::from_utf8_lossy(&shown), "[withheld: ZEROS]");
+    assert!(redactor.pending(&mask, b"x").len() <= 2 * LONGEST);
+    shown.extend(redactor.finish(&mask, b""));
+    assert_eq!(String::from_utf8_lossy(&shown), "[withheld: ZEROS]");
+}
+
+#[test]
+fn a_short_password_of_a_url_is_known_by_its_user() {
+    let shown =
+        |url: &str| masked(&mask(&[("HTTPS_PROXY", url)]), &format!("uses {url} now").replace("http:", "proxy "));
+    assert_eq!(shown("http://bob:s3cr3t@proxy:3128"), "uses proxy [withheld: HTTPS_PROXY password]proxy:3128 now");
+    assert!(!shown("http://proxyuser:proxyuser@host").contains("proxyuser"));
+}
+
+#[test]
 fn what_stands_before_an_ellipsis_may_be_half_of_a_value() {
     let mask = mask(&[("TOKEN", "abcdefghij")]);
     let said = |text: &str| mask.sentence(text);
@@ -146,6 +188,41 @@ fn wrapped_base64_is_found_line_by_line() {
             assert_eq!(masked(&mask, line), "[withheld: API]", "{line}");
         }
     }
+}
+
+#[test]
+fn base64_in_lines_is_found_wherever_the_value_stands() {
+    let value = "sk-ant-Zx81kfQ0pL2mNv77AbCdEf01";
+    let mask = mask(&[("TOKEN", value)]);
+    for before in 0..80 {
+        let text = format!("{}key={value}\nmore=1\n", "x".repeat(before));
+        let encoded = encode::base64(text.as_bytes()).into_iter().next().expect("a form");
+        for width in [64, 76] {
+            let lines: Vec<_> = encoded.chunks(width).map(<[u8]>::to_vec).collect();
+            let shown = masked(&mask, &String::from_utf8_lossy(&lines.join(&b'\n')));
+            let hidden = encode::base64(&value.as_bytes()[3..27]);
+            // At most fifteen characters at each end of a line are left.
+            let longest = hidden
+                .iter()
+                .flat_map(|form| form.windows(STRETCH_SHOWN))
+                .any(|piece| memmem::find(shown.as_bytes(), piece).is_some());
+            assert!(!longest, "{before} {width}: {shown}");
+        }
+    }
+}
+
+/// More of base64 than can be left of a value at the end of a line.
+const STRETCH_SHOWN: usize = 20;
+
+#[test]
+fn a_key_that_is_written_on_one_line_is_found_line_by_line() {
+    let mask = mask(&[(
+        "KEY",
+        r"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w\nAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----\n",
+    )]);
+    let file = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w\nAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----\n";
+    let shown = masked(&mask, file);
+    assert_eq!(shown, "-----BEGIN PRIVATE KEY-----\n[withheld: KEY]\n[withheld: KEY]\n-----END PRIVATE KEY-----\n");
 }
 
 #[test]
