@@ -54,7 +54,7 @@ pub(crate) fn login(url: &[u8]) -> Option<&[u8]> {
     let password = of_user(rest)?;
     // The password is a part of the URL, and the `@` follows it.
     let end = password.as_ptr().addr() - rest.as_ptr().addr() + password.len();
-    Some(&url[begin..begin + 2 + end + 1])
+    Some(&url[begin..=begin + 2 + end])
 }
 
 /// Everything up to the last `@`, if what stands before it can only be a password: `user:pass/word@host`.
