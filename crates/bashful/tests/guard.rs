@@ -336,3 +336,33 @@ fn a_person_allows_a_command_that_ends_in_head_for_a_session_and_for_a_job() {
     let screen = terminal.shows("ended");
     assert!(screen.contains("\nran\n") && screen.contains("<job>1</job>"), "{screen}");
 }
+
+#[test]
+fn a_server_that_a_command_has_started_does_not_take_its_word() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir_all(home.path().join(".config/bashful")).expect("a directory");
+    let settings = "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n";
+    std::fs::write(home.path().join(".config/bashful/config.toml"), settings).expect("it is written");
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"git push -f"}}}"#;
+    let script = format!(
+        "coproc S {{ '{BASHFUL}' mcp; }}; echo '{hello}' >&${{S[1]}}; read -r said <&${{S[0]}}
+         echo '{call}' >&${{S[1]}}; read -r said <&${{S[0]}}; printf '%s\\n' \"$said\""
+    );
+    let below = text(&home.run(&["run", &script]).stdout);
+    assert!(below.contains("permission denied") && !below.contains("elicitation/create"), "{below}");
+    // The same client is asked if no command has started it.
+    let outside = home.wrapped("bash", &["-c", &script]).output().expect("it runs");
+    assert!(text(&outside.stdout).contains("elicitation/create"), "{outside:?}");
+}
+
+#[test]
+fn no_command_changes_what_a_client_runs_without_asking() {
+    let home = Home::new(BASHFUL);
+    assert!(home.run(&["mcp", "install", "claude", "--replace", "--yes"]).status.success());
+    for change in ["--dialect plain --yes", "--remove --yes"] {
+        let output = home.run(&["run", &format!("'{BASHFUL}' mcp install claude {change}")]);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains("only a person can change") && !output.status.success(), "{said}");
+    }
+}

@@ -355,3 +355,24 @@ fn settings_and_rules_that_others_can_write_to_are_refused_unless_they_are_named
     chmod(&path, 0o666);
     assert!(home.run(&["--config", path.to_str().expect("text"), "run", "true"]).status.success());
 }
+
+#[test]
+fn a_home_of_another_user_that_is_closed_keeps_no_command_from_running() {
+    let place = tempfile::tempdir().expect("a directory");
+    let program = place.path().join("bashful");
+    std::fs::copy(BASHFUL, &program).expect("a copy");
+    let mut command = std::process::Command::new(&program);
+    let mut closed = PathBuf::from("/root");
+    if rustix::process::geteuid().is_root() {
+        chmod(place.path(), 0o755);
+        closed = place.path().join("closed");
+        std::fs::create_dir(&closed).expect("a directory");
+        chmod(&closed, 0o700);
+        command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+    }
+    command.args(["run", "echo hi"]).env_clear().env("PATH", std::env::var_os("PATH").expect("tests have a PATH"));
+    let output = command.env("HOME", closed).current_dir("/").output().expect("it runs");
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("hi\n", Some(0)), "{output:?}");
+    assert!(text(&output.stderr).contains("the state directory is not used"), "{output:?}");
+}

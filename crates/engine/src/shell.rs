@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -170,6 +171,7 @@ fn ask(shell: &Path) -> io::Result<String> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()?;
     let output = child.stdout.take();
     // It may be anything: one that writes without end is only listened to for a line.
@@ -182,8 +184,9 @@ fn ask(shell: &Path) -> io::Result<String> {
     while !reader.is_finished() && Instant::now() < give_up {
         std::thread::sleep(Duration::from_micros(200));
     }
-    // It has ended, or is to.
-    let _ = child.kill();
+    // It has ended, or is to, with whatever it has started.
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
     child.wait()?;
     // What it has started may still hold the pipe.
     if reader.is_finished() { reader.join().unwrap_or_else(|_| Ok(String::new())) } else { Ok(String::new()) }

@@ -285,8 +285,12 @@ impl<V: View> Walk<'_, V> {
         let metadata = metadata.map_err(|source| Distrust::Unreadable { path: base.to_path_buf(), source })?;
         judge_at(base, Role::Parent, &metadata, self.view)?;
         let owner = metadata.uid();
-        if below_home.is_some() && owner != self.view.uid() {
-            // Root's own would do for a parent, but as a home it belongs to somebody else.
+        // Root's own would do for a parent, but as a home it belongs to somebody else, unless root has prepared it for us.
+        let is_prepared = || match self.role {
+            Role::Settings => true,
+            _ => path.symlink_metadata().is_ok_and(|facts| facts.uid() == self.view.uid()),
+        };
+        if below_home.is_some() && owner != self.view.uid() && !is_prepared() {
             return Err(Distrust::Owner { path: base.to_path_buf(), owner, us: self.view.uid() });
         }
         Ok(base.to_path_buf())
@@ -334,7 +338,13 @@ impl View for Here {
 
     fn is_private(&self, group: u32) -> bool {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        is_private_group(group, self.uid(), &text("/etc/passwd"), &text("/etc/group"))
+        is_private_group(
+            group,
+            self.uid(),
+            rustix::process::getegid().as_raw(),
+            &text("/etc/passwd"),
+            &text("/etc/group"),
+        )
     }
 
     fn is_unmapped(&self, owner: u32) -> bool {
@@ -344,8 +354,8 @@ impl View for Here {
 }
 
 /// True if this user is the only one with this group, by the two files of the system. A group that they do not list may have
-/// anybody in it.
-fn is_private_group(group: u32, uid: u32, passwd: &str, groups: &str) -> bool {
+/// anybody in it, unless it is this process's own, as in a container that is run by numbers.
+fn is_private_group(group: u32, uid: u32, own_group: u32, passwd: &str, groups: &str) -> bool {
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
     let mut name = None;
     for line in passwd.lines() {
@@ -359,7 +369,8 @@ fn is_private_group(group: u32, uid: u32, passwd: &str, groups: &str) -> bool {
         }
     }
     let listed = groups.lines().find(|line| number(line.split(':').nth(2)) == Some(group));
-    let members = listed.and_then(|line| line.split(':').nth(3));
+    let Some(listed) = listed else { return group == own_group && group == uid };
+    let members = listed.split(':').nth(3);
     members.is_some_and(|members| members.split(',').all(|member| member.is_empty() || Some(member) == name))
 }
 

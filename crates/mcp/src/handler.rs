@@ -145,7 +145,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let ClientRow { patience, limit, form } = self.client(&context);
-        let asking = Asking::new(&self.questions, &request, &context, patience.0);
+        let asking = if self.clients.can_answer {
+            Asking::new(&self.questions, &request, &context, patience.0)
+        } else {
+            Asking::Never
+        };
         let connection = connection(&context);
         let mut caller = Caller { patience: Some(patience), limit, connection, progress: None, asks: asking.asks() };
         let token = context.meta.get_progress_token();

@@ -153,8 +153,7 @@ fn install(
     }
     let warning = wanted.warning();
     let expects = Some(args.client.title()).filter(|_| !args.project);
-    let loosens = wanted.extent >= Extent::Approved;
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens, warning: &warning, expects };
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: true, warning: &warning, expects };
     let answer = stage::carry_out(&staged, asking, noted, false)?;
     if answer == Answer::Declined {
         return Ok(Exit::Code(1));
@@ -193,7 +192,7 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
         print::talk(&format!("{} has no {}; nothing to do", file.display(), args.name));
         return Ok(Exit::Code(0));
     }
-    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: false, warning: "", expects: None };
+    let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: true, warning: "", expects: None };
     let answer = stage::carry_out(&staged, asking, noted, true)?;
     if answer == Answer::Written {
         print::talk("[written; the client forgets it when it is started next]");

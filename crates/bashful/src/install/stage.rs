@@ -24,7 +24,7 @@ pub(crate) enum StageError {
     Unreadable { path: PathBuf, why: EditError },
     #[error("nothing is written without a yes, and nobody can be asked; add --yes, or --dry-run to see it first")]
     NobodyToAsk(#[source] NoPerson),
-    #[error("only a person can let more commands run than before")]
+    #[error("only a person can change what a client may run without asking")]
     OnlyPerson(#[source] NoPerson),
 }
 

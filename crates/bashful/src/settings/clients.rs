@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mcp;
 use super::value::{Bytes, Count, Merge, Seconds};
+use crate::guard::find_no_keeper;
 
 /// Rows by the client's name, in which `*` stands for anything. A later layer changes single keys of a row.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -97,7 +98,9 @@ impl Mcp {
         }
         // A name without `*` means one client, and a longer pattern fewer than a shorter one.
         rows.sort_by_key(|(name, _)| (name.contains('*'), std::cmp::Reverse(name.len())));
-        Clients { usual, rows: rows.into_iter().map(|(name, row)| (Pattern::new(&name), row)).collect() }
+        let rows = rows.into_iter().map(|(name, row)| (Pattern::new(&name), row)).collect();
+        // A command that starts a server would answer its questions itself.
+        Clients { usual, rows, can_answer: find_no_keeper().is_ok() }
     }
 
     /// The name of the row that holds for a client.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bashful_engine::{Distrust, trust_settings};
@@ -73,7 +73,16 @@ fn without_comments(text: &str) -> String {
 /// Whether something is at a path, or may be.
 pub(crate) fn may_be_there(path: &Path) -> bool {
     let nothing = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    !path.symlink_metadata().is_err_and(|error| nothing(&error))
+    !path.symlink_metadata().is_err_and(|error| {
+        nothing(&error) || (error.kind() == io::ErrorKind::PermissionDenied && is_behind_a_stranger(path))
+    })
+}
+
+/// Whether the directory that bars the way to a path belongs to another user, as `$HOME` does after `sudo -E -u`: then
+/// whatever is behind it is not this user's.
+fn is_behind_a_stranger(path: &Path) -> bool {
+    let closed = path.ancestors().skip(1).find_map(|directory| directory.symlink_metadata().ok());
+    closed.is_some_and(|closed| closed.uid() != rustix::process::geteuid().as_raw())
 }
 
 /// No settings file is larger.

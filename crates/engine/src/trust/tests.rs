@@ -58,12 +58,14 @@ fn permission_to_write_counts_unless_it_is_sticky_or_of_a_private_group() {
 fn a_group_is_private_if_nobody_else_is_in_it() {
     let passwd = "root:x:0:0::/root:/bin/sh\nme:x:1000:1000::/home/me:/bin/sh\nyou:x:1001:100::/home/you:/bin/sh\n";
     let groups = "root:x:0:\nusers:x:100:\nme:x:1000:\nteam:x:200:me,you\nmine:x:201:me\n";
-    let private = |group| is_private_group(group, 1000, passwd, groups);
+    let private = |group| is_private_group(group, 1000, 1000, passwd, groups);
     assert!(private(1000) && private(201));
     assert!(!private(100), "it is somebody's first group");
     assert!(!private(200), "it has another member");
     assert!(!private(300), "nobody knows who is in it");
-    assert!(!is_private_group(1000, 1000, "", ""));
+    // Only numbers, as in a container: our own group is ours, and no other.
+    assert!(is_private_group(1000, 1000, 1000, "", ""));
+    assert!(!is_private_group(1000, 1000, 7, "", "") && !is_private_group(7, 1000, 7, "", ""));
 }
 
 #[test]
