@@ -72,7 +72,7 @@ fn check(path: &Path, found: &Metadata) -> Result<(), TokenFileError> {
     Ok(())
 }
 
-/// Whether a file of this owner can hold a secret of this user. Root reads and changes every file anyway.
+/// True if a file of this owner can hold a secret of this user. Root reads and changes every file anyway.
 fn is_trusted(owner: u32, user: u32) -> bool {
     owner == user || owner == 0
 }

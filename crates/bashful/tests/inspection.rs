@@ -43,7 +43,7 @@ impl Home {
         command.output().expect("it runs")
     }
 
-    /// What a script prints, which ends well.
+    /// The output of a script that ends well.
     #[track_caller]
     fn says(&self, args: &[&str]) -> String {
         let output = self.run(args);

@@ -107,7 +107,7 @@ fn labels_in_lists_and_in_the_log_are_shown_as_text() {
     assert!(String::from_utf8_lossy(&listed.stdout).contains('\u{202e}'), "JSON stays data");
 }
 
-/// What a program writes to a terminal, byte for byte.
+/// The bytes that a program writes to a terminal.
 fn typescript(home: &Home, line: &str) -> Vec<u8> {
     let file = home.path().join("typescript");
     let args = ["-q", "-e", "-c", line, file.to_str().expect("text")];

@@ -302,7 +302,7 @@ impl Capture {
         }
     }
 
-    /// What its artifact takes of the disk, in bytes; none if it has no artifact.
+    /// The size of its artifact on disk, in bytes; none if it has no artifact.
     pub(crate) fn saved_on_disk(&self) -> Option<u64> {
         match &self.whole {
             Whole::Saved(writer) => Some(writer.on_disk()),

@@ -72,7 +72,7 @@ impl Pattern {
         self.matches_capitals(&name.as_bytes().to_ascii_uppercase())
     }
 
-    /// Whether a name is meant that has no small letters.
+    /// True if a name is meant that has no small letters.
     fn matches_capitals(&self, name: &[u8]) -> bool {
         let Some((first, behind)) = self.0.split_once('*') else { return self.0.as_bytes() == name };
         let Some(mut rest) = name.strip_prefix(first.as_bytes()) else { return false };
@@ -188,7 +188,7 @@ impl EnvironmentPolicy {
         environment
     }
 
-    /// Whether a variable is kept back.
+    /// True if a variable is kept back.
     pub(crate) fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
         self.fate(name, value) == Fate::Withhold
     }
@@ -208,7 +208,7 @@ impl EnvironmentPolicy {
     }
 }
 
-/// Whether a value is the path of something that is there. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
+/// True if a value is the path of something that is there. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
 /// could read the file without it.
 fn names_a_file(value: &OsStr) -> bool {
     value.as_bytes().starts_with(b"/") && std::path::Path::new(value).exists()
@@ -217,7 +217,7 @@ fn names_a_file(value: &OsStr) -> bool {
 /// Names of proxies end like this: `HTTPS_PROXY`, `npm_config_proxy`.
 const PROXY: &[u8] = b"PROXY";
 
-/// What becomes of a variable of the host.
+/// The fate of a variable of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Pass,

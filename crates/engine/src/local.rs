@@ -72,7 +72,7 @@ pub(crate) struct KeeperProcess {
     pid: Pid,
     handle: Option<OwnedFd>,
     all: Arc<Mutex<HashSet<i32>>>,
-    /// What it was started under, if it may be used again.
+    /// The conditions that it was started under, if it may be used again.
     pub(crate) standing: Option<Box<Standing>>,
 }
 

@@ -110,7 +110,7 @@ impl Mask {
         Self { withheld: withheld.to_vec(), labels, finder: Some(finder), label_of, texts }
     }
 
-    /// Whether it is the one for these variables.
+    /// True if it is the one for these variables.
     fn is_for(&self, withheld: &[Withheld]) -> bool {
         self.withheld == withheld
     }

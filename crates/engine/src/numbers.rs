@@ -128,7 +128,7 @@ impl Numbers {
         lock.write(Ledger { used: ledger.used.saturating_add(adds), ..ledger })
     }
 
-    /// Whether more than `most` is used, or entries may have reached their `age` since the last sweep. Costs one read of a
+    /// True if more than `most` is used, or entries may have reached their `age` since the last sweep. Costs one read of a
     /// small file.
     pub(crate) fn is_sweep_due(&self, most: u64, age: Duration) -> bool {
         // Without a counter nothing was ever made here.

@@ -112,7 +112,7 @@ struct State {
     trial: Trial,
     /// What those are for that are being made.
     being_made: Vec<Key>,
-    /// What the last ones were made for.
+    /// The kind of plan that the last ones were made for.
     last: Option<Key>,
 }
 

@@ -12,7 +12,7 @@ use crate::backend::Keeper;
 use crate::link::Link;
 use crate::local::{Connected, KeeperProcess};
 
-/// What a keeper passes on to its shell and cannot change any more, when the host has.
+/// Conditions that a keeper passes on to its shell. Those of the host may have changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     umask: u32,
@@ -38,7 +38,7 @@ impl Reserve {
         Self { at_most, keepers: Mutex::default() }
     }
 
-    /// Whether keepers are kept at all.
+    /// True if keepers are kept at all.
     pub(crate) fn is_used(&self) -> bool {
         self.at_most > 0
     }

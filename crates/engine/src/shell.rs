@@ -87,7 +87,7 @@ pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
     if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
 }
 
-/// Whether this is a file that somebody may run.
+/// True if this is a file that somebody may run.
 fn check_file(shell: &Path) -> Result<(), NotBash> {
     let path = shell.to_path_buf();
     let metadata = match shell.metadata() {

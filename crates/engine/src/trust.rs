@@ -67,7 +67,7 @@ pub enum Distrust {
 }
 
 impl Distrust {
-    /// What a person can do about it, beside using another path. Nothing, if another user owns it.
+    /// A remedy for a person, beside using another path. Nothing, if another user owns it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Owner { .. } => None,
@@ -103,7 +103,7 @@ enum Role {
     Settings,
 }
 
-/// What counts of a file or directory.
+/// The facts that count of a file or directory.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     owner: u32,
@@ -117,7 +117,7 @@ impl Facts {
     }
 }
 
-/// Whose view it is.
+/// One user's view of the system.
 trait View {
     /// The effective user.
     fn uid(&self) -> u32;

@@ -75,7 +75,7 @@ fn next_order(link: &mut Link, signals: Option<&SignalReader>) -> Option<Order> 
     }
 }
 
-/// Whether somebody has asked the keeper to end.
+/// True if somebody has asked the keeper to end.
 fn asks_to_end(signals: &SignalReader) -> bool {
     signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
 }

@@ -313,7 +313,7 @@ impl Watch {
         }
     }
 
-    /// Whether the command is over, nothing is left of it, and nobody has asked for its end: then there may be another.
+    /// True if the command is over, nothing is left of it, and nobody has asked for its end: then there may be another.
     fn is_free(&self) -> bool {
         matches!(self.phase, Phase::Ended(End::Own(_)))
             && !self.released

@@ -12,7 +12,7 @@ pub struct Clients {
     pub usual: ClientRow,
     /// The first row whose pattern fits the client's name is the one that holds.
     pub rows: Vec<(Pattern, ClientRow)>,
-    /// Whether a person may stand behind a client, so that its answers to questions count.
+    /// True if a person may stand behind a client, so that its answers to questions count.
     pub can_answer: bool,
 }
 

@@ -66,7 +66,7 @@ pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
     }
 }
 
-/// Whether something has arrived, or the peer is gone.
+/// True if something has arrived, or the peer is gone.
 pub fn has_news(socket: impl AsFd) -> bool {
     let mut probe = [0];
     recv(&socket, &mut probe, RecvFlags::PEEK | RecvFlags::DONTWAIT) != Err(rustix::io::Errno::AGAIN)

@@ -78,7 +78,7 @@ pub(crate) fn may_be_there(path: &Path) -> bool {
     })
 }
 
-/// Whether the directory that bars the way to a path belongs to another user, as `$HOME` does after `sudo -E -u`: then
+/// True if the directory that bars the way to a path belongs to another user, as `$HOME` does after `sudo -E -u`: then
 /// whatever is behind it is not this user's.
 fn is_behind_a_stranger(path: &Path) -> bool {
     let closed = path.ancestors().skip(1).find_map(|directory| directory.symlink_metadata().ok());

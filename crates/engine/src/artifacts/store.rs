@@ -205,7 +205,7 @@ impl ArtifactStore {
         }
     }
 
-    /// Whether artifacts may be too old or too large together. Costs the same however many there are.
+    /// True if artifacts may be too old or too large together. Costs the same however many there are.
     pub(crate) fn is_sweep_due(&self) -> bool {
         self.numbers.is_sweep_due(self.limits.store.0, self.limits.age)
     }
@@ -271,7 +271,7 @@ impl ArtifactStore {
         Ok(report)
     }
 
-    /// What a sweep has to know of an artifact; none if it is gone, or not ours.
+    /// The facts of an artifact that a sweep needs; none if it is gone, or not ours.
     fn size_up(&self, id: u64) -> Option<SweptEntry> {
         let facts = self.path(id).symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         Some(SweptEntry { id, modified: facts.modified().ok()?, on_disk: facts.blocks() * 512 })

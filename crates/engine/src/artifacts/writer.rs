@@ -127,7 +127,7 @@ impl ArtifactWriter {
         self.limit
     }
 
-    /// What it takes of the disk, in bytes.
+    /// Its size on disk, in bytes.
     pub(crate) fn on_disk(&self) -> u64 {
         (self.written - (self.gap.end - self.gap.start)).next_multiple_of(BLOCK)
     }

@@ -22,12 +22,12 @@ pub(super) struct Line {
     gap: usize,
     /// Where text begins that was written since withheld values were last looked for.
     pub(super) fresh: Option<usize>,
-    /// What keeps withheld values from being shown in part.
+    /// Hides withheld values before a part of them is written over.
     pub(super) mask: Arc<Mask>,
 }
 
 impl Line {
-    /// Whether what comes next is simply appended.
+    /// True if what comes next is simply appended.
     pub(super) fn is_plain(&self) -> bool {
         self.cursor == self.bytes.len() && self.gap == 0
     }

@@ -44,7 +44,7 @@ impl JobStore {
         Ok(removed)
     }
 
-    /// Whether jobs may be too old or too many. Costs the same however many there are.
+    /// True if jobs may be too old or too many. Costs the same however many there are.
     pub(crate) fn is_sweep_due(&self) -> bool {
         self.numbers.is_sweep_due((self.limits.kept / SPARE_PART) as u64, self.limits.age)
     }

@@ -167,7 +167,7 @@ fn cleaned(value: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Whether a value has control characters that are more than the ends of lines.
+/// True if a value has control characters that are more than the ends of lines.
 fn moves_the_cursor(value: &[u8]) -> bool {
     let lines = value.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.flatten().any(|byte| byte.is_ascii_control() && *byte != b'\t')

@@ -368,7 +368,7 @@ fn forget_ended(places: Vec<PathBuf>) {
     }
 }
 
-/// Whether anybody can still ask for this session. The directory of an engine's session begins with its process id.
+/// True if anybody can still ask for this session. The directory of an engine's session begins with its process id.
 fn has_living_owner(place: &Path) -> bool {
     let name = directory_name(place);
     let owner = name.split_once('-').map(|(owner, _)| owner).filter(|owner| owner.parse::<u32>().is_ok());

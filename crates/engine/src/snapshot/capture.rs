@@ -140,7 +140,7 @@ impl Teller {
         Ok(Self { path: draft.path().to_path_buf(), pipe, told: Vec::new() })
     }
 
-    /// What the shell has to do for it.
+    /// The work that the shell has to do for it.
     fn script(&self) -> Vec<u8> {
         let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
         // Names that nobody can have made read-only before.
@@ -161,7 +161,7 @@ impl Teller {
         }
     }
 
-    /// What was told, once nobody tells anything any more; none if that is not all of it.
+    /// All that was told, once nobody tells anything any more; none if that is not all of it.
     fn told(mut self) -> Result<Option<Captured>, NoSnapshot> {
         while let Ok(1..) = take(self.pipe.get_ref(), &mut self.told) {}
         if self.told.len() as u64 > LARGEST {

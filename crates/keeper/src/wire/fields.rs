@@ -24,7 +24,7 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether nothing has arrived that was not taken.
+    /// True if nothing has arrived that was not taken.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -85,7 +85,7 @@ impl Door {
     }
 }
 
-/// Whether both name the same host and port.
+/// True if both name the same host and port.
 fn is_same(left: &Authority, right: &Authority) -> bool {
     let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
     left.host().eq_ignore_ascii_case(right.host()) && port(left) == port(right)

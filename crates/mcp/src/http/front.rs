@@ -81,7 +81,7 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         answer
     }
 
-    /// Whether a request may come in. If so, its connection is a client's from now on.
+    /// True if a request may come in. If so, its connection is a client's from now on.
     fn admit(&self, parts: &Parts, connection: &Connection) -> Result<(), Refusal> {
         connection.check_heads()?;
         self.door.admit(parts, connection.at)?;

@@ -91,7 +91,7 @@ impl Heads {
         Self { place: Place::Before, line: Vec::new(), seen: 0, length: None, is_chunked: false }
     }
 
-    /// Whether the request that is under way is the last one of its connection.
+    /// True if the request that is under way is the last one of its connection.
     pub(crate) fn is_last(&self) -> bool {
         self.place == Place::LastMessage
     }
@@ -184,7 +184,7 @@ fn number(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok().filter(|_| is_plain)?.parse().ok()
 }
 
-/// Whether a header's name can have this byte.
+/// True if a header's name can have this byte.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -48,7 +48,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the connection ends with this answer. A stranger gets one answer, and after a malformed head nobody knows where the
+    /// True if the connection ends with this answer. A stranger gets one answer, and after a malformed head nobody knows where the
     /// next one begins.
     fn ends_connection(self) -> bool {
         match self {

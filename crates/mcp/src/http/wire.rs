@@ -51,7 +51,7 @@ impl Inspection {
         self.flaw.get().copied()
     }
 
-    /// Whether no request may follow the one that is under way, because nobody has checked where it ends.
+    /// True if no request may follow the one that is under way, because nobody has checked where it ends.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last.load(Ordering::Acquire)
     }
