@@ -36,10 +36,7 @@ impl Link {
 
     /// Connects to the keeper that listens in this directory.
     pub(crate) fn connect(directory: &Path) -> io::Result<Self> {
-        // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
-        let handle = plain::open_directory(directory)?;
-        let path = format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd());
-        Self::new(socket::connect(Path::new(&path))?)
+        Self::new(reach(directory)?)
     }
 
     /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,
@@ -130,6 +127,14 @@ impl Link {
             }
         }
     }
+}
+
+/// A socket to the keeper that listens in this directory. Needs no runtime: an engine may be dropped outside of one.
+pub(crate) fn reach(directory: &Path) -> io::Result<OwnedFd> {
+    // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
+    let handle = plain::open_directory(directory)?;
+    let path = format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd());
+    socket::connect(Path::new(&path))
 }
 
 /// Why no report will ever come.

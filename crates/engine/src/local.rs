@@ -305,9 +305,11 @@ impl Starter {
     }
 
     /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
-    pub(crate) async fn start_ahead(&self, plan: &Plan) -> io::Result<ReadyKeeper> {
+    ///
+    /// It takes a keeper of the reserve only if its command is sure to come: another one that comes first needs that more.
+    pub(crate) async fn start_ahead(&self, plan: &Plan, is_sure: bool) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
-        let Connected { socket, keeper } = self.reserve.take().map_or_else(|| self.connect(), Ok)?;
+        let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
         let link = Link::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;

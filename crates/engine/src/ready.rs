@@ -186,12 +186,13 @@ impl ReadyKeepers {
         // Not until there are enough: somebody else may be filling up for other plans, and the two would take turns in
         // pushing each other's keepers out for ever.
         let is_alike = self.state().last.replace(key.clone()).is_some_and(|last| last == key);
-        let wanted = if is_alike || after == After::Request { self.at_most } else { 1 };
+        let is_sure = is_alike || after == After::Request;
+        let wanted = if is_sure { self.at_most } else { 1 };
         for _ in 0..wanted {
             if !self.begin_one(&key, wanted) {
                 return;
             }
-            let made = starter.start_ahead(plan).await;
+            let made = starter.start_ahead(plan, is_sure).await;
             let mut state = self.state();
             if let Some(index) = state.being_made.iter().position(|being_made| *being_made == key) {
                 state.being_made.remove(index);
@@ -239,7 +240,7 @@ async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
     let plan = plan.clone();
     let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, snapshot: None, ..plan };
-    let Ok(ready) = starter.start_ahead(&plan).await else { return Trial::NotTried };
+    let Ok(ready) = starter.start_ahead(&plan, true).await else { return Trial::NotTried };
     let Some(attached) = ready.begin(&plan).await else { return Trial::DoesNotWork };
     let Attached { mut link, output, keeper: _keeper, .. } = attached;
     let ended = link.next().await;

@@ -43,6 +43,11 @@ impl Reserve {
         self.at_most > 0
     }
 
+    /// One that lives, if it is wanted.
+    pub(crate) fn take_if(&self, is_wanted: bool) -> Option<Connected> {
+        if is_wanted { self.take() } else { None }
+    }
+
     /// One that lives, and that was started under the conditions that hold now.
     pub(crate) fn take(&self) -> Option<Connected> {
         let mut keepers = self.keepers();

@@ -322,3 +322,16 @@ async fn a_shell_never_waits_for_somebody_to_read_what_it_says_itself() {
     let written = output(&outcome);
     assert!(written.ends_with("bye\n") && !written.contains("/proc/"), "{written}");
 }
+
+#[test]
+fn an_engine_with_a_session_can_be_dropped_outside_of_a_runtime() {
+    let place = Place::new(PUPPET);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let engine = runtime.block_on(async {
+        let engine = place.engine();
+        check(&engine, "echo there", "there\n").await;
+        engine
+    });
+    drop(engine);
+    place.check_nothing_survives();
+}

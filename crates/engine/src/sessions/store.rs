@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{SessionLimits, SessionName, SessionOwner};
-use crate::link::Link;
+use crate::link::{Link, reach};
 use crate::plan::Plan;
 
 /// A keeper that has not answered by then, though it was woken again and again, never will.
@@ -386,7 +386,7 @@ fn forget(place: &Path) {
         return;
     }
     let nobody_there = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
-    if Link::connect(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
+    if reach(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
         let _ = take_last_word(place);
         let _ = fs::remove_dir(place);
     }
