@@ -1,4 +1,5 @@
-//! What a process passes on to those that it starts, and what others of the same user can change about it.
+//! Limits, niceness, scheduling and processors: a process passes them on to those that it starts, and others of the same user can
+//! change them.
 
 #![expect(unsafe_code, reason = "scheduling policies are not in rustix")]
 

@@ -21,7 +21,7 @@ const MUCH: usize = 2 << 30;
 const UNCOUNTED: u32 = 10;
 const COUNTED: u32 = 30;
 
-/// What a row of calls is called in the tables, and its floor.
+/// Names of a row of calls and of its floor in the tables.
 pub(crate) const IN_A_ROW: &str = "in a row";
 pub(crate) const FLOOR_IN_A_ROW: &str = "floor, in a row";
 

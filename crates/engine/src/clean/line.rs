@@ -62,8 +62,9 @@ impl Line {
     /// a value leaves the rest, and that would not be recognized.
     pub(super) fn redact(&mut self) {
         let Some(fresh) = self.fresh.take().filter(|_| !self.mask.is_empty()) else { return };
-        let (from, to) = (fresh.saturating_sub(LONGEST), self.bytes.len().min(self.cursor + LONGEST));
-        let Some(redacted) = self.mask.apply(&self.bytes[from.min(to)..to], Edges::None) else { return };
+        let to = self.bytes.len().min(self.cursor + LONGEST);
+        let from = fresh.saturating_sub(LONGEST).min(to);
+        let Some(redacted) = self.mask.apply(&self.bytes[from..to], Edges::None) else { return };
         let behind = to - self.cursor;
         self.cursor = (from + redacted.len()).saturating_sub(behind);
         self.bytes.splice(from..to, redacted);
