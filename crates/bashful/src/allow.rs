@@ -116,11 +116,11 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         return Ok(Exit::Code(0));
     }
     let allowances = guard::allowances(&around).ok_or_else(|| around.state().no_place("allowances"))?;
-    let eyes = engine.eyes_for(&plan);
-    let place = visible(&eyes.mask(directory.to_string_lossy()));
+    let redactor = engine.redactor_for(&plan);
+    let place = visible(&redactor.redact(directory.to_string_lossy()));
     let question = format!("allow it once, in {place}, within {} minutes?", args.minutes);
     guard::find_person().map_err(AllowError::NoPerson)?;
-    if !guard::asks(&guard::about(&plan, &verdict, &eyes), &question) {
+    if !guard::asks(&guard::about(&plan, &verdict, &redactor), &question) {
         print::talk("not allowed");
         return Ok(Exit::Code(1));
     }

@@ -82,7 +82,7 @@ fn list(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
     let entries = store.list()?;
     if json {
         let entries: Value = entries.iter().map(as_json).collect();
-        print::data(format!("{entries:#}\n").as_bytes())?;
+        print::pretty_json(entries)?;
     } else if entries.is_empty() {
         print::talk(&format!("[no artifacts in {}]", store.directory().display()));
     } else {
@@ -199,13 +199,12 @@ fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exi
 
 fn sweep(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
     let report = store.sweep()?;
-    let text = if json {
-        format!("{:#}\n", json!({ "removed": report.removed, "freed_bytes": report.freed.0 }))
+    if json {
+        print::pretty_json(json!({ "removed": report.removed, "freed_bytes": report.freed.0 }))?;
     } else {
         let many = if report.removed.len() == 1 { "artifact" } else { "artifacts" };
-        format!("{} {many} removed, {} freed\n", report.removed.len(), report.freed)
-    };
-    print::data(text.as_bytes())?;
+        print::text(&format!("{} {many} removed, {} freed\n", report.removed.len(), report.freed))?;
+    }
     Ok(Exit::Code(0))
 }
 

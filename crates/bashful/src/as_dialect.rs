@@ -4,14 +4,14 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bashful_dialect::{Caller, Dialect, Gate, Ran, Toolbox, Witness};
-use bashful_engine::{Engine, Patience};
+use bashful_dialect::{Caller, Dialect, Toolbox, how_to_allow};
+use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
-use crate::guard::Pointer;
+use crate::guard::ToolAdvice;
 use crate::log::Log;
 use crate::print;
 use crate::setup::{self, Surroundings};
@@ -33,32 +33,43 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
     let arguments = arguments(args, dialect)?;
     let here = setup::directory(&around, args.command.cwd.as_deref().filter(|_| dialect == Dialect::Plain))?;
     let runtime = setup::runtime()?;
-    runtime.block_on(async {
+    let ran = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let mut options = setup::options(&settings, &around, Some(&here))?;
         dialect.adjust(&mut options);
         options.directory.clone_from(&here);
-        let seen = Arc::new(Seen { log: Log::new(&settings, &around, "run"), ran: Mutex::default() });
+        let last = Arc::new(LastRecord { log: Log::new(&settings, &around, "run"), record: Mutex::default() });
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
         toolbox.no_state = around.state().notice();
-        toolbox.witness = Some(Arc::clone(&seen) as Arc<dyn Witness>);
-        toolbox.gate = Pointer::new(&settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
+        toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
+        toolbox.interceptor = ToolAdvice::new(&settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));
-        let call = toolbox.call("bash", arguments, Caller { patience, ..Caller::default() });
-        let answer = tokio::select! {
-            answer = call => answer?,
-            // A call that is dropped stops its command.
-            number = signals.next() => return Ok(Exit::Signal(number)),
+        let (canceller, cancellation) = Canceller::new();
+        let caller = Caller { patience, cancellation: Some(cancellation), ..Caller::default() };
+        let mut call = Box::pin(toolbox.call("bash", arguments, caller));
+        let mut interrupted = None;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut call => break answer?,
+                number = signals.next() => {
+                    interrupted = Some(number);
+                    canceller.cancel();
+                }
+            }
         };
-        let shown = if args.json { answer.structured().to_string() } else { answer.text };
+        drop(call);
+        let shown = if args.json { answer.structured().to_string() } else { answer.text.into_string() };
         print::data(format!("{}\n", shown.trim_end_matches('\n')).as_bytes())?;
         // The model may have been told, too; here it is for whoever has typed this.
-        if let Some(how) = seen.how_to_allow().filter(|how| !shown.contains(how.as_str())) {
+        if let Some(how) = last.how_to_allow().filter(|how| !shown.contains(how.as_str())) {
             print::talk(&format!("[{how}]"));
         }
         toolbox.engine().sweep_if_due();
-        Ok(seen.exit())
-    })
+        Ok(interrupted.map_or_else(|| last.exit(), Exit::Signal))
+    });
+    // Somebody may still be asked something at the terminal.
+    runtime.shutdown_background();
+    ran
 }
 
 /// What the tool is called with.
@@ -103,38 +114,40 @@ fn arguments(args: &RunArgs, dialect: Dialect) -> Result<Value, Box<dyn Error>> 
     Ok(arguments.into())
 }
 
-/// Writes down what became of the command, and remembers it.
+/// The log of one command, which remembers its record.
 #[derive(Debug)]
-struct Seen {
+struct LastRecord {
     log: Option<Log>,
-    ran: Mutex<Option<Ran>>,
+    record: Mutex<Option<CommandRecord>>,
 }
 
-impl Witness for Seen {
-    fn saw(&self, ran: &Ran) {
+impl CommandLog for LastRecord {
+    fn record(&self, record: &CommandRecord) {
         if let Some(log) = &self.log {
-            log.saw(ran);
+            log.record(record);
         }
-        *self.ran.lock().unwrap_or_else(PoisonError::into_inner) = Some(ran.clone());
+        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
     }
 }
 
-impl Seen {
-    /// How to allow it, if the guard has refused it.
-    fn how_to_allow(&self) -> Option<String> {
-        self.ran.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.how_to_allow.clone()
+impl LastRecord {
+    fn fate(&self) -> Option<Fate> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|record| record.fate.clone())
     }
 
-    /// As the command ended; what never began has failed.
+    /// The line that allows the command, if the guard has refused it.
+    fn how_to_allow(&self) -> Option<String> {
+        match self.fate()? {
+            Fate::Refused(refusal) => Some(how_to_allow(&(&*refusal).into(), &refusal.redactor)),
+            _ => None,
+        }
+    }
+
+    /// The end of the program: that of the command. A command that never began has failed.
     fn exit(&self) -> Exit {
-        let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(ran) = ran.as_ref() else { return Exit::Failed };
-        let byte = |number: Option<u64>| number.and_then(|number| u8::try_from(number).ok());
-        match (ran.status.as_str(), byte(ran.exit_code), byte(ran.signal)) {
-            (Some("timed_out"), ..) => Exit::TimeUp,
-            (Some("running"), ..) => Exit::Code(0),
-            (_, Some(code), _) => Exit::Code(code),
-            (_, None, Some(signal)) => Exit::Signal(signal),
+        match self.fate() {
+            Some(Fate::InBackground) => Exit::Code(0),
+            Some(Fate::Ended(end)) => Exit::of(end, None),
             _ => Exit::Failed,
         }
     }

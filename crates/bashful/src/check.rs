@@ -4,8 +4,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
-use bashful_dialect::{Allowable, allow_line, facts, how_to_allow};
-use bashful_engine::{Eyes, Level, Verdict, working_directory};
+use bashful_dialect::{Allowable, allow_line, how_to_allow};
+use bashful_engine::{Level, Redactor, Verdict, working_directory};
 use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
@@ -23,20 +23,20 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let bytes = setup::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
     let script = String::from_utf8_lossy(&bytes);
     let verdict = guard.judge(&script, &guard::place(Some(&directory), &around));
-    let eyes = setup::eyes(&settings, &around)?;
+    let redactor = setup::redactor(&settings, &around)?;
     let given = Allowable { script: &bytes, directory: &directory };
     // Without a guard, everything runs, and there is nothing to allow.
     let can_be_allowed = settings.guard.enabled && verdict.refuses();
     if args.json {
-        let mut facts = facts::masked(as_json(&verdict), &eyes);
+        let mut facts = as_json(&verdict);
         if can_be_allowed {
-            facts["allow"] = allow_line(&given, &eyes).into();
+            facts["allow"] = allow_line(&given, &redactor).into();
         }
-        print::data(format!("{facts}\n").as_bytes())?;
+        print::json(facts, &redactor)?;
     } else {
-        let mut text = as_text(&script, &verdict, &eyes);
+        let mut text = as_text(&script, &verdict, &redactor);
         if can_be_allowed {
-            text = format!("{text}{}\n", how_to_allow(&given, &eyes));
+            text = format!("{text}{}\n", how_to_allow(&given, &redactor));
         }
         print::text(&text)?;
     }
@@ -47,8 +47,8 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     }))
 }
 
-fn as_text(script: &str, verdict: &Verdict, eyes: &Eyes) -> String {
-    let mut text = guard::findings(script, verdict, eyes);
+fn as_text(script: &str, verdict: &Verdict, redactor: &Redactor) -> String {
+    let mut text = guard::findings(script, verdict, redactor);
     if verdict.incomplete {
         text.push_str("\nnot understood to its end; what stands before was judged");
     }

@@ -376,7 +376,7 @@ pub(crate) fn main() -> ExitCode {
 fn failed(error: &(dyn Error + 'static)) -> Exit {
     if std::env::args_os().any(|argument| argument == "--json") {
         // Where that cannot be written there is nobody to tell.
-        let _ = print::data(format!("{}\n", of_error(error)).as_bytes());
+        let _ = print::json(of_error(error), print::redactor());
     } else if error.is::<clap::Error>() || is_refusal(error) {
         print::talk(&error.to_string());
     } else {
@@ -393,7 +393,7 @@ fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
     }
     if let Some(guard::Intercepted(found)) = error.downcast_ref() {
         facts["status"] = "refused".into();
-        facts["suggested_tool"] = found.suggested_tool.as_str().into();
+        facts["suggested_tool"] = found.name.as_str().into();
     }
     facts
 }

@@ -7,15 +7,15 @@ use std::{iter, thread};
 
 use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputStream, StreamName, WhenBehind};
 use tokio::runtime::Handle;
-use tokio::sync::oneshot::{self, error::RecvError};
+use tokio::sync::oneshot;
 
 use crate::print::{self, PrintError};
 
 /// A reader of ours that does not keep up holds up the command, as it would without us.
 pub(crate) const LISTENING: Listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
 
-/// Tells how writing went, once it is done.
-type Done = oneshot::Receiver<Result<(), PrintError>>;
+/// Output that is being written directly. Tells how that went, once it is done.
+pub(crate) type Writing = oneshot::Receiver<Result<(), PrintError>>;
 
 /// Where the streams of a command go while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Direct {
 
     /// Writes a stream to its end, in a thread of its own: a reader that does not read must not keep us from hearing
     /// signals. A reader that has gone does not cut the command short; the rest is discarded.
-    pub(crate) fn write(self, mut stream: OutputStream) -> Done {
+    pub(crate) fn write(self, mut stream: OutputStream) -> Writing {
         let (done, is_done) = oneshot::channel();
         tokio::spawn(async move {
             // Many commands write nothing, and need no thread.
@@ -73,7 +73,9 @@ fn write_all(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// The result of writing directly, once it is done. A writer that never said how it went has panicked.
-pub(crate) fn written(done: Result<Result<(), PrintError>, RecvError>) -> Result<(), PrintError> {
-    done.unwrap_or_else(|_| Err(io::Error::other("the thread that writes has ended").into()))
+/// Waits until everything is written that is written directly. A writer that never said how it went has panicked. May be
+/// dropped.
+pub(crate) async fn written(writing: &mut Option<Writing>) -> Result<(), PrintError> {
+    let Some(writing) = writing else { return Ok(()) };
+    writing.await.unwrap_or_else(|_| Err(io::Error::other("the thread that writes has ended").into()))
 }

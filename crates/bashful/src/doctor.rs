@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_engine::{Clip, Engine, KeeperForm, Promises, Reply, Request, Script};
+use bashful_engine::{Engine, KeeperForm, Promises, Request, Script};
 use bashful_sys::{limits, probe};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     if let Some(name) = &args.client {
         let row = client::examine(&settings.mcp, name);
         if args.json {
-            print::data(format!("{row:#}\n").as_bytes())?;
+            print::pretty_json(row)?;
         } else {
             print::text(&client::as_text(&row))?;
         }
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         Ok::<_, Box<dyn Error>>(report)
     })?;
     if args.json {
-        print::data(format!("{report:#}\n").as_bytes())?;
+        print::pretty_json(report)?;
     } else {
         print::text(&as_text(&report))?;
     }
@@ -50,13 +50,7 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
     let shell = engine.plan(Request::new(Script::new("true")?))?.shell;
     // Asked of the shell itself, through everything that a command goes through.
     let reply = engine.run(Request::new(Script::new("echo \"$BASH_VERSION\"")?)).await?;
-    let version = match reply {
-        Reply::Finished(outcome) => match outcome.output.clip {
-            Clip::Whole(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
-            Clip::Cut { .. } => String::new(),
-        },
-        Reply::StillRunning(_) | Reply::Refused(_) => String::new(),
-    };
+    let version = reply.finished().map(|outcome| outcome.output.text().trim().to_owned()).unwrap_or_default();
     let Promises {
         keeper,
         catches_daemons,

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use bashful_engine::{End, Exit as Ended, StopReason};
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -13,6 +15,22 @@ pub(crate) enum Exit {
     TimeUp,
     /// It was refused, or we failed: 125.
     Failed,
+}
+
+impl Exit {
+    /// The end of a command, or the signal by which somebody asked this program to end.
+    pub(crate) fn of(end: End, interrupted: Option<u8>) -> Self {
+        match end {
+            End::Own(Ended::Code(code)) => Self::Code(code),
+            End::Own(Ended::Signal(number)) => Self::Signal(number),
+            End::Stopped { why: StopReason::TimeUp, .. } => Self::TimeUp,
+            End::Stopped { why: StopReason::Mute, .. } | End::Lost => Self::Failed,
+            End::Stopped { exit, .. } => match (interrupted, exit) {
+                (Some(number), _) | (None, Ended::Signal(number)) => Self::Signal(number),
+                (None, Ended::Code(code)) => Self::Code(code),
+            },
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

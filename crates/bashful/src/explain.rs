@@ -7,14 +7,14 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_dialect::{facts, visible};
-use bashful_engine::{Lines, Plan};
+use bashful_dialect::visible;
+use bashful_engine::{Lines, Plan, RewriteFor};
 use serde_json::json;
 
-use crate::cli::ExplainArgs;
+use crate::cli::{ExplainArgs, Mode};
 use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
-use crate::{check, guard, print, run};
+use crate::{check, guard, print};
 
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -23,28 +23,24 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let (request, mut notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     engine.recall_snapshot();
-    let rewritten = engine.rewrite(request, run::purpose(args.command.mode))?;
+    let purpose = if args.command.mode == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };
+    let rewritten = engine.rewrite(request, purpose)?;
     notices.extend(rewritten.notices);
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
-    let eyes = engine.eyes_for(&plan);
-    let text = if args.json {
+    let redactor = engine.redactor_for(&plan);
+    if args.json {
         let mut facts = as_json(&plan, &notices);
         facts["guard"] = check::as_json(&verdict);
-        format!("{}\n", facts::masked(facts, &eyes))
+        print::json(facts, &redactor)?;
     } else {
         let found = if verdict.findings.is_empty() {
             "passes".to_owned()
         } else {
-            guard::findings(&String::from_utf8_lossy(plan.script.as_bytes()), &verdict, &eyes)
+            guard::findings(&String::from_utf8_lossy(plan.script.as_bytes()), &verdict, &redactor)
         };
-        let plan = eyes.mask(as_text(&plan, &notices));
-        format!("guard:       {}\n{plan}", found.replace('\n', "\n             "))
-    };
-    if args.json {
-        print::data(text.as_bytes())?;
-    } else {
-        print::text(&text)?;
+        let plan = as_text(&plan, &notices);
+        print::text(&format!("guard:       {}\n{plan}", found.replace('\n', "\n             ")))?;
     }
     Ok(Exit::Code(0))
 }

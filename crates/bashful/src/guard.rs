@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bashful_dialect::{Gate, facts, how_to_allow, visible, visible_lines};
+use bashful_dialect::{facts, how_to_allow, visible, visible_lines};
 use bashful_engine::{
-    Ancestry, Answering, Consent, Distrust, Eyes, Finding, Guard, Judge, Level, Plan, Policy, Refusal, RuleError,
-    Setting, Verdict, ancestry, trust_settings,
+    Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
+    Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, trust_settings,
 };
-use bashful_guard::{Interception, Interceptor, TextRule};
+use bashful_guard::{self as guard, TextRule};
 use thiserror::Error;
-
-pub(crate) use bashful_dialect::text::warnings;
 
 use crate::allow::Allowances;
 use crate::settings::{RuleLevel, Settings, may_be_there, read};
@@ -36,10 +34,10 @@ pub(crate) enum GuardError {
     Rules { place: String, source: RuleError },
 }
 
-/// A better tool is there for what the command does.
+/// There is a better tool for the command.
 #[derive(Debug, Error)]
-#[error("{}", .0.text())]
-pub(crate) struct Intercepted(pub(crate) Interception);
+#[error("{}", .0.text)]
+pub(crate) struct Intercepted(pub(crate) BetterTool);
 
 /// The guard has said no.
 #[derive(Debug, Error)]
@@ -52,9 +50,9 @@ pub(crate) struct Refused {
 
 impl Refused {
     /// What is said of it to whoever has typed the command: why, and how to allow it.
-    pub(crate) fn new(refusal: &Refusal, eyes: &Eyes) -> Self {
-        let text = format!("{}\n{}", eyes.mask(&*refusal.reason), how_to_allow(&refusal.into(), eyes));
-        Self { text, facts: facts::of_refusal(refusal, eyes) }
+    pub(crate) fn new(refusal: &Refusal) -> Self {
+        let text = format!("{}\n{}", refusal.reason, how_to_allow(&refusal.into(), &refusal.redactor));
+        Self { text, facts: facts::of_refusal(refusal) }
     }
 }
 
@@ -64,7 +62,10 @@ pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option
         return Ok(None);
     }
     let guard = guard(settings, around)?;
-    Ok(Some(Judge { guard: Arc::new(guard), consent: Some(Arc::new(Person { allowances: allowances(around) })) }))
+    Ok(Some(Judge {
+        guard: Arc::new(guard),
+        approver: Some(Arc::new(UserApprover { allowances: allowances(around) })),
+    }))
 }
 
 /// The guard that the settings describe.
@@ -98,14 +99,14 @@ pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
     Some(Allowances::new(around.state_part("allowed")?))
 }
 
-/// What points to better tools, as far as the settings want that.
+/// Names better tools for commands, as far as the settings want that.
 #[derive(Debug)]
-pub(crate) struct Pointer {
-    interceptor: Interceptor,
+pub(crate) struct ToolAdvice {
+    interceptor: guard::Interceptor,
     tools: Vec<String>,
 }
 
-impl Pointer {
+impl ToolAdvice {
     /// None if the settings want none.
     pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Box<dyn Error>> {
         let wanted = &settings.interceptor;
@@ -113,50 +114,45 @@ impl Pointer {
             return Ok(None);
         }
         let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
-        let interceptor = Interceptor { own: own.collect::<Result<_, _>>()? };
+        let interceptor = guard::Interceptor { own: own.collect::<Result<_, _>>()? };
         Ok(Some(Self { interceptor, tools: wanted.tools.0.clone() }))
     }
+}
 
-    fn find(&self, script: &[u8]) -> Option<Interception> {
+impl Interceptor for ToolAdvice {
+    fn intercept(&self, script: &[u8]) -> Option<Interception> {
         let tools: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         self.interceptor.intercept(&String::from_utf8_lossy(script), &tools)
     }
 }
 
-impl Gate for Pointer {
-    fn refuses(&self, script: &[u8]) -> Option<String> {
-        self.find(script).map(|found| found.text())
-    }
-}
-
-/// Says so if there is a better tool for a script, as far as the settings want that.
-pub(crate) fn intercept(settings: &Settings, script: &[u8]) -> Result<(), Box<dyn Error>> {
-    match Pointer::new(settings)?.and_then(|pointer| pointer.find(script)) {
-        Some(found) => Err(Intercepted(found).into()),
-        None => Ok(()),
-    }
-}
-
-/// The user: what they have allowed before, and what they say now.
-struct Person {
+/// The user of this program: allowances given before, and the terminal.
+struct UserApprover {
     allowances: Option<Allowances>,
 }
 
-impl Consent for Person {
-    fn is_given<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> Answering<'a> {
-        Box::pin(async { self.allows(plan, verdict) })
-    }
-}
-
-impl Person {
-    fn allows(&self, plan: &Plan, verdict: &Verdict) -> bool {
-        // What is allowed is what was given, whatever has become of it since.
-        let given = String::from_utf8_lossy(plan.given_script().as_bytes());
-        let allowed = self
-            .allowances
-            .as_ref()
-            .is_some_and(|allowances| allowances.take(&given, plan.given_directory(), SystemTime::now()));
-        allowed || (verdict.level() == Some(Level::Ask) && asks(&about(plan, verdict, &plan.eyes()), "run it?"))
+impl Approver for UserApprover {
+    fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
+        Box::pin(async {
+            // An allowance is for the command as it was given, whatever has become of it since.
+            let given = String::from_utf8_lossy(plan.given_script().as_bytes());
+            let now = SystemTime::now();
+            let take = |allowances: &Allowances| allowances.take(&given, plan.given_directory(), now);
+            if self.allowances.as_ref().is_some_and(take) {
+                return Approval::Approved;
+            }
+            if verdict.level() != Some(Level::Ask) || find_person().is_err() {
+                return Approval::NotAsked;
+            }
+            let about = about(plan, verdict, &plan.redactor());
+            let (answer, answered) = tokio::sync::oneshot::channel();
+            // In a thread of its own, so that somebody who would rather leave can leave.
+            std::thread::spawn(move || answer.send(asks(&about, "run it?")));
+            match answered.await {
+                Ok(true) => Approval::Approved,
+                Ok(false) | Err(_) => Approval::Declined,
+            }
+        })
     }
 }
 
@@ -205,24 +201,24 @@ pub(crate) fn asks(about: &str, question: &str) -> bool {
 
 /// All that somebody has to know who answers for a command: the whole script as it was given, and behind it what was found
 /// in it, so that a long script does not push that off the screen.
-pub(crate) fn about(plan: &Plan, verdict: &Verdict, eyes: &Eyes) -> String {
+pub(crate) fn about(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String {
     let given = String::from_utf8_lossy(plan.given_script().as_bytes());
     // Every line of the script has a margin: none can pass for a line of ours.
-    let lines: Vec<String> = eyes.mask(given).split('\n').map(|line| format!("  | {}", visible(line))).collect();
+    let lines: Vec<String> = redactor.redact(given).split('\n').map(|line| format!("  | {}", visible(line))).collect();
     let many = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
-    let found = findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, eyes);
+    let found = findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, redactor);
     format!("the script ({many}):\n{}\n\n{found}", lines.join("\n"))
 }
 
 /// All findings, each with the place in the script that it is about.
-pub(crate) fn findings(script: &str, verdict: &Verdict, eyes: &Eyes) -> String {
-    let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding, eyes)).collect();
+pub(crate) fn findings(script: &str, verdict: &Verdict, redactor: &Redactor) -> String {
+    let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding, redactor)).collect();
     parts.join("\n\n")
 }
 
 /// A finding with its line of the script, and a caret under what it is about.
-fn pointed(script: &str, finding: &Finding, eyes: &Eyes) -> String {
-    let visible = |text: &str| visible(&eyes.mask(text));
+fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
+    let visible = |text: &str| visible(&redactor.redact(text));
     let level = match finding.level {
         Level::Warn => "warning",
         Level::Ask => "has to be asked",
@@ -241,7 +237,7 @@ fn pointed(script: &str, finding: &Finding, eyes: &Eyes) -> String {
         finding.rule,
         " ".repeat(margin.len() + lead),
         "^".repeat(wide(&about).max(1)),
-        eyes.mask(finding.text()).lines().map(visible).collect::<Vec<_>>().join("\n")
+        redactor.redact(finding.text()).lines().map(visible).collect::<Vec<_>>().join("\n")
     )
 }
 
@@ -260,15 +256,15 @@ mod tests {
     use bashful_engine::{Engine, Options};
 
     /// Those of an engine that withholds nothing.
-    fn eyes() -> Eyes {
-        Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine").eyes()
+    fn redactor() -> Redactor {
+        Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine").redactor()
     }
 
     #[test]
     fn a_finding_points_at_its_place() {
         let script = "echo ü\nls && git push -f";
         let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
-        let text = findings(script, &verdict, &eyes());
+        let text = findings(script, &verdict, &redactor());
         let start =
             "git/force-push: refused\n2 | ls && git push -f\n          ^^^^^^^^^^^\npermission denied: git push";
         assert!(text.starts_with(start), "{text}");
@@ -278,7 +274,7 @@ mod tests {
     fn nothing_in_a_script_reaches_the_terminal_as_more_than_text() {
         let script = "git push -f #\recho harmless\u{1b}[2K";
         let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
-        let text = findings(script, &verdict, &eyes());
+        let text = findings(script, &verdict, &redactor());
         assert!(text.contains("1 | git push -f #\\recho harmless\\u{1b}[2K\n"), "{text}");
     }
 }

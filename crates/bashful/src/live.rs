@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
-use bashful_engine::{Job, Live};
+use bashful_engine::Live;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use unicode_width::UnicodeWidthChar;
@@ -23,40 +23,62 @@ pub(crate) struct LiveTail {
 }
 
 struct Shown {
-    began: Instant,
     output: watch::Receiver<Live>,
-    ticks: Interval,
+    /// From the start of the command on.
+    ticking: Option<Ticking>,
     /// Lines that are on the screen now.
     lines: usize,
 }
 
-impl LiveTail {
-    pub(crate) fn new(job: &Job) -> Self {
-        if !(stderr().is_terminal() && stdout().is_terminal()) {
-            return Self { shown: None };
-        }
+struct Ticking {
+    began: Instant,
+    ticks: Interval,
+}
+
+impl Ticking {
+    fn new() -> Self {
         let began = Instant::now();
         let mut ticks = interval_at(began + AFTER, EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Self { shown: Some(Shown { began, output: job.live(), ticks, lines: 0 }) }
+        Self { began, ticks }
+    }
+}
+
+impl LiveTail {
+    pub(crate) fn new(output: watch::Receiver<Live>) -> Self {
+        let is_shown = stderr().is_terminal() && stdout().is_terminal();
+        Self { shown: is_shown.then(|| Shown { output, ticking: None, lines: 0 }) }
     }
 
-    /// Waits until there is something new to show.
+    /// True if there is a terminal to show something on.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    /// Waits until there is something new to show. The first word about the command comes when it has started: before that,
+    /// the user may be asked something on the same terminal.
     pub(crate) async fn next(&mut self) {
-        match &mut self.shown {
-            Some(shown) => drop(shown.ticks.tick().await),
-            None => std::future::pending().await,
+        let Some(shown) = &mut self.shown else { return std::future::pending().await };
+        if shown.ticking.is_none() {
+            if shown.output.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            shown.ticking = Some(Ticking::new());
+        }
+        if let Some(ticking) = &mut shown.ticking {
+            ticking.ticks.tick().await;
         }
     }
 
     pub(crate) fn draw(&mut self) {
         let Some(shown) = &mut self.shown else { return };
+        let Some(Ticking { began, .. }) = shown.ticking else { return };
         let width =
             rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map_or(80, |size| usize::from(size.ws_col.max(20)));
         let live = shown.output.borrow_and_update().clone();
         let text = String::from_utf8_lossy(&live.newest);
         let newest: Vec<String> = text.lines().rev().take(LINES).map(|line| fit(line, width)).collect();
-        let status = format!("[running {}s, {} lines, Ctrl-C stops it]", shown.began.elapsed().as_secs(), live.lines);
+        let status = format!("[running {}s, {} lines, Ctrl-C stops it]", began.elapsed().as_secs(), live.lines);
         let mut screen = erase(shown.lines);
         for line in newest.iter().rev().chain([&fit(&status, width)]) {
             screen.push_str(line);

@@ -4,13 +4,13 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use bashful_dialect::{Gate, Toolbox, Witness};
-use bashful_engine::{Engine, Pattern, Request, Script, SessionOwner};
+use bashful_dialect::Toolbox;
+use bashful_engine::{CommandLog, Engine, Interceptor, Pattern, Request, Script, SessionOwner};
 use bashful_mcp::{serve_http, serve_stdio};
 
 use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
-use crate::guard::Pointer;
+use crate::guard::ToolAdvice;
 use crate::http::{self, Listening, TOKEN};
 use crate::install;
 use crate::log::Log;
@@ -93,13 +93,13 @@ fn toolbox(
     drop(tokio::spawn(async move {
         ahead.refresh_snapshot().await;
         let Ok(plan) = ahead.plan(first) else { return };
-        if let Ok(checked) = ahead.check(plan).await {
+        if let Ok(checked) = ahead.check(plan, None).await {
             ahead.prepare(&checked);
         }
     }));
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.no_state = around.state().notice();
-    toolbox.witness = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn Witness>);
-    toolbox.gate = Pointer::new(settings)?.map(|pointer| Arc::new(pointer) as Arc<dyn Gate>);
+    toolbox.log = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
+    toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
     Ok(toolbox)
 }

@@ -18,6 +18,6 @@ pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let tools = args.dialect.tools(&setup::limits(&settings), &directory);
     let form = settings.mcp.clients(args.structured).usual.form;
     let printed = if args.facts { facts_schemas(&tools) } else { args.form.write(&tools, form) };
-    print::data(format!("{printed:#}\n").as_bytes())?;
+    print::pretty_json(printed)?;
     Ok(Exit::Code(0))
 }

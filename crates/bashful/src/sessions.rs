@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_dialect::visible;
-use bashful_engine::{Eyes, Lifetime, SessionEntry, SessionName, SessionOwner, SessionStore};
+use bashful_engine::{Lifetime, SessionEntry, SessionName, SessionOwner, SessionStore};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -50,20 +50,17 @@ pub(crate) fn main(command: &SessionsCommand, file: Option<&Path>) -> Result<Exi
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         match command {
-            SessionsCommand::List(args) => list(&store, args, &setup::eyes(&settings, &around)?).await,
+            SessionsCommand::List(args) => list(&store, args).await,
             SessionsCommand::End(args) => end(&store, args).await,
         }
     })
 }
 
-async fn list(store: &SessionStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
-    let mut entries = store.list().await?;
-    for cwd in entries.iter_mut().filter_map(|entry| entry.cwd.as_mut()) {
-        *cwd = eyes.mask(cwd.to_string_lossy()).into();
-    }
+async fn list(store: &SessionStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
+    let entries = store.list().await?;
     if args.json {
         let entries: Value = entries.iter().map(facts).collect();
-        print::data(format!("{entries:#}\n").as_bytes())?;
+        print::pretty_json(entries)?;
     } else if entries.is_empty() {
         print::talk(&format!("[no sessions in {}]", store.directory().display()));
     } else {

@@ -12,7 +12,7 @@ use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, ArtifactUrls, BashSearch, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy,
     Eyes, Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
-    Orphans, Patience, Pattern, PlanError, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner,
+    Orphans, Patience, Pattern, PlanError, Redactor, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner,
     SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version, search_bash, working_directory,
 };
 use bashful_sys::Errno;
@@ -140,7 +140,9 @@ impl Surroundings {
             named_file: file,
             variables: self.variables.clone(),
         };
-        Ok(settings::load(&sources)?)
+        let (settings, sources) = settings::load(&sources)?;
+        print::redact_by(environment(&settings));
+        Ok((settings, sources))
     }
 }
 
@@ -192,7 +194,12 @@ pub(crate) fn base_directory(around: &Surroundings, cwd: Option<&Path>) -> Resul
     }
 }
 
-/// What keeps withheld values out of what is said where nothing runs.
+/// Redacts what is said where nothing runs.
+pub(crate) fn redactor(settings: &Settings, around: &Surroundings) -> Result<Redactor, EnvError> {
+    Ok(environment(settings).resolve(&host_environment(around), &[])?.redactor())
+}
+
+/// What keeps withheld values out of output that is shown where nothing runs.
 pub(crate) fn eyes(settings: &Settings, around: &Surroundings) -> Result<Eyes, EnvError> {
     Ok(environment(settings).resolve(&host_environment(around), &[])?.eyes(cleaning(settings)))
 }
@@ -282,8 +289,8 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         (store.directory().to_path_buf(), settings.clone(), Surroundings::of(around.variables.clone()));
     Some(store.before_removal(move |job| {
         // Made for the few who remove something: all others would pay for it with every start.
-        if let Ok(eyes) = eyes(&settings, &around) {
-            log.note_end(&directory, job, &eyes);
+        if let Ok(redactor) = redactor(&settings, &around) {
+            log.note_end(&directory, job, &redactor);
         }
     }))
 }

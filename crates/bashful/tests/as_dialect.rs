@@ -162,3 +162,21 @@ fn interrupted_it_stops_the_command_and_says_by_what() {
     let log = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
     assert!(log.contains("\"status\":\"cancelled\"") && log.contains("\"surface\":\"run\""), "{log}");
 }
+
+#[test]
+fn a_command_that_is_cancelled_is_answered_with_its_output_so_far() {
+    for (dialect, first_lines) in [("pi", "[Command cancelled]\nbegun\n"), ("native", "[command cancelled]\nbegun\n")] {
+        let home = home();
+        let script = "echo begun; touch wrote; sleep 1000";
+        let mut command = home.command(&["run", "--dialect", dialect, script]);
+        let child = command.stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+        home.wait_for("wrote");
+        let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("a process id");
+        kill_process(pid, Signal::INT).expect("it is there");
+        let Output { status, stdout, .. } = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&stdout);
+        assert!(said.starts_with(first_lines), "{dialect}: {said}");
+        assert_eq!(status.code(), Some(130));
+        home.check_nothing_survives();
+    }
+}

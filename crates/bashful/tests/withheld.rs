@@ -122,3 +122,36 @@ fn words_of_ours_stay_what_they_are() {
     let facts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(facts["status"], "signaled");
 }
+
+#[test]
+fn errors_about_arguments_do_not_show_them() {
+    let home = home();
+    let missing = format!("/nope/{SECRET}");
+    let url = format!("cat artifact://{SECRET}");
+    for args in [
+        ["run", "--cwd", missing.as_str(), "true"].as_slice(),
+        &["run", "--dialect", SECRET, "true"],
+        &["run", "--json", "--cwd", &missing, "true"],
+        &["run", "--dialect", "native", "--cwd", &missing, "true"],
+        &["run", &url],
+        &["explain", "--cwd", &missing, "true"],
+        &["schema", "--cwd", &missing],
+        &["jobs", "show", SECRET],
+        &["artifacts", "show", SECRET],
+        &["config", "--config", &missing],
+    ] {
+        assert!(said(&home, args).contains(MASKED), "{args:?}");
+    }
+    said(&home, &["sessions", "end", SECRET]);
+}
+
+#[test]
+fn a_session_that_is_called_like_one_is_listed_without_it() {
+    let home = home();
+    said(&home, &["run", "--session", SECRET, "exit 3"]);
+    said(&home, &["run", "--session", SECRET, "cd /"]);
+    assert!(said(&home, &["sessions", "list"]).contains(MASKED));
+    assert!(said(&home, &["sessions", "list", "--json"]).contains(MASKED));
+    said(&home, &["sessions", "end", SECRET]);
+    home.check_nothing_survives();
+}

@@ -1,23 +1,33 @@
 //! What a call of a tool is answered with.
 
-use bashful_engine::{ByteSize, Eyes, Output};
+use bashful_engine::{ByteSize, Output, Redacted, Redactor};
 use serde_json::{Value, json};
 
 use crate::{compose, facts};
 
-/// The answer to one call.
+/// The answer to one call, redacted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// What the model reads. It stands alone: many clients show nothing else.
-    pub text: String,
+    /// The text for the model. It stands alone: many clients show nothing else.
+    pub text: Redacted,
     /// The facts, as [`crate::Tool::facts`] says. They repeat nothing of the output.
     pub facts: Value,
     /// The shown text as fields, in a dialect whose text is JSON itself.
-    pub(crate) fields: Option<Value>,
-    /// Whether the call came to nothing, or the command did not end well.
+    fields: Option<Value>,
+    /// True if the call came to nothing, or the command did not end well.
     pub is_error: bool,
-    /// Where there is more to read.
+    /// Resources with more to read.
     pub links: Vec<Link>,
+}
+
+/// An answer in the words of its dialect. [`masked`](Self::masked) makes an [`Answer`] of it, and nothing else does.
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    pub(crate) text: String,
+    pub(crate) facts: Value,
+    pub(crate) fields: Option<Value>,
+    pub(crate) is_error: bool,
+    pub(crate) links: Vec<Link>,
 }
 
 /// Something that can be read beside an answer.
@@ -32,6 +42,18 @@ pub struct Link {
 }
 
 impl Answer {
+    /// The facts together with the shown text, as [`crate::Tool::output`] says: for clients that show nothing else.
+    pub fn structured(&self) -> Value {
+        if let Some(fields) = &self.fields {
+            return fields.clone();
+        }
+        let mut structured = self.facts.clone();
+        structured["output"] = self.text.as_str().into();
+        structured
+    }
+}
+
+impl RawAnswer {
     /// A call that went well.
     pub(crate) fn new(text: String, facts: Value) -> Self {
         Self { text, facts, fields: None, is_error: false, links: Vec::new() }
@@ -43,37 +65,32 @@ impl Answer {
         Self { fields: Some(fields), ..Self::new(text, facts) }
     }
 
-    /// The facts together with the shown text, as [`crate::Tool::output`] says: for clients that show nothing else.
-    pub fn structured(&self) -> Value {
-        if let Some(fields) = &self.fields {
-            return fields.clone();
-        }
-        let mut structured = self.facts.clone();
-        structured["output"] = self.text.as_str().into();
-        structured
-    }
-
     /// A call that came to nothing, because of this.
     pub(crate) fn failure(status: &str, text: &str) -> Self {
         Self { is_error: true, ..Self::new(text.to_owned(), json!({ "status": status, "error": text })) }
     }
 
-    /// Without withheld values, wherever they may have come from: a path, a notice, the text of a command.
-    pub(crate) fn masked(mut self, eyes: &Eyes) -> Self {
-        self.text = eyes.mask(self.text);
-        self.facts = facts::masked(self.facts, eyes);
-        self.fields = self.fields.map(|fields| facts::masked(fields, eyes));
-        self
+    /// The answer without withheld values, wherever they may have come from: a path, a notice, the text of a command.
+    pub(crate) fn masked(self, redactor: &Redactor) -> Answer {
+        Answer {
+            text: redactor.redact(self.text),
+            facts: facts::masked(self.facts, redactor),
+            fields: self.fields.map(|fields| facts::masked(fields, redactor)),
+            is_error: self.is_error,
+            links: self.links,
+        }
     }
 
-    /// With a text of at most `limit` bytes of output and the notices beside it. Redaction of notices may have made it
-    /// longer.
-    pub(crate) fn at_most(mut self, limit: ByteSize) -> Self {
-        self.text = compose::at_most(self.text, limit);
-        self
+    /// The same with a text of at most `limit` bytes of output and the notices beside it. Redaction may have made it longer.
+    pub(crate) fn masked_within(self, redactor: &Redactor, limit: ByteSize) -> Answer {
+        let mut answer = self.masked(redactor);
+        if answer.text.len() > compose::longest(limit) {
+            answer.text = redactor.redact(compose::at_most(answer.text.into_string(), limit));
+        }
+        answer
     }
 
-    /// With links to what is too long to show.
+    /// The answer with links to what is too long to show.
     pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
         let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
         self.links.extend(artifacts.map(|artifact| Link {

@@ -3,8 +3,8 @@
 use bashful_engine::{Engine, Follow, Followed, JobRecord, Listing, Until, artifact_id, job_id};
 
 use crate::resource::ResourceError;
-use crate::text::chain;
 use crate::toolbox::Toolbox;
+use bashful_engine::error_chain;
 
 /// One resource that somebody wants to hear of.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Toolbox {
             return Ok(Changes { follow: None, has_content: true });
         };
         let written = job.output_file.metadata().map_or(0, |metadata| metadata.len());
-        let follow = store.follow(job.id, written).map_err(|error| not_found(chain(&error)))?;
+        let follow = store.follow(job.id, written).map_err(|error| not_found(error_chain(&error)))?;
         Ok(Changes { follow: Some(follow.until(Until::Gone)), has_content: written > 0 })
     }
 
@@ -61,14 +61,14 @@ impl Changes {
 fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
     let name = uri.split_once('?').map_or(uri, |(name, _)| name);
     if name.starts_with("job://") {
-        let id = job_id(name).map_err(|error| chain(&error))?;
+        let id = job_id(name).map_err(|error| error_chain(&error))?;
         let store = engine.jobs().ok_or("there are no jobs")?;
-        return store.get(id).map(Some).map_err(|error| chain(&error));
+        return store.get(id).map(Some).map_err(|error| error_chain(&error));
     }
     if name.starts_with("artifact://") {
-        let id = artifact_id(name).map_err(|error| chain(&error))?;
+        let id = artifact_id(name).map_err(|error| error_chain(&error))?;
         let store = engine.artifacts().ok_or("nothing is kept on disk")?;
-        let artifact = store.get(id).map_err(|error| chain(&error))?;
+        let artifact = store.get(id).map_err(|error| error_chain(&error))?;
         // A command that was sent to the background goes on writing to what was begun for it.
         let jobs = engine.jobs().and_then(|store| store.list_live().ok()).unwrap_or_default();
         return Ok(jobs.into_iter().find(|job| job.output_file == artifact.path));

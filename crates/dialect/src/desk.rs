@@ -4,15 +4,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, Stop};
+use bashful_engine::{
+    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, ReplyLimit, Stop, error_chain,
+};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::arguments::JobsCall;
 use crate::job::mask;
-use crate::limit::ReplyLimit;
 use crate::owner::Owner;
-use crate::text::chain;
 use crate::toolbox::Watch;
 
 /// What is shown of the output of one job, at most. There may be several, and all of them are one reply.
@@ -80,7 +80,7 @@ impl Problem {
             ControlError::Ended { .. } => ProblemKind::Ended,
             _ => ProblemKind::Other,
         };
-        Self { id, kind, text: chain(error) }
+        Self { id, kind, text: error_chain(error) }
     }
 }
 
@@ -98,9 +98,9 @@ pub(crate) async fn attend(
     let mut desk = Desk { engine, store, owner, only_own, limit, looks: Vec::new(), problems: Vec::new() };
     match &call {
         JobsCall::List { .. } => {
-            let eyes = engine.eyes();
+            let redactor = engine.redactor();
             for mut job in desk.jobs()? {
-                mask(&mut job, &eyes);
+                mask(&mut job, &redactor);
                 desk.looks.push(desk.seen(job, None));
             }
         }
@@ -113,7 +113,7 @@ pub(crate) async fn attend(
         }
         JobsCall::Send { id, text } => match store.send(*id, text.as_bytes()).await {
             Ok(()) => desk.look_at(&[*id], None),
-            Err(error) => return Err(chain(&error)),
+            Err(error) => return Err(error_chain(&error)),
         },
         JobsCall::Kill { ids, how } => {
             let told = desk.stop(ids, *how).await;
@@ -158,13 +158,13 @@ impl Desk<'_> {
         if !ids.is_empty() {
             return Ok(ids.to_vec());
         }
-        let live = self.store.list_live().map_err(|error| chain(&error))?;
+        let live = self.store.list_live().map_err(|error| error_chain(&error))?;
         Ok(live.iter().filter(|job| !job.is_over() && self.may_see(job)).map(|job| job.id).collect())
     }
 
     /// All jobs that this call may speak of.
     fn jobs(&self) -> Result<Vec<JobRecord>, String> {
-        let mut jobs = self.store.list().map_err(|error| chain(&error))?;
+        let mut jobs = self.store.list().map_err(|error| error_chain(&error))?;
         jobs.retain(|job| self.may_see(job));
         Ok(jobs)
     }
@@ -198,7 +198,7 @@ impl Desk<'_> {
 
     fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<Look, Problem> {
         let mut job = self.get(id)?;
-        mask(&mut job, &self.engine.eyes());
+        mask(&mut job, &self.engine.redactor());
         let Some(part) = part else { return Ok(self.seen(job, None)) };
         let output = match job.text(part, shown) {
             Ok(text) => {
@@ -207,7 +207,7 @@ impl Desk<'_> {
             }
             // How it ended is known, whatever became of its output.
             Err(error) => {
-                let text = format!("[its output is not there any more: {}]", chain(&error));
+                let text = format!("[its output is not there any more: {}]", error_chain(&error));
                 Shown { text, range: 0..0, total: 0 }
             }
         };

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, Cleaning, EnvironmentPolicy, InBackground, JobRecord, Lifetime, Options, Outcome, Rewriting,
-    RunError, SessionName,
+    Budget, ByteSize, Cleaning, EnvironmentPolicy, JobRecord, Lifetime, Options, Outcome, Redacted, Redactor,
+    Rewriting, RunError, SessionName, ShownSoFar,
 };
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
 use crate::desk::Seen;
 use crate::tool::{Tool, Words};
@@ -97,7 +97,7 @@ impl Dialect {
         })
     }
 
-    pub(crate) fn ended(self, ended: &Ended<'_>) -> Answer {
+    pub(crate) fn ended(self, ended: &Ended<'_>) -> RawAnswer {
         match self {
             Self::Native => native::ended(ended),
             Self::Plain => plain::ended(ended),
@@ -106,7 +106,7 @@ impl Dialect {
     }
 
     /// A command that was started in the background.
-    pub(crate) fn started(self, job: &JobRecord, call: &Asked) -> Answer {
+    pub(crate) fn started(self, job: &JobRecord, call: &Asked) -> RawAnswer {
         match self {
             // The plain one has no jobs; should it ever be given one, these facts are the best there are.
             Self::Native | Self::Plain => native::started(job, call),
@@ -115,21 +115,21 @@ impl Dialect {
     }
 
     /// A command that took longer than its caller has patience.
-    pub(crate) fn outlasted(self, sent: &InBackground, whole: Budget, call: &Asked) -> Answer {
+    pub(crate) fn outlasted(self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
         match self {
-            Self::Native | Self::Plain => native::outlasted(sent, whole, call),
-            Self::Pi => pi::outlasted(sent, call),
+            Self::Native | Self::Plain => native::outlasted(job, so_far, call),
+            Self::Pi => pi::outlasted(job, so_far, call),
         }
     }
 
-    /// The answer within the limit on the output that it shows. The plain one is JSON with a limit for each stream, which
-    /// the engine keeps to, and nothing can be cut off its end.
-    pub(crate) fn bounded(self, answer: Answer, limit: ByteSize) -> Answer {
-        if self == Self::Plain { answer } else { answer.at_most(limit) }
+    /// The answer, redacted and within the limit on the output that it shows. The plain one is JSON with a limit for each
+    /// stream, which the engine keeps to, and nothing can be cut off its end.
+    pub(crate) fn bounded(self, answer: RawAnswer, redactor: &Redactor, limit: ByteSize) -> Answer {
+        if self == Self::Plain { answer.masked(redactor) } else { answer.masked_within(redactor, limit) }
     }
 
     /// Jobs as they were looked at.
-    pub(crate) fn jobs(self, seen: &Seen) -> Answer {
+    pub(crate) fn jobs(self, seen: &Seen) -> RawAnswer {
         match self {
             Self::Native | Self::Plain => native::jobs(seen),
             Self::Pi => pi::jobs(seen),
@@ -145,9 +145,9 @@ impl Dialect {
     }
 
     /// A call that came to nothing. The status is `refused` or `failed`.
-    pub(crate) fn failure(self, status: &str, text: &str) -> Answer {
+    pub(crate) fn failure(self, status: &str, text: &str) -> RawAnswer {
         match self {
-            Self::Native => Answer::failure(status, text),
+            Self::Native => RawAnswer::failure(status, text),
             Self::Plain => plain::failure(status, text),
             Self::Pi => pi::failure(text),
         }
@@ -163,8 +163,9 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn new(call: RunCall, lifetime: Lifetime) -> Self {
-        Self { lifetime, clamped_from: call.clamped_from, notices: call.notices }
+    pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: Vec<Redacted>) -> Self {
+        let notices = call.notices.into_iter().chain(notices.into_iter().map(Redacted::into_string));
+        Self { lifetime, clamped_from: call.clamped_from, notices: notices.collect() }
     }
 }
 

@@ -4,14 +4,15 @@ use std::error::Error;
 use std::path::Path;
 
 use bashful_engine::{
-    Clip, Direction, End, Exit, Eyes, InBackground, JobRecord, LimitHit, Outcome, Output, Refusal, StopReason,
+    Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, Redactor, Refusal, ShownSoFar, StopReason,
+    error_chain,
 };
 use bashful_sys::signal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::asking::allow_line;
-use crate::text::{self, chain};
+use crate::approval::allow_line;
+use crate::text;
 
 /// How a command ended, in one word.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -121,41 +122,41 @@ pub fn of_background(job: &JobRecord, notices: &[String]) -> Value {
 }
 
 /// The facts about a command that took longer than it was waited for.
-pub fn of_outlasted(sent: &InBackground, notices: &[String]) -> Value {
-    let mut facts = of_background(&sent.job, notices);
-    facts["duration_ms"] = u64::try_from(sent.job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
-    facts["output_bytes"] = sent.output.bytes.into();
-    facts["output_lines"] = sent.output.lines.into();
+pub fn of_outlasted(job: &JobRecord, so_far: &ShownSoFar, notices: &[String]) -> Value {
+    let mut facts = of_background(job, notices);
+    facts["duration_ms"] = u64::try_from(job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
+    facts["output_bytes"] = so_far.output.bytes.into();
+    facts["output_lines"] = so_far.output.lines.into();
     facts
 }
 
 /// The facts about what did not even begin.
 pub fn of_error(error: &(dyn Error + 'static)) -> Value {
-    json!({ "status": "failed", "error": chain(error) })
+    json!({ "status": "failed", "error": error_chain(error) })
 }
 
 /// The facts about a command that was refused, with the line that would allow it.
-pub fn of_refusal(refusal: &Refusal, eyes: &Eyes) -> Value {
+pub fn of_refusal(refusal: &Refusal) -> Value {
     let facts = json!({
         "status": "refused",
         "error": refusal.reason,
         "findings": refusal.verdict.findings,
-        "allow": allow_line(&refusal.into(), eyes),
+        "allow": allow_line(&refusal.into(), &refusal.redactor),
     });
-    masked(facts, eyes)
+    masked(facts, &refusal.redactor)
 }
 
 /// Fields whose values are words of ours, and tell nothing of anybody else's.
 const OUR_WORDS: [&str; 8] = ["status", "state", "kind", "type", "direction", "truncated_by", "truncatedBy", "uri"];
 
 /// The same facts without withheld values.
-pub fn masked(facts: Value, eyes: &Eyes) -> Value {
+pub fn masked(facts: Value, redactor: &Redactor) -> Value {
     match facts {
-        Value::String(text) => eyes.mask(text).into(),
-        Value::Array(values) => values.into_iter().map(|value| masked(value, eyes)).collect(),
+        Value::String(text) => redactor.redact(text).into_string().into(),
+        Value::Array(values) => values.into_iter().map(|value| masked(value, redactor)).collect(),
         Value::Object(fields) => {
             let of_field = |(name, value): (String, Value)| {
-                let value = if OUR_WORDS.contains(&name.as_str()) { value } else { masked(value, eyes) };
+                let value = if OUR_WORDS.contains(&name.as_str()) { value } else { masked(value, redactor) };
                 (name, value)
             };
             Value::Object(fields.into_iter().map(of_field).collect())

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use bashful_engine::{End, Exit, Eyes, JobKind, JobRecord, JobState, Lifetime, StopReason};
+use bashful_engine::{End, Exit, JobKind, JobRecord, JobState, Lifetime, Redactor, StopReason};
 use bashful_sys::signal;
 use serde_json::{Value, json};
 
@@ -53,12 +53,12 @@ pub fn facts(job: &JobRecord) -> Value {
 }
 
 /// Takes withheld values out of all that is told of a job beside its output.
-pub fn mask(job: &mut JobRecord, eyes: &Eyes) {
-    job.script = eyes.mask(std::mem::take(&mut job.script));
-    job.directory = eyes.mask(job.directory.to_string_lossy()).into();
+pub fn mask(job: &mut JobRecord, redactor: &Redactor) {
+    job.script = redactor.redact(std::mem::take(&mut job.script)).into_string();
+    job.directory = redactor.redact(job.directory.to_string_lossy()).into_string().into();
     if let JobState::Left { processes, .. } = &mut job.state {
         for process in processes {
-            process.command = eyes.mask(std::mem::take(&mut process.command));
+            process.command = redactor.redact(std::mem::take(&mut process.command)).into_string();
         }
     }
 }

@@ -23,15 +23,14 @@
 //! keys that some clients refuse; the text of a reply stands alone, and its facts repeat nothing of it.
 
 mod answer;
+mod approval;
 mod arguments;
-mod asking;
 mod changes;
 mod compose;
 mod desk;
 mod dialect;
 pub mod facts;
 pub mod job;
-mod limit;
 mod native;
 mod owner;
 mod pi;
@@ -42,16 +41,13 @@ pub mod text;
 mod tool;
 mod toolbox;
 mod visible;
-mod witness;
 
 pub use answer::{Answer, Link};
+pub use approval::{Allowable, allow_line, how_to_allow, question};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
-pub use asking::{Allowable, Asks, Said, Saying, allow_line, how_to_allow};
 pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
-pub use limit::ReplyLimit;
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
-pub use toolbox::{Caller, Gate, Progress, Toolbox, UnknownTool};
+pub use toolbox::{Caller, Progress, Toolbox, UnknownTool};
 pub use visible::{visible, visible_lines};
-pub use witness::{Ran, Told, Witness};

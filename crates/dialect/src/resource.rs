@@ -6,13 +6,12 @@
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
 
-use bashful_engine::{Artifact, ByteSize, Engine, Eyes, artifact_id, job_id};
+use bashful_engine::{Artifact, ByteSize, Engine, Eyes, artifact_id, error_chain, job_id};
 use memchr::{memchr_iter, memrchr};
 use thiserror::Error;
 
 use crate::answer::Link;
 use crate::job::{mask, one_line, state_text};
-use crate::text::chain;
 
 /// What is read at once, at most: far more than anybody shows to a model, and little enough for one message.
 const READ: ByteSize = ByteSize::kib(256);
@@ -70,10 +69,10 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     let artifacts = engine.artifacts().map(|store| store.ids()).unwrap_or_default();
     let end = first.saturating_add(count);
     let next = (end < jobs.len() + artifacts.len()).then_some(end);
-    let eyes = engine.eyes();
+    let redactor = engine.redactor();
     let of_job = |id: u64| {
         let mut job = engine.jobs()?.get(id).ok()?;
-        mask(&mut job, &eyes);
+        mask(&mut job, &redactor);
         Some(Link {
             uri: job.uri(),
             name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
@@ -104,14 +103,15 @@ pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> 
 
 fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
     if name.starts_with("artifact://") {
-        let id = artifact_id(name).map_err(|error| chain(&error))?;
+        let id = artifact_id(name).map_err(|error| error_chain(&error))?;
         let store = engine.artifacts().ok_or("nothing is kept on disk")?;
-        return Artifact::open(&store.get(id).map_err(|error| chain(&error))?).map_err(|error| chain(&error));
+        return Artifact::open(&store.get(id).map_err(|error| error_chain(&error))?)
+            .map_err(|error| error_chain(&error));
     }
     if name.starts_with("job://") {
-        let id = job_id(name).map_err(|error| chain(&error))?;
+        let id = job_id(name).map_err(|error| error_chain(&error))?;
         let store = engine.jobs().ok_or("there are no jobs")?;
-        return store.get(id).map_err(|error| chain(&error))?.output().map_err(|error| chain(&error));
+        return store.get(id).map_err(|error| error_chain(&error))?.output().map_err(|error| error_chain(&error));
     }
     Err("only artifact:// and job:// are known".to_owned())
 }
@@ -152,7 +152,7 @@ fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<Stri
         }),
     };
     if !page.is_full {
-        read.map_err(|error| chain(&error))?;
+        read.map_err(|error| error_chain(&error))?;
     } else if let Part::Lines(lines) = part {
         // The reading was broken off before it could say where it began.
         begin = artifact.lines(*lines.start()..=*lines.start(), &mut io::sink()).map_or(0, |lines| lines.begin);

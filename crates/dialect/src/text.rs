@@ -1,11 +1,10 @@
 //! What a person or a model reads of an outcome.
 
-use std::error::Error;
 use std::time::Duration;
 
 use bashful_engine::{
-    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, InBackground, JobRecord, LeftBehind, Level,
-    Lifetime, LimitHit, Outcome, Output, SessionName, SessionOutcome, StopReason, Verdict,
+    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, JobRecord, LeftBehind, Lifetime, LimitHit,
+    Outcome, Output, SessionName, SessionOutcome, ShownSoFar, StopReason,
 };
 use bashful_sys::signal;
 use serde_json::Value;
@@ -22,17 +21,6 @@ pub enum Reader {
     Tools,
     /// A model that has been given the tools of pi.
     Pi,
-}
-
-/// An error and its causes, in one line.
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// The output as it is shown: all of it, or its ends with what is left out between them.
@@ -188,9 +176,9 @@ pub fn missed(outcome: &Outcome) -> Option<String> {
 }
 
 /// What has to be said about a session that a command has left, with the shell.
-pub fn session_left(sent: &InBackground) -> Option<String> {
-    let name = sent.session.as_ref()?.as_str();
-    Some(format!("the shell of session {name:?} went on with job {}; the next command in it starts anew", sent.job.id))
+pub fn session_left(job: &JobRecord, so_far: &ShownSoFar) -> Option<String> {
+    let name = so_far.session.as_ref()?.as_str();
+    Some(format!("the shell of session {name:?} went on with job {}; the next command in it starts anew", job.id))
 }
 
 /// What is to be said about the end; none if all went well.
@@ -336,12 +324,6 @@ pub(crate) fn add_line(text: &mut String, line: &str) {
 /// A model that is shown nothing wonders whether it ran.
 pub(crate) fn or_none(text: &str) -> String {
     if text.is_empty() { "(no output)".to_owned() } else { text.to_owned() }
-}
-
-/// What has to be said about a command that runs all the same.
-pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
-    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
-    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
 }
 
 /// What is said to those who want a terminal.

@@ -1,33 +1,31 @@
 //! A dialect with an engine behind it.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    Dropped, End, Engine, Exit, Lifetime, Live, Patience, RewriteError, RewriteFor, Rewritten, RunError, Script,
-    SessionName,
+    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor, Live,
+    Patience, Reply, ReplyLimit, RunError, SessionName, Waiting, error_chain,
 };
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::answer::Answer;
+use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
-use crate::asking::{Asks, Question, Said, how_to_allow, refused};
 use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::job::mask;
-use crate::limit::ReplyLimit;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
-use crate::text::{NO_LIMIT, chain, warnings};
+use crate::text::NO_LIMIT;
 use crate::tool::Tool;
 use crate::visible::visible_lines;
-use crate::witness::{Ran, Telling, Witness};
 
 /// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
@@ -50,16 +48,10 @@ pub struct Toolbox {
     /// and so does every reply to somebody who wants a job.
     pub no_state: Option<String>,
     no_state_was_told: Arc<AtomicBool>,
-    /// Is told of every command.
-    pub witness: Option<Arc<dyn Witness>>,
-    /// Is asked about every command before the guard is.
-    pub gate: Option<Arc<dyn Gate>>,
-}
-
-/// Somebody who knows a better way than a command.
-pub trait Gate: std::fmt::Debug + Send + Sync {
-    /// Why it is not to be run, and what to do instead.
-    fn refuses(&self, script: &[u8]) -> Option<String>;
+    /// Gets a record of every command.
+    pub log: Option<Arc<dyn CommandLog>>,
+    /// Names better tools for commands, before the guard judges them.
+    pub interceptor: Option<Arc<dyn Interceptor>>,
 }
 
 /// There is no such tool.
@@ -70,7 +62,7 @@ pub struct UnknownTool {
     pub name: String,
 }
 
-/// Who calls, and how long he waits.
+/// The caller of a tool, and how long it waits.
 #[derive(Default)]
 pub struct Caller {
     /// How long the call may take before a command becomes a job; without it, as long as the command.
@@ -82,8 +74,10 @@ pub struct Caller {
     pub connection: Option<String>,
     /// Is told about once a second how far it has come.
     pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
-    /// Can be asked about a command that has to be allowed.
-    pub asks: Option<Arc<dyn Asks>>,
+    /// Decides about a command that needs approval.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Tells when the caller cancels and still wants an answer. A caller that wants none drops the future.
+    pub cancellation: Option<Cancellation>,
 }
 
 impl std::fmt::Debug for Caller {
@@ -107,8 +101,8 @@ impl Toolbox {
     /// Tools of this dialect, for commands that run in this directory unless they say where. The engine should have been made
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
-        let directory = engine.eyes().mask(directory.to_string_lossy());
-        let tools = dialect.tools(&limits, Path::new(&directory));
+        let directory = engine.redactor().redact(directory.to_string_lossy());
+        let tools = dialect.tools(&limits, Path::new(directory.as_str()));
         Self {
             engine,
             dialect,
@@ -118,8 +112,8 @@ impl Toolbox {
             in_use: Arc::default(),
             no_state: None,
             no_state_was_told: Arc::default(),
-            witness: None,
-            gate: None,
+            log: None,
+            interceptor: None,
         }
     }
 
@@ -157,9 +151,11 @@ impl Toolbox {
             Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
-        // Other jobs may be named in it, with what is withheld from this one.
-        let told = |text| visible_lines(&self.engine.eyes().mask(text));
-        Ok(answer.unwrap_or_else(|failure| self.dialect.failure(failure.status, &told(failure.text))))
+        Ok(answer.unwrap_or_else(|Failure { status, text }| {
+            // Other jobs may be named in it, with what is withheld from this one.
+            let redactor = self.engine.redactor();
+            self.dialect.failure(status, &visible_lines(&redactor.redact(text))).masked(&redactor)
+        }))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
@@ -167,7 +163,7 @@ impl Toolbox {
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(watch);
         let seen = desk::attend(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
-        Ok(self.dialect.jobs(&seen).masked(&self.engine.eyes()))
+        Ok(self.dialect.jobs(&seen).masked(&self.engine.redactor()))
     }
 
     fn owner(&self, watch: &Watch) -> Owner {
@@ -197,124 +193,75 @@ impl Toolbox {
         self.no_state.as_ref().map_or_else(|| text.clone(), |why| format!("{text}; {why}"))
     }
 
-    /// What the command becomes before it is planned.
-    fn rewrite(&self, call: &mut RunCall) -> Result<Rewritten, Failure> {
-        let purpose = if call.manner == Manner::InBackground { RewriteFor::Job } else { RewriteFor::Reply };
-        let rewritten = self.engine.rewrite(call.request.clone(), purpose)?;
-        call.notices.extend_from_slice(&rewritten.notices);
-        Ok(rewritten)
-    }
-
-    /// What is better than a command, as it was given or as it would run.
-    fn better_way(&self, scripts: [&Script; 2]) -> Option<String> {
-        let gate = self.gate.as_ref()?;
-        scripts.into_iter().find_map(|script| gate.refuses(script.as_bytes()))
-    }
-
+    /// Runs a command: the engine's one road, and the dialect's words for what came of it.
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        self.engine.refresh_snapshot().await;
-        call.notices.extend(self.engine.why_no_snapshot().map(|why| why.notice()));
-        call.notices.extend(self.untold_no_state());
-        let rewritten = self.rewrite(&mut call)?;
-        let mut request = rewritten.request.clone();
         let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);
-        let _in_use = self.shared_shell(connection).map(|(name, in_use)| {
-            request.session = Some(name);
-            // Behind a pipe it would have had a shell of its own: what it does to that must not stay.
-            request.apart = request.lines != call.request.lines;
-            // Only variables and functions stay: every call says where it runs, or means where they all begin.
-            request.workdir.get_or_insert_with(|| PathBuf::from("."));
-            in_use
-        });
-        let mut plan = self.engine.plan(request).map_err(RunError::from)?;
+        let shared = self.shared_shell(connection);
+        let caller = self.engine_caller(call.manner, shared.as_ref().map(|(name, _)| name.clone()), watch);
+        call.notices.extend(self.untold_no_state());
+        let request = call.request.clone();
+        let reply = watch.while_waiting(Box::pin(self.engine.call(request, caller))).await;
+        let reply = reply.map_err(|error| match error {
+            RunError::NoJobs => Failure { status: "failed", text: self.no_jobs() },
+            other => Failure::failed(&other),
+        })?;
         let limit = watch.caller.limit;
-        limit.apply(&mut plan);
-        plan.owner = Some(self.owner(watch).id());
-        let (directory, window, lifetime) = (plan.directory.clone(), plan.window, plan.lifetime);
-        let eyes = self.engine.eyes_for(&plan);
-        let mut telling = self.witness.as_ref().map(|witness| Telling::new(witness, &self.engine, &plan));
-        let mut note = |note: &dyn Fn(&mut Ran)| {
-            if let Some(telling) = &mut telling {
-                note(&mut telling.ran);
+        match reply {
+            Reply::Finished(finished) => Ok(self.finished(finished, call, limit)),
+            Reply::Background(background) => Ok(self.background(background, call)),
+            Reply::Refused(refusal) => Err(Failure { status: "refused", text: refusal_text(&refusal) }),
+            Reply::Intercepted(better) => Err(Failure { status: "refused", text: better.text.into_string() }),
+            Reply::Cancelled => Err(Failure { status: "failed", text: CANCELLED.to_owned() }),
+        }
+    }
+
+    /// The caller as the engine knows it.
+    fn engine_caller(&self, manner: Manner, shared: Option<SessionName>, watch: &mut Watch) -> engine::Caller {
+        let caller = &mut watch.caller;
+        let waiting = match (manner, caller.patience, self.limits.auto_after) {
+            (Manner::InBackground, ..) => Waiting::InBackground,
+            (Manner::ToItsEnd, ..) | (Manner::WithPatience, None, None) => Waiting::ToEnd,
+            (Manner::WithPatience, Some(patience), None) => Waiting::WithPatience(patience),
+            (Manner::WithPatience, patience, Some(auto)) => {
+                Waiting::BeforeTimeout(patience.map_or(auto, |patience| patience.min(auto)))
             }
         };
-        if let Some(text) = self.better_way([&call.request.script, &plan.script]) {
-            note(&Ran::refused);
-            return Err(Failure { status: "refused", text });
-        }
-        let question = Question::new(watch.caller.asks.clone());
-        let checked = watch.while_waiting(self.engine.check_asking(plan, &question)).await;
-        let checked = checked.map_err(|refusal| {
-            let (text, said) = question.refusal(&refusal, &eyes);
-            note(&|ran| {
-                if said == Some(Said::Later) {
-                    ran.asked();
-                } else {
-                    ran.refused();
-                }
-                ran.how_to_allow = Some(how_to_allow(&(&refusal).into(), &eyes));
-            });
-            Failure { status: "refused", text }
-        })?;
-        call.notices.extend(warnings(checked.verdict()));
-        rewritten.make_room().inspect_err(|_| note(&Ran::not_started))?;
-        let manner = call.manner;
-        if manner == Manner::InBackground {
-            let started = self.engine.start_job_checked(checked).await;
-            let no_jobs = |error| match error {
-                RunError::NoJobs => Failure { status: "failed", text: self.no_jobs() },
-                other => Failure::from(other),
-            };
-            let mut job = started.inspect_err(|error| note(&|ran| ran.failed(error))).map_err(no_jobs)?;
-            note(&|ran| ran.became(&job));
-            // Before its label is cut.
-            mask(&mut job, &eyes);
-            return Ok(self.dialect.started(&job, &Asked::new(call, lifetime)).masked(&eyes));
-        }
-        let mut asked = Asked::new(call, lifetime);
-        let patient_until = if manner == Manner::WithPatience { watch.give_up(self.limits.auto_after) } else { None };
-        let started = watch.while_waiting(Box::pin(self.engine.start_checked(checked, patient_until))).await;
-        let started = started.inspect_err(|error| note(&|ran| ran.failed(error)));
-        let mut job = started.map_err(|error| match error {
-            // Its session's shell had gone elsewhere meanwhile, where nobody has been asked.
-            RunError::Refused(refusal) => Failure { status: "refused", text: refused(&refusal, &eyes) },
-            other => Failure::from(other),
-        })?;
-        note(&|ran| ran.written = Some(job.written()));
-        watch.listen(|| job.live());
-        // What becomes a job by itself does so while it still runs.
-        let before_end = patient_until.and(self.limits.auto_after).and_then(|_| before_end(lifetime));
-        let mut give_up = [patient_until, before_end].into_iter().flatten().min();
-        loop {
-            tokio::select! {
-                outcome = job.wait() => {
-                    let mut outcome = outcome?;
-                    note(&|ran| ran.ended(&outcome));
-                    let failed = outcome.end != End::Own(Exit::Code(0));
-                    let whole = if failed { limit.shorten(&mut outcome, window) } else { window }.whole;
-                    let at_most = if failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
-                    let ended = Ended { outcome: &outcome, directory: &directory, whole, at_most, call: &asked };
-                    return Ok(self.dialect.bounded(self.dialect.ended(&ended).masked(&eyes), outcome.output.limit));
-                }
-                () = watch.due() => watch.tell(),
-                () = until(give_up) => match self.engine.send_to_background(job).await {
-                    Ok(mut sent) => {
-                        note(&|ran| ran.outlasted(&sent));
-                        asked.notices.extend(rewritten.request.lines.map(|_| NO_LIMIT.to_owned()));
-                        mask(&mut sent.job, &eyes);
-                        let answer = self.dialect.outlasted(&sent, window.whole, &asked).masked(&eyes);
-                        return Ok(self.dialect.bounded(answer, sent.output.limit));
-                    }
-                    Err(still) => {
-                        job = still.job;
-                        give_up = None;
-                        asked.notices.extend(still.why.map(|why| format!("it was waited for to its end: {}", chain(&why))));
-                    }
-                },
-            }
+        engine::Caller {
+            waiting,
+            approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
+            interceptor: self.interceptor.clone(),
+            log: self.log.clone(),
+            cancellation: caller.cancellation.take(),
+            limit: caller.limit,
+            owner: Some(self.owner(watch).id()),
+            shared_session: shared,
+            progress: watch.show_progress(),
+            listener: None,
         }
     }
+
+    fn finished(&self, finished: Finished, call: RunCall, limit: ReplyLimit) -> Answer {
+        let Finished { outcome, directory, lifetime, window, notices, redactor } = finished;
+        let has_failed = outcome.end != End::Own(Exit::Code(0));
+        let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
+        let asked = Asked::new(call, lifetime, notices);
+        let ended = Ended { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
+        self.dialect.bounded(self.dialect.ended(&ended), &redactor, outcome.output.limit)
+    }
+
+    fn background(&self, background: Background, call: RunCall) -> Answer {
+        let Background { mut job, shown, lifetime, notices, redactor } = background;
+        // Before its label is cut.
+        mask(&mut job, &redactor);
+        let mut asked = Asked::new(call, lifetime, notices);
+        let Some(shown) = shown else { return self.dialect.started(&job, &asked).masked(&redactor) };
+        asked.notices.extend(shown.had_line_limit.then(|| NO_LIMIT.to_owned()));
+        self.dialect.bounded(self.dialect.outlasted(&job, &shown, &asked), &redactor, shown.output.limit)
+    }
 }
+
+/// The answer to a call that was cancelled before its command had started.
+const CANCELLED: &str = "cancelled before the command had started; nothing of it was run";
 
 /// Marks a connection's shared shell as in use, until it is dropped.
 struct InUse {
@@ -333,18 +280,6 @@ fn locked(names: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn until(when: Option<Instant>) {
-    match when {
-        Some(when) => sleep_until(when).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Shortly before the time of a command is up that has just begun; none if that is beyond all clocks.
-fn before_end(lifetime: Lifetime) -> Option<Instant> {
-    Instant::now().checked_add(lifetime.0.saturating_sub(Duration::from_secs(1)))
-}
-
 /// Why a call came to nothing.
 struct Failure {
     status: &'static str,
@@ -353,25 +288,7 @@ struct Failure {
 
 impl Failure {
     fn failed(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self { status: "failed", text: chain(error) }
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Self::failed(&error)
-    }
-}
-
-impl From<RewriteError> for Failure {
-    fn from(error: RewriteError) -> Self {
-        Self::failed(&error)
-    }
-}
-
-impl From<Dropped> for Failure {
-    fn from(error: Dropped) -> Self {
-        Self::failed(&error)
+        Self { status: "failed", text: error_chain(error) }
     }
 }
 
@@ -403,14 +320,12 @@ impl Watch {
         self.caller.patience.map_or(Duration::MAX, |patience| patience.0)
     }
 
-    /// When that is over, or sooner if a command becomes a job by itself.
-    fn give_up(&self, auto_after: Option<Patience>) -> Option<Instant> {
-        self.began.checked_add([self.caller.patience, auto_after].into_iter().flatten().min()?.0)
-    }
-
-    /// Tells him of this command. Nothing is prepared for those who do not listen.
-    fn listen(&mut self, live: impl FnOnce() -> watch::Receiver<Live>) {
-        self.live = self.tick.is_some().then(live);
+    /// A channel for the newest output of a command; none for a caller that does not listen.
+    fn show_progress(&mut self) -> Option<watch::Sender<Live>> {
+        self.tick.as_ref()?;
+        let (send, receive) = watch::channel(Live::default());
+        self.live = Some(receive);
+        Some(send)
     }
 
     async fn due(&mut self) {

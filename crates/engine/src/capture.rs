@@ -16,10 +16,10 @@ use std::sync::Arc;
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
 use crate::cluster;
-use crate::job::OutputForm;
 use crate::mask::{Edges, Mask};
 use crate::narrow::{self, Total};
 use crate::outcome::Output;
+use crate::running::OutputForm;
 use crate::units::ByteSize;
 use crate::window::{Clip, View, Window};
 

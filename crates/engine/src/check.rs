@@ -1,17 +1,18 @@
 //! The gate between a plan and its start.
 //!
 //! Nothing starts without a [`Checked`], and only [`check`] makes one. The guard judges what the script would do; where it
-//! would not let it run, somebody may still say yes: see [`Consent`].
+//! would not let it run, somebody may still say yes: see [`Approver`].
 
 use std::fmt;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bashful_guard::{Guard, Level, Place, Verdict};
 use thiserror::Error;
 
+use crate::backend::BoxFuture;
 use crate::plan::Plan;
+use crate::redact::Redactor;
 use crate::request::Script;
 
 /// A plan that may run.
@@ -51,14 +52,14 @@ impl Checked {
 pub struct Judge {
     /// The rules.
     pub guard: Arc<Guard>,
-    /// Who can be asked. Without anybody, what would have to be asked is refused.
-    pub consent: Option<Arc<dyn Consent>>,
+    /// Decides about commands that the guard refuses, before the caller's approver does. Without either, they are refused.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl Judge {
     /// A judge by these rules who has nobody to ask.
     pub fn new(guard: Guard) -> Self {
-        Self { guard: Arc::new(guard), consent: None }
+        Self { guard: Arc::new(guard), approver: None }
     }
 
     /// What the guard says about a plan.
@@ -110,21 +111,38 @@ fn defined_in(script: &str) -> impl Iterator<Item = &str> {
 
 impl fmt::Debug for Judge {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Judge").field("can_ask", &self.consent.is_some()).finish_non_exhaustive()
+        out.debug_struct("Judge").field("can_ask", &self.approver.is_some()).finish_non_exhaustive()
     }
 }
 
-/// Somebody who can let a command run that the guard would not.
-pub trait Consent: Send + Sync {
-    /// Whether this very command may run, this once. Only called if the guard refuses it; may take its time.
-    fn is_given<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> Answering<'a>;
+/// Decides whether a command that the guard refuses may run this once.
+pub trait Approver: Send + Sync {
+    /// Decides about this very command. A dropped future takes the question back.
+    fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval>;
 }
 
-/// Somebody who makes up their mind.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+/// The answer of an [`Approver`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Approval {
+    /// The command may run.
+    Approved,
+    /// Nobody was asked.
+    #[default]
+    NotAsked,
+    /// The user was asked and said no.
+    Declined,
+    /// The user put the question away without an answer.
+    Dismissed,
+    /// The user did not answer in time.
+    NoAnswer,
+    /// The answer comes with the call when it is made again.
+    Later,
+    /// Nobody could be asked, because of this.
+    Unavailable(String),
+}
 
 /// Why a plan may not run.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Error)]
 #[error("{reason}")]
 pub struct Refusal {
     /// Which rule, what would happen, and what to do instead.
@@ -135,23 +153,36 @@ pub struct Refusal {
     pub script: Script,
     /// Where it was to run, as it was given.
     pub directory: PathBuf,
+    /// The answer of whoever was asked.
+    pub approval: Approval,
+    /// Redacts what is said about the command.
+    pub redactor: Redactor,
 }
 
-/// Judges a plan. The caller is asked if the judge has nobody who says yes.
-pub(crate) async fn check(plan: Plan, judge: Option<&Judge>, caller: Option<&dyn Consent>) -> Result<Checked, Refusal> {
+/// Judges a plan. The caller's approver decides if the judge's own asked nobody.
+pub(crate) async fn check(
+    plan: Plan,
+    judge: Option<&Judge>,
+    caller: Option<&dyn Approver>,
+) -> Result<Checked, Refusal> {
     let verdict = judge.map(|judge| judge.verdict(&plan)).unwrap_or_default();
     if !verdict.refuses() {
         return Ok(Checked { plan, verdict });
     }
-    let own = judge.and_then(|judge| judge.consent.as_deref());
-    for consent in own.into_iter().chain(caller) {
-        if consent.is_given(&plan, &verdict).await {
-            return Ok(Checked { plan, verdict });
+    let own = judge.and_then(|judge| judge.approver.as_deref());
+    let mut approval = Approval::NotAsked;
+    for approver in own.into_iter().chain(caller) {
+        approval = approver.approve(&plan, &verdict).await;
+        match approval {
+            Approval::Approved => return Ok(Checked { plan, verdict }),
+            Approval::NotAsked => {}
+            _ => break,
         }
     }
     let reason = reason(&verdict);
+    let redactor = plan.redactor();
     let (script, directory) = (plan.given_script().clone(), plan.given_directory().to_path_buf());
-    Err(Refusal { reason, verdict, script, directory })
+    Err(Refusal { reason, verdict, script, directory, approval, redactor })
 }
 
 /// What the guard says when it gives up.
@@ -174,10 +205,16 @@ fn add_what_comes_of(verdict: &mut Verdict, with: Verdict, before: usize, script
     verdict.findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
 }
 
+/// What is said about a command that runs although the guard has found something.
+pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
+    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
+    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
+}
+
 fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
-        parts.push("it has to be allowed, and nobody has allowed it".to_owned());
+        parts.push("needs approval, and nobody approved it".to_owned());
     }
     parts.join("\n\n")
 }
@@ -188,11 +225,11 @@ mod tests {
     use crate::{Options, Request, Script};
 
     /// Says always the same.
-    struct Always(bool);
+    struct Always(Approval);
 
-    impl Consent for Always {
-        fn is_given<'a>(&'a self, _: &'a Plan, _: &'a Verdict) -> Answering<'a> {
-            Box::pin(std::future::ready(self.0))
+    impl Approver for Always {
+        fn approve<'a>(&'a self, _: &'a Plan, _: &'a Verdict) -> BoxFuture<'a, Approval> {
+            Box::pin(std::future::ready(self.0.clone()))
         }
     }
 
@@ -202,12 +239,13 @@ mod tests {
         Plan::resolve(request, &options, &crate::Environment::default(), None).expect("a plan")
     }
 
-    /// What comes out if these are asked: somebody that the judge knows, and the caller.
-    fn check_with(script: &str, consent: Option<bool>, caller: Option<bool>) -> Result<Checked, Refusal> {
+    /// The result if these are asked: the judge's own approver, and the caller's.
+    fn check_with(script: &str, own: Option<Approval>, caller: Option<Approval>) -> Result<Checked, Box<Refusal>> {
         let mut judge = Judge::new(Guard::default());
-        judge.consent = consent.map(|answer| Arc::new(Always(answer)) as Arc<dyn Consent>);
+        judge.approver = own.map(|answer| Arc::new(Always(answer)) as Arc<dyn Approver>);
         let caller = caller.map(Always);
-        now(check(plan(script), Some(&judge), caller.as_ref().map(|caller| caller as &dyn Consent)))
+        let caller = caller.as_ref().map(|caller| caller as &dyn Approver);
+        now(check(plan(script), Some(&judge), caller)).map_err(Box::new)
     }
 
     /// What a future comes to that waits for nothing.
@@ -220,13 +258,21 @@ mod tests {
         let refusal = check_with("git push --force", None, None).expect_err("refused");
         assert!(refusal.reason.starts_with("permission denied: git push --force is not allowed."), "{refusal}");
         assert!(refusal.reason.contains("instead: git push --force-with-lease"), "{refusal}");
-        assert!(check_with("git push --force", Some(false), Some(false)).is_err());
+        let declined = check_with("git push --force", Some(Approval::NotAsked), Some(Approval::Declined));
+        assert_eq!(declined.expect_err("refused").approval, Approval::Declined);
+    }
+
+    #[test]
+    fn nobody_is_asked_after_somebody_who_said_no() {
+        let declined = check_with("git push --force", Some(Approval::Declined), Some(Approval::Approved));
+        assert_eq!(declined.expect_err("refused").approval, Approval::Declined);
     }
 
     #[test]
     fn somebody_can_let_it_pass() {
-        for (consent, caller) in [(Some(true), None), (None, Some(true)), (Some(false), Some(true))] {
-            let checked = check_with("git push --force", consent, caller).expect("it may run");
+        let (yes, not_asked) = (Some(Approval::Approved), Some(Approval::NotAsked));
+        for (own, caller) in [(yes.clone(), None), (None, yes.clone()), (not_asked, yes)] {
+            let checked = check_with("git push --force", own, caller).expect("it may run");
             assert!(checked.verdict().refuses());
         }
     }
@@ -239,6 +285,6 @@ mod tests {
 
     #[test]
     fn without_a_judge_everything_passes() {
-        assert!(now(check(plan("git push --force"), None, Some(&Always(false)))).is_ok());
+        assert!(now(check(plan("git push --force"), None, Some(&Always(Approval::Declined)))).is_ok());
     }
 }

@@ -14,18 +14,18 @@ use tokio::time::{Instant, timeout_at};
 use crate::artifacts::ArtifactStore;
 use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
-use crate::check::{self, Checked, Consent, Judge, Refusal};
+use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
 use crate::eyes::Eyes;
-use crate::job::{Handles, InBackground, Job, Listening, NotSent, OutputStream, Run};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobStore, Room, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
-use crate::outcome::Reply;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
+use crate::redact::Redactor;
 use crate::request::{Input, Request, Streams};
-use crate::rewrite::Rewriting;
+use crate::rewrite::{RewriteError, Rewriting};
+use crate::running::{Handles, Run};
 use crate::sessions::{SessionStore, SessionsInUse};
 use crate::snapshot::{SnapshotOptions, Snapshots};
 use crate::sweeping::sweep_aside_if_due;
@@ -171,15 +171,6 @@ const SWEEP_EVERY: u64 = 256;
 /// A session whose shell is somewhere else each time that a command comes to its turn is given up on.
 const JUDGED_ANEW: usize = 20;
 
-/// A command that could not be made a job. It goes on.
-#[derive(Debug)]
-pub struct StillInForeground {
-    /// The command.
-    pub job: Job,
-    /// Why; none if it ended just then.
-    pub why: Option<NotSent>,
-}
-
 /// Runs commands. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
 pub struct Engine {
@@ -208,9 +199,9 @@ pub enum RunError {
     /// It cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// It was not allowed.
+    /// It cannot be rewritten.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Rewrite(#[from] RewriteError),
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -269,14 +260,9 @@ impl Engine {
         self.options.judge.as_ref().map(|judge| judge.verdict(plan)).unwrap_or_default()
     }
 
-    /// Judges whether a plan may run.
-    pub async fn check(&self, plan: Plan) -> Result<Checked, Refusal> {
-        check::check(plan, self.options.judge.as_ref(), None).await
-    }
-
-    /// The same, with a caller who can be asked if nobody else says yes.
-    pub async fn check_asking(&self, plan: Plan, caller: &dyn Consent) -> Result<Checked, Refusal> {
-        check::check(plan, self.options.judge.as_ref(), Some(caller)).await
+    /// Judges whether a plan may run. The caller's approver decides if the engine's own has not.
+    pub async fn check(&self, plan: Plan, approver: Option<&dyn Approver>) -> Result<Checked, Refusal> {
+        check::check(plan, self.options.judge.as_ref(), approver).await
     }
 
     /// Makes preparations for a command like this one, in the background.
@@ -290,137 +276,8 @@ impl Engine {
         self.backend.ready_for(checked)
     }
 
-    /// Starts a command that goes on by itself. A dropped future has started nothing, or stops what it had started.
-    ///
-    /// ```
-    /// # use bashful_engine::{Engine, Options, Request, Script, StopReason, End};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
-    /// let mut job = engine.start(Request::new(Script::new("sleep 1000")?)).await?;
-    /// job.stop(StopReason::Cancelled);
-    /// let outcome = job.wait().await?;
-    /// assert!(matches!(outcome.end, End::Stopped { why: StopReason::Cancelled, .. }));
-    /// # Ok(()) }
-    /// ```
-    pub async fn start(&self, request: Request) -> Result<Job, RunError> {
-        self.refresh_snapshot().await;
-        self.start_checked(self.check(self.plan(request)?).await?, None).await
-    }
-
-    /// Starts a command that has been checked, as [`start`](Self::start) does. Behind others, in its session or because of
-    /// [`at_once`](Options::at_once), it waits until `turn_by`; if its turn has not come by then, it is never run.
-    pub async fn start_checked(&self, checked: Checked, turn_by: Option<Instant>) -> Result<Job, RunError> {
-        let (run, handles) = self.begin(checked, turn_by).await?;
-        Ok(run.into_job(handles))
-    }
-
-    /// Starts a command as [`start`](Self::start) does, and streams everything that it writes.
-    ///
-    /// ```
-    /// # use bashful_engine::{Engine, Heard, Listening, Options, OutputForm, Request, Script, WhenBehind};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
-    /// let listening = Listening { form: OutputForm::Text, when_behind: WhenBehind::Drop };
-    /// let (mut job, mut stream) = engine.start_listening(Request::new(Script::new("printf hello")?), listening).await?;
-    /// let mut heard = Vec::new();
-    /// while let Some(piece) = stream.next().await {
-    ///     match piece {
-    ///         Heard::Chunk(chunk) => heard.extend(chunk.bytes),
-    ///         Heard::Dropped { bytes } => eprintln!("{bytes} bytes were dropped"),
-    ///     }
-    /// }
-    /// assert_eq!(heard, b"hello");
-    /// assert_eq!(job.wait().await?.output.bytes, 5);
-    /// # Ok(()) }
-    /// ```
-    pub async fn start_listening(
-        &self,
-        request: Request,
-        listening: Listening,
-    ) -> Result<(Job, OutputStream), RunError> {
-        self.refresh_snapshot().await;
-        self.start_checked_listening(self.check(self.plan(request)?).await?, None, listening).await
-    }
-
-    /// Starts a command that has been checked, as [`start_checked`](Self::start_checked) does, and streams everything that
-    /// it writes.
-    pub async fn start_checked_listening(
-        &self,
-        checked: Checked,
-        turn_by: Option<Instant>,
-        listening: Listening,
-    ) -> Result<(Job, OutputStream), RunError> {
-        let (mut run, handles) = self.begin(checked, turn_by).await?;
-        let stream = run.listen(listening);
-        Ok((run.into_job(handles), stream))
-    }
-
-    /// Runs a command and waits for its end, or as long as the request has patience, which counts from this call. One that
-    /// has not come to its turn by then is not run at all. A dropped future stops the command.
-    ///
-    /// ```
-    /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit, Clip};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
-    /// let reply = engine.run(Request::new(Script::new("echo hello; exit 3")?)).await?;
-    /// let Reply::Finished(outcome) = reply else { panic!("it has no patience to lose") };
-    /// assert_eq!(outcome.end, End::Own(Exit::Code(3)));
-    /// assert_eq!(outcome.output.clip, Clip::Whole(b"hello\n".to_vec()));
-    /// # Ok(()) }
-    /// ```
-    #[expect(clippy::missing_panics_doc, reason = "the outcome is only missing when nobody holds the handles")]
-    pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
-        let give_up = request.patience.and_then(|patience| Instant::now().checked_add(patience.0));
-        self.refresh_snapshot().await;
-        let checked = match self.check(self.plan(request)?).await {
-            Ok(checked) => checked,
-            Err(refusal) => return Ok(Reply::Refused(refusal)),
-        };
-        let (mut run, handles) = self.begin(checked, give_up).await?;
-        let outcome = match give_up {
-            None => run.until_end().await,
-            Some(give_up) => match timeout_at(give_up, run.until_end()).await {
-                Ok(outcome) => outcome,
-                Err(_) => return Ok(Reply::StillRunning(run.into_job(handles))),
-            },
-        };
-        run.give_back();
-        Ok(Reply::Finished(outcome.expect("`handles` is still held, so somebody could have asked")))
-    }
-
-    /// Starts a command as a job, which goes on whatever becomes of this program. A dropped future has started nothing, or
-    /// stops what it had started.
-    ///
-    /// ```standalone_crate
-    /// use std::sync::Arc;
-    /// use bashful_engine::{End, Engine, Exit, JobLimits, JobStore, Options, Request, Script};
-    ///
-    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-    ///     bashful_engine::keeper_main();
-    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    ///     runtime.block_on(async {
-    ///         let directory = tempfile::tempdir()?;
-    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
-    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
-    ///         options.jobs = Some(Arc::clone(&jobs));
-    ///         let engine = Engine::new(options)?;
-    ///
-    ///         let job = engine.start_job(Request::new(Script::new("echo hi; exit 3")?)).await?;
-    ///         let job = jobs.wait(job.id).await?;
-    ///         assert_eq!(job.end(), Some(End::Own(Exit::Code(3))));
-    ///         let written = std::fs::read_to_string(&job.output_file)?;
-    ///         assert_eq!(written, "hi\n\n[background process failed: exit status: 3]\n");
-    ///         Ok(())
-    ///     })
-    /// }
-    /// ```
-    pub async fn start_job(&self, request: Request) -> Result<JobRecord, RunError> {
-        self.refresh_snapshot().await;
-        self.start_job_checked(self.check(self.plan(request)?).await?).await
-    }
-
-    /// Starts a job that has been checked, as [`start_job`](Self::start_job) does.
-    pub async fn start_job_checked(&self, checked: Checked) -> Result<JobRecord, RunError> {
+    /// Starts a job that has been checked.
+    pub(crate) async fn start_job_checked(&self, checked: Checked) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
         if checked.plan().session.is_some() {
             return Err(RunError::JobInSession);
@@ -456,42 +313,6 @@ impl Engine {
         }
     }
 
-    /// Makes a command that is under way a job. Nothing of it is lost or started anew. Where that cannot be done, it goes
-    /// on as it was. A dropped future leaves it unknown which of the two happened.
-    ///
-    /// ```standalone_crate
-    /// use std::sync::Arc;
-    /// use std::time::Duration;
-    /// use bashful_engine::{Engine, JobLimits, JobStore, Options, Patience, Reply, Request, Script, Stop};
-    ///
-    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-    ///     bashful_engine::keeper_main();
-    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    ///     runtime.block_on(async {
-    ///         let directory = tempfile::tempdir()?;
-    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
-    ///         let mut options = Options::new("/bin/bash".into(), "/".into());
-    ///         options.jobs = Some(Arc::clone(&jobs));
-    ///         let engine = Engine::new(options)?;
-    ///
-    ///         let mut request = Request::new(Script::new("sleep 1000")?);
-    ///         request.patience = Some(Patience(Duration::from_millis(10)));
-    ///         let Reply::StillRunning(job) = engine.run(request).await? else { panic!("it sleeps") };
-    ///         let sent = engine.send_to_background(job).await.map_err(|_| "it goes on in the foreground")?;
-    ///         jobs.stop(sent.job.id, Stop::Ask).await?;
-    ///         jobs.wait_until_gone(sent.job.id).await?;
-    ///         Ok(())
-    ///     })
-    /// }
-    /// ```
-    pub async fn send_to_background(&self, job: Job) -> Result<InBackground, StillInForeground> {
-        match job.send_to_background().await {
-            Some(Ok(sent)) => Ok(sent),
-            Some(Err(why)) => Err(StillInForeground { job, why: Some(why) }),
-            None => Err(StillInForeground { job, why: None }),
-        }
-    }
-
     /// What makes raw output fit to be shown, as this engine does it.
     pub fn eyes(&self) -> Eyes {
         Eyes::new(self.options.cleaning, self.mask())
@@ -502,6 +323,16 @@ impl Engine {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
         let withheld = current.as_ref().map_or(&self.environment.withheld, |current| &current.withheld);
         self.mask.for_these(withheld)
+    }
+
+    /// Redacts what is said where nothing runs: error texts, names of tools, lists.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.mask())
+    }
+
+    /// Redacts what is said about a command that was planned. Values that the command was given stay.
+    pub fn redactor_for(&self, plan: &Plan) -> Redactor {
+        Redactor::new(self.mask.for_these(&plan.environment.withheld))
     }
 
     /// The same for the text of a command that was planned.
@@ -524,7 +355,13 @@ impl Engine {
         self.options.sessions.as_ref()
     }
 
-    async fn begin(&self, mut checked: Checked, turn_by: Option<Instant>) -> Result<(Run, Handles), RunError> {
+    /// Starts a command once it is its turn. The inner error refuses one whose session has moved since it was judged.
+    pub(crate) async fn begin(
+        &self,
+        mut checked: Checked,
+        turn_by: Option<Instant>,
+        approver: Option<&dyn Approver>,
+    ) -> Result<Result<(Run, Handles), Refusal>, RunError> {
         let turn = Arc::clone(&self.turns).acquire_owned();
         let permit = match turn_by {
             None => turn.await,
@@ -537,8 +374,13 @@ impl Engine {
         let mut began = Instant::now();
         let attached = if checked.plan().session.is_some() {
             let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
-            let (attached, judged) = Box::pin(self.enter(checked, store, turn_by)).await?;
-            checked = judged;
+            let attached = match Box::pin(self.enter(checked, store, turn_by, approver)).await? {
+                Ok((attached, judged)) => {
+                    checked = judged;
+                    attached
+                }
+                Err(refusal) => return Ok(Err(refusal)),
+            };
             // It may have had to wait for its turn.
             began = Instant::now();
             attached
@@ -550,7 +392,7 @@ impl Engine {
         self.sweep_now_and_then();
         let run =
             Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit);
-        Ok(run.map_err(StartError::from)?)
+        Ok(Ok(run.map_err(StartError::from)?))
     }
 
     /// Hands a command to its session. If its shell is not where the command was judged, it is judged anew for where it is.
@@ -559,16 +401,20 @@ impl Engine {
         mut checked: Checked,
         store: &SessionStore,
         turn_by: Option<Instant>,
-    ) -> Result<(Attached, Checked), RunError> {
+        approver: Option<&dyn Approver>,
+    ) -> Result<Result<(Attached, Checked), Refusal>, RunError> {
         for _ in 0..JUDGED_ANEW {
             let Some(at) = checked.plan().session.clone() else { break };
             match self.backend.enter(&checked, &at, store, turn_by).await {
                 Err(StartError::SessionMoved) => {
                     let mut plan = checked.into_plan();
                     plan.directory = store.cwd_in(&at.place).unwrap_or(plan.directory);
-                    checked = self.check(plan).await?;
+                    checked = match self.check(plan, approver).await {
+                        Ok(checked) => checked,
+                        Err(refusal) => return Ok(Err(refusal)),
+                    };
                 }
-                entered => return Ok((entered?, checked)),
+                entered => return Ok(Ok((entered?, checked))),
             }
         }
         Err(StartError::SessionMoved.into())

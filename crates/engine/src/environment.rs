@@ -15,6 +15,7 @@ use thiserror::Error;
 use crate::capture::Cleaning;
 use crate::eyes::Eyes;
 use crate::mask::Mask;
+use crate::redact::Redactor;
 use crate::url_secrets;
 
 /// Which of the host's variables are passed on, and what is set beside them.
@@ -227,6 +228,11 @@ enum Fate {
 }
 
 impl Environment {
+    /// Keeps the withheld values out of texts.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(Arc::new(Mask::new(&self.withheld)))
+    }
+
     /// What keeps the withheld values out of texts.
     pub fn eyes(&self, cleaning: Cleaning) -> Eyes {
         Eyes::new(cleaning, Arc::new(Mask::new(&self.withheld)))

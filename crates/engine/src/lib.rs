@@ -3,12 +3,12 @@
 //! A command passes through a row of types, each of which can only be made from the one before:
 //!
 //! ```text
-//! Request ──plan──▶ Plan ──check──▶ Checked ──start──▶ Job ──▶ Outcome
-//!  asked            decided         allowed            under way  facts
+//! Request ──plan──▶ Plan ──check──▶ Checked ──start──▶ Running ──▶ Outcome
+//!  asked            decided         allowed            under way      facts
 //! ```
 //!
 //! ```standalone_crate
-//! use bashful_engine::{Clip, End, Engine, Exit, Options, Reply, Request, Script};
+//! use bashful_engine::{End, Engine, Exit, Options, Reply, Request, Script};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // First thing in `main`: this process may have been started as a keeper.
@@ -19,9 +19,9 @@
 //!         // This program's variables, without those whose names or values say secret.
 //!         let engine = Engine::new(Options::new(bash, std::env::current_dir()?).inherit())?;
 //!         let reply = engine.run(Request::new(Script::new("echo out; echo err >&2")?)).await?;
-//!         let Reply::Finished(outcome) = reply else { return Err("not finished".into()) };
-//!         assert_eq!(outcome.end, End::Own(Exit::Code(0)));
-//!         assert_eq!(outcome.output.clip, Clip::Whole(b"out\nerr\n".to_vec()));
+//!         let Reply::Finished(finished) = reply else { return Err("the guard refused it".into()) };
+//!         assert_eq!(finished.outcome.end, End::Own(Exit::Code(0)));
+//!         assert_eq!(finished.outcome.output.text(), "out\nerr\n");
 //!         Ok(())
 //!     })
 //! }
@@ -35,14 +35,15 @@
 
 mod artifacts;
 mod backend;
+mod call;
 mod capture;
 mod check;
 mod clean;
 mod cluster;
+mod command_log;
 mod engine;
 mod environment;
 mod eyes;
-mod job;
 mod jobs;
 mod link;
 mod listing;
@@ -55,9 +56,12 @@ mod outcome;
 mod plan;
 mod promises;
 mod ready;
+mod redact;
+mod reply_limit;
 mod request;
 mod reserve;
 mod rewrite;
+mod running;
 mod sessions;
 mod shell;
 mod snapshot;
@@ -75,31 +79,37 @@ pub use artifacts::{
     LinesRead, ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
-pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
+pub use bashful_guard::{Finding, Guard, Interception, Level, Place, Policy, RuleError, Setting, Verdict};
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
+pub use call::{
+    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
+};
 pub use capture::Cleaning;
-pub use check::{Answering, Checked, Consent, Judge, Refusal};
+pub use check::{Approval, Approver, Checked, Judge, Refusal, warnings};
 pub use clean::Changes;
-pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
+pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
+pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::{Eyes, RedactingWriter};
-pub use job::{
-    Chunk, Dropped, Heard, InBackground, Job, Listening, Live, NotSent, OutputForm, OutputStream, StreamName,
-    TailUpdate, TailUpdates, WhenBehind, Written,
-};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
     JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
     job_id,
 };
 pub use listing::Listing;
-pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Reply, Truncation};
+pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
+pub use redact::{Redacted, Redactor, error_chain};
+pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
 pub use rewrite::{
     ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
     UrlFile,
+};
+pub use running::{
+    Chunk, Dropped, Heard, InBackground, Listening, Live, NotSent, OutputForm, OutputListener, OutputStream, Running,
+    StillInForeground, StreamName, TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use sessions::{
     BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,

@@ -6,27 +6,13 @@ use std::time::Duration;
 use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
-use crate::check::Refusal;
 use crate::clean::Changes;
-use crate::job::Job;
 use crate::request::Lines;
 use crate::sessions::{SessionName, SessionOutcome};
 use crate::units::ByteSize;
 use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::wire::Leftover;
-
-/// The answer to one call.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each command, and nobody keeps many")]
-pub enum Reply {
-    /// It is over.
-    Finished(Outcome),
-    /// The call's patience is over; the command goes on.
-    StillRunning(Job),
-    /// It was not allowed to start.
-    Refused(Refusal),
-}
 
 /// A command that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,6 +108,31 @@ pub enum Direction {
 }
 
 impl Output {
+    /// The shown output as text, with a line that tells how much is left out in its place. Bytes that are not UTF-8 become
+    /// U+FFFD.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Request, Script};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let reply = engine.run(Request::new(Script::new("seq 3; seq 100000")?)).await?;
+    /// let text = reply.finished().ok_or("refused")?.output.text();
+    /// assert!(text.starts_with("1\n2\n3\n1\n2\n") && text.ends_with("99999\n100000\n"));
+    /// assert!(text.contains("\n[... omitted "));
+    /// # Ok(()) }
+    /// ```
+    pub fn text(&self) -> String {
+        match &self.clip {
+            Clip::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Clip::Cut { head, omitted, tail } => {
+                let [head, tail] = [head, tail].map(|part| String::from_utf8_lossy(&part.bytes));
+                let line_end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+                let (lines, bytes) = (omitted.lines, omitted.bytes);
+                format!("{head}{line_end}[... omitted {lines} lines, {bytes} bytes ...]\n{tail}")
+            }
+        }
+    }
+
     /// The output with its smaller clip, if it has one.
     #[must_use]
     pub fn narrowed(&self) -> Self {

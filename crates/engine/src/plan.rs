@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::eyes::Eyes;
+use crate::redact::Redactor;
 use crate::request::{Given, Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
@@ -166,6 +167,11 @@ impl Plan {
     /// Where it was to run, as it was given.
     pub fn given_directory(&self) -> &Path {
         self.given.as_ref().and_then(|given| given.directory.as_deref()).unwrap_or(&self.directory)
+    }
+
+    /// Redacts what is said about it, for those who have no engine at hand.
+    pub fn redactor(&self) -> Redactor {
+        self.environment.redactor()
     }
 
     /// What makes texts about it fit to be shown, for those who have no engine at hand.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::sessions::SessionName;
-use crate::units::{ByteSize, Lifetime, Patience};
+use crate::units::{ByteSize, Lifetime};
 use crate::window::Window;
 
 /// The longest script that is taken. A model writes far less; this is room for a program that generates one.
@@ -24,8 +24,6 @@ pub struct Request {
     pub env: Vec<(String, OsString)>,
     /// How long it may run.
     pub lifetime: Option<Lifetime>,
-    /// How long the call waits for it; without this, as long as it runs.
-    pub patience: Option<Patience>,
     /// How its output is taken.
     pub streams: Streams,
     /// What it reads. Only a job can be given something to read.
@@ -97,7 +95,6 @@ impl Request {
             workdir: None,
             env: Vec::new(),
             lifetime: None,
-            patience: None,
             streams: Streams::default(),
             input: Input::default(),
             window: None,

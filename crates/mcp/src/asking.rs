@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bashful_dialect::{Asks, Said, Saying};
+use bashful_dialect::question;
+use bashful_engine::{Approval, Approver, BoxFuture, Plan, Verdict};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, ClientResult, ElicitRequest,
@@ -99,16 +100,16 @@ impl Asking {
         let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer.clone()).ok());
         // The question is taken in any case: it was answered, if not with anything that makes sense.
         let text = call.request_state.as_ref().and_then(|state| questions.take(state, &name));
-        let answer = text.and_then(|text| Some((text, said(&answer?))));
+        let answer = text.and_then(|text| Some((text, approval(&answer?))));
         Self::Between(Arc::new(Answered { call: name, answer, left: Mutex::default() }))
     }
 
-    /// Who is asked.
-    pub(crate) fn asks(&self) -> Option<Arc<dyn Asks>> {
+    /// The user of the client, as an approver.
+    pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
         match self {
             Self::Never => None,
-            Self::Meanwhile(form) => Some(Arc::clone(form) as Arc<dyn Asks>),
-            Self::Between(answered) => Some(Arc::clone(answered) as Arc<dyn Asks>),
+            Self::Meanwhile(form) => Some(Arc::clone(form) as Arc<dyn Approver>),
+            Self::Between(answered) => Some(Arc::clone(answered) as Arc<dyn Approver>),
         }
     }
 
@@ -129,10 +130,14 @@ pub(crate) struct Form {
     patience: Duration,
 }
 
-impl Asks for Form {
-    fn ask<'a>(&'a self, question: &'a str) -> Saying<'a> {
+impl Approver for Form {
+    fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
         Box::pin(async move {
-            let request = ServerRequest::ElicitRequest(form(question.to_owned()));
+            let question = match question(plan, verdict) {
+                Ok(question) => question,
+                Err(not_asked) => return not_asked,
+            };
+            let request = ServerRequest::ElicitRequest(form(question.into_string()));
             let options = PeerRequestOptions::with_timeout(self.patience);
             let sent = self.peer.send_cancellable_request(request, options).await;
             let answer = match sent {
@@ -145,10 +150,10 @@ impl Asks for Form {
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(ClientResult::ElicitResult(answer)) => said(&answer),
-                Ok(_) => Said::Unable("the client answered something else".to_owned()),
-                Err(ServiceError::Timeout { .. }) => Said::Nothing,
-                Err(error) => Said::Unable(format!("the client could not ask: {error}")),
+                Ok(ClientResult::ElicitResult(answer)) => approval(&answer),
+                Ok(_) => Approval::Unavailable("the client answered something else".to_owned()),
+                Err(ServiceError::Timeout { .. }) => Approval::NoAnswer,
+                Err(error) => Approval::Unavailable(format!("the client could not ask: {error}")),
             }
         })
     }
@@ -188,22 +193,23 @@ fn name(call: &CallToolRequestParams) -> Option<String> {
 pub(crate) struct Answered {
     call: String,
     /// What was asked before this call, and what was said.
-    answer: Option<(String, Said)>,
+    answer: Option<(String, Approval)>,
     /// What has to be asked after it.
     left: Mutex<Option<String>>,
 }
 
-impl Asks for Answered {
-    fn ask<'a>(&'a self, question: &'a str) -> Saying<'a> {
-        let said = match &self.answer {
+impl Approver for Answered {
+    fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
+        let approval = match (question(plan, verdict), &self.answer) {
+            (Err(not_asked), _) => not_asked,
             // If it is another question by now, the answer is to another one.
-            Some((asked, said)) if asked == question => said.clone(),
-            _ => {
-                *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(question.to_owned());
-                Said::Later
+            (Ok(question), Some((asked, approval))) if *asked == *question => approval.clone(),
+            (Ok(question), _) => {
+                *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(question.into_string());
+                Approval::Later
             }
         };
-        Box::pin(std::future::ready(said))
+        Box::pin(std::future::ready(approval))
     }
 }
 
@@ -213,11 +219,11 @@ fn form(message: String) -> ElicitRequest {
     ElicitRequest::new(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-fn said(answer: &ElicitResult) -> Said {
+fn approval(answer: &ElicitResult) -> Approval {
     match answer.action {
-        ElicitationAction::Accept => Said::Yes,
-        ElicitationAction::Decline => Said::No,
+        ElicitationAction::Accept => Approval::Approved,
+        ElicitationAction::Decline => Approval::Declined,
         // And whatever else there may be some day.
-        _ => Said::Dismissed,
+        _ => Approval::Dismissed,
     }
 }

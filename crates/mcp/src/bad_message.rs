@@ -19,6 +19,9 @@ const METHODS: [&str; 8] = [
     "tools/list",
 ];
 
+/// Requests of some versions of the protocol only.
+const FIRST_ERA: [&str; 5] = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
 /// The answer to a message that is none: whose it was, if it says so, and what is wrong. None if nobody waits for one: a
 /// notification, or a piece of a message.
 pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> {
@@ -26,14 +29,14 @@ pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> 
         Ok(said) => said,
         Err(error) => {
             let Envelope { id, method } = Envelope::read(message)?;
-            let method = method.as_deref().unwrap_or("the message");
+            let method = method.as_deref().map_or("the message", known);
             let text = format!("{method} cannot be read as JSON: {}", cause(&error));
             return Some((Some(id?), ErrorData::new(ErrorCode::PARSE_ERROR, text, None)));
         }
     };
     let id = said.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     let error = match said.get("method").and_then(Value::as_str) {
-        Some(method) if id.is_some() => wrong_parameters(method, said.get("params")),
+        Some(method) if id.is_some() => wrong_parameters(known(method), said.get("params")),
         Some(_) => return None,
         None => ErrorData::invalid_request("not a message of JSON-RPC", None),
     };
@@ -66,6 +69,11 @@ pub(crate) fn unknown_request(method: &str, params: Option<&Value>) -> ErrorData
         return wrong_parameters(method, params);
     }
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None)
+}
+
+/// A method's name if it is one of ours. Whatever else a client sends may be a secret that went astray.
+fn known(method: &str) -> &str {
+    if METHODS.contains(&method) || FIRST_ERA.contains(&method) { method } else { "the request" }
 }
 
 fn wrong_parameters(method: &str, params: Option<&Value>) -> ErrorData {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bashful_dialect::{ReplyForm, ReplyLimit};
-use bashful_engine::{Patience, Pattern};
+use bashful_dialect::ReplyForm;
+use bashful_engine::{Patience, Pattern, ReplyLimit};
 
 /// Rows by the name that clients give themselves.
 #[derive(Debug, Clone, Default)]

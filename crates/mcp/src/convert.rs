@@ -23,7 +23,7 @@ pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
 /// A result: the text for the model, and the facts for programs in `_meta`.
 pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
     let structured = form.structured.then(|| answer.structured());
-    let mut content = vec![ContentBlock::text(answer.text)];
+    let mut content = vec![ContentBlock::text(answer.text.into_string())];
     if form.links {
         content.extend(answer.links.into_iter().map(|to| ContentBlock::resource_link(link(to))));
     }

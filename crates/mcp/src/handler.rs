@@ -36,6 +36,11 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
+    /// The text of an error, which may repeat what the client sent.
+    fn told(&self, error: &(dyn std::error::Error + 'static)) -> String {
+        self.toolbox.engine().redactor().redact_error(error).into_string()
+    }
+
     pub(crate) fn new(toolbox: Toolbox, clients: Clients) -> Self {
         Self { toolbox, clients, notices: Notices::default(), questions: Arc::default() }
     }
@@ -94,9 +99,10 @@ impl ServerHandler for Handler {
         match self.toolbox.read(&request.uri).await {
             Ok(text) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into()),
             Err(error @ ResourceError::NotFound { .. }) => {
-                Err(ErrorData::resource_not_found(error.to_string(), Some(json!({ "uri": request.uri }))))
+                let uri = self.toolbox.engine().redactor().redact(request.uri);
+                Err(ErrorData::resource_not_found(self.told(&error), Some(json!({ "uri": uri.as_str() }))))
             }
-            Err(error) => Err(ErrorData::invalid_params(error.to_string(), None)),
+            Err(error) => Err(ErrorData::invalid_params(self.told(&error), None)),
         }
     }
 
@@ -105,7 +111,8 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(bad_message::unknown_request(&request.method, request.params.as_ref()))
+        let method = self.toolbox.engine().redactor().redact(request.method);
+        Err(bad_message::unknown_request(&method, request.params.as_ref()))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -151,7 +158,8 @@ impl ServerHandler for Handler {
             Asking::Never
         };
         let connection = connection(&context);
-        let mut caller = Caller { patience: Some(patience), limit, connection, progress: None, asks: asking.asks() };
+        let mut caller =
+            Caller { patience: Some(patience), limit, connection, approver: asking.approver(), ..Caller::default() };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {
@@ -167,7 +175,7 @@ impl ServerHandler for Handler {
                     if let Some(question) = asking.left(&self.questions) {
                         return Ok(question);
                     }
-                    let answer = answer.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+                    let answer = answer.map_err(|error| ErrorData::invalid_params(self.told(&error), None))?;
                     return Ok(convert::answer(answer, form).into());
                 }
                 // Nobody is sent this.

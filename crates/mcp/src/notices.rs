@@ -70,7 +70,9 @@ impl Notices {
             return Ok(());
         }
         let room = self.room(1)?;
-        let changes = toolbox.changes(&uri).map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
+        let changes = toolbox.changes(&uri).map_err(|error| {
+            ErrorData::resource_not_found(toolbox.engine().redactor().redact_error(&error).into_string(), None)
+        })?;
         self.with(|watched| {
             let told = uri.clone();
             let task = watched.tasks.spawn(async move {

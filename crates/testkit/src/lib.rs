@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, Clip, Engine, JobLimits, JobStore, KeeperProgram, Options, Outcome, Reply, Request,
-    Script, SessionLimits, SessionOwner, SessionStore, SnapshotOptions, find_bash,
+    ArtifactLimits, ArtifactStore, Caller, Clip, Engine, JobLimits, JobRecord, JobStore, KeeperProgram, Listening,
+    Options, Outcome, OutputListener, OutputStream, Patience, Reply, Request, RunError, Running, Script, SessionLimits,
+    SessionOwner, SessionStore, SnapshotOptions, Waiting, find_bash,
 };
 pub use home::Home;
 pub use official::{check_conformance, node};
@@ -201,9 +202,52 @@ pub async fn run(engine: &Engine, script: impl Into<Vec<u8>>) -> Outcome {
 #[track_caller]
 pub fn finished(reply: Reply) -> Outcome {
     match reply {
-        Reply::Finished(outcome) => outcome,
+        Reply::Finished(finished) => finished.outcome,
         other => panic!("not finished: {other:?}"),
     }
+}
+
+/// Starts commands that the guard lets pass.
+#[expect(async_fn_in_trait, reason = "tests spawn none of these futures")]
+pub trait Starts {
+    /// A command that goes on by itself.
+    async fn started(&self, request: Request) -> Result<Running, RunError>;
+
+    /// A command that goes on by itself, and its live output.
+    async fn started_listening(
+        &self,
+        request: Request,
+        listening: Listening,
+    ) -> Result<(Running, OutputStream), RunError>;
+
+    /// A job.
+    async fn started_job(&self, request: Request) -> Result<JobRecord, RunError>;
+}
+
+impl Starts for Engine {
+    async fn started(&self, request: Request) -> Result<Running, RunError> {
+        Ok(self.start(request, Caller::default()).await?.running().expect("the guard lets it pass"))
+    }
+
+    async fn started_listening(
+        &self,
+        request: Request,
+        listening: Listening,
+    ) -> Result<(Running, OutputStream), RunError> {
+        let (listener, stream) = OutputListener::new(listening);
+        let caller = Caller { listener: Some(listener), ..Caller::default() };
+        let running = self.start(request, caller).await?.running().expect("the guard lets it pass");
+        Ok((running, stream))
+    }
+
+    async fn started_job(&self, request: Request) -> Result<JobRecord, RunError> {
+        Ok(self.start_job(request).await?.job().expect("the guard lets it pass"))
+    }
+}
+
+/// A caller that waits this long.
+pub fn patient(patience: Duration) -> Caller {
+    Caller { waiting: Waiting::WithPatience(Patience(patience)), ..Caller::default() }
 }
 
 /// All that a command wrote.

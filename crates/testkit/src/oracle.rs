@@ -184,7 +184,7 @@ impl Oracle {
     ///
     /// If it is not.
     pub async fn check(&self, request: &Request) -> Checked {
-        self.ready.check(self.ready.plan(request.clone()).expect("a plan")).await.expect("it is allowed")
+        self.ready.check(self.ready.plan(request.clone()).expect("a plan"), None).await.expect("it is allowed")
     }
 
     /// The shells of this place that wait for plans like this one. Others may be about to end.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_engine::{ControlError, End, GetJobError, JobRecord, JobState, JobStore, Stop, StopReason};
-use bashful_testkit::{Place, WIDE, request};
+use bashful_testkit::{Place, Starts, WIDE, request};
 use tokio::time::timeout;
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
@@ -14,7 +14,7 @@ async fn check_stopped(damage: impl FnOnce(&Path), how: Stop) -> Result<JobRecor
     let place = Place::new(PUPPET);
     let jobs: Arc<JobStore> = place.options.jobs.clone().expect("a store");
     let script = r#"(setsid "$PUPPET" make ready hold &); "$PUPPET" hold"#;
-    let job = place.engine().start_job(request(script)).await.expect("it starts");
+    let job = place.engine().started_job(request(script)).await.expect("it starts");
     place.wait_for("ready");
     damage(&jobs.directory().join(job.id.to_string()));
     let listed: Vec<_> = jobs.list().expect("a list").into_iter().map(|job| (job.id, job.state)).collect();

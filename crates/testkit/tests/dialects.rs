@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, Ran, ReplyForm, Toolbox, Witness};
-use bashful_engine::{ArtifactUrls, ByteSize, Patience, Rewriting, Scheme, Window};
+use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
+use bashful_engine::{ArtifactUrls, ByteSize, CommandLog, CommandRecord, Fate, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE, eventually};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ async fn the_plain_dialect_shows_the_first_megabyte_and_stops_in_time() {
     assert!(fields["notice"].as_str().is_some_and(|notice| notice.contains("artifact://1")), "{}", fields["notice"]);
     assert_eq!(fields["stdout"], format!("{}... (truncated)", "x".repeat(1_000_000)));
     assert!(answer.is_error);
-    assert_eq!(answer.text, fields.to_string());
+    assert_eq!(answer.text, *fields.to_string());
     place.check_nothing_survives();
 }
 
@@ -277,11 +277,11 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
 
 /// Keeps the last command that it was told of.
 #[derive(Debug, Default)]
-struct Last(std::sync::Mutex<Option<Ran>>);
+struct Last(std::sync::Mutex<Option<CommandRecord>>);
 
-impl Witness for Last {
-    fn saw(&self, ran: &Ran) {
-        *self.0.lock().expect("nobody panics") = Some(ran.clone());
+impl CommandLog for Last {
+    fn record(&self, record: &CommandRecord) {
+        *self.0.lock().expect("nobody panics") = Some(record.clone());
     }
 }
 
@@ -290,7 +290,7 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
     let place = Place::new(PUPPET);
     let mut toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
     let last = Arc::new(Last::default());
-    toolbox.witness = Some(Arc::clone(&last) as Arc<dyn Witness>);
+    toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two >&2; exec sleep 1000" });
@@ -299,8 +299,9 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
         _ = call => panic!("nobody let it go"),
         first = told.recv() => assert_eq!(first.expect("word of it").bytes, 8),
     }
-    let ran = last.0.lock().expect("nobody panics").take().expect("it was told");
-    assert_eq!((ran.status, ran.output_bytes), (json!("cancelled"), 8));
+    let record = last.0.lock().expect("nobody panics").take().expect("it was logged");
+    assert!(matches!(record.fate, Fate::Cancelled), "{record:?}");
+    assert_eq!(record.output_bytes, 8);
     drop(toolbox);
     place.check_nothing_survives();
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use bashful_engine::{ArtifactLimits, ArtifactStore, ByteSize, Engine, JobLimits, JobStore, Stop};
-use bashful_testkit::{Place, WIDE, eventually, finished, request};
+use bashful_testkit::{Place, Starts, WIDE, eventually, finished, request};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 
@@ -117,7 +117,7 @@ async fn ended_jobs_stay_within_their_number_and_each_is_told_of_before_it_goes(
     place.options.jobs = Some(Arc::clone(&jobs));
     let engine = place.engine();
     for _ in 0..48 {
-        let job = engine.start_job(request("true")).await.expect("it starts");
+        let job = engine.started_job(request("true")).await.expect("it starts");
         tokio::time::timeout(WIDE, jobs.wait_until_gone(job.id)).await.expect("it ends").expect("it is there");
         // A sixteenth more than is kept, and the one that has just been started.
         assert!(eventually(|| jobs.ids().len() <= 32 + 2 + 2), "{} jobs", jobs.ids().len());
@@ -136,10 +136,10 @@ async fn live_jobs_are_found_among_those_that_have_ended() {
     let jobs = Arc::clone(place.options.jobs.as_ref().expect("a place has one"));
     let engine = place.engine();
     for _ in 0..3 {
-        let job = engine.start_job(request("true")).await.expect("it starts");
+        let job = engine.started_job(request("true")).await.expect("it starts");
         tokio::time::timeout(WIDE, jobs.wait_until_gone(job.id)).await.expect("it ends").expect("it is there");
     }
-    let runs = engine.start_job(request("sleep 1000")).await.expect("it starts");
+    let runs = engine.started_job(request("sleep 1000")).await.expect("it starts");
     // The mark of a keeper that was killed.
     std::fs::write(jobs.directory().join("live/2"), "").expect("it is written");
     let live = |jobs: &JobStore| jobs.list_live().expect("a list").iter().map(|job| job.id).collect::<Vec<_>>();

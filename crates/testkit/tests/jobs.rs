@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use bashful_engine::{
     ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobKind, JobLimits,
-    JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, Patience, RemoveJobError, Reply,
-    Request, RunError, SendError, StartError, Stop, StopReason,
+    JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, RemoveJobError, Reply, Request,
+    RunError, SendError, StartError, Stop, StopReason,
 };
-use bashful_testkit::{Place, WIDE, eventually, request, run};
+use bashful_testkit::{Place, Starts, WIDE, eventually, patient, request, run};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
@@ -31,7 +31,7 @@ async fn start(place: &Place, script: &str) -> JobRecord {
 }
 
 async fn start_request(place: &Place, request: Request) -> JobRecord {
-    place.engine().start_job(request).await.expect("it starts")
+    place.engine().started_job(request).await.expect("it starts")
 }
 
 async fn over(store: &JobStore, id: u64) -> JobRecord {
@@ -188,15 +188,14 @@ async fn what_a_command_leaves_behind_is_a_job() {
 async fn a_command_that_outlasts_patience_becomes_a_job_and_loses_nothing() {
     let place = Place::new(PUPPET);
     let (engine, jobs) = (place.engine(), store(&place));
-    let mut asked =
+    let asked =
         request("for i in {1..3000}; do echo line $i; done; until [ -e go ]; do sleep 0.01; done; echo end; exit 5");
-    asked.patience = Some(Patience(Duration::from_millis(200)));
-    let Reply::StillRunning(job) = engine.run(asked).await.expect("it starts") else { panic!("it waits for us") };
-    let sent = engine.send_to_background(job).await.expect("it can be sent");
-    assert_eq!(sent.job.kind, JobKind::Outlasted);
+    let reply = engine.call(asked, patient(Duration::from_millis(200))).await.expect("it starts");
+    let sent = reply.job().expect("it waits for us");
+    assert_eq!(sent.kind, JobKind::Outlasted);
     drop(engine);
     std::fs::write(place.path().join("go"), "").expect("it may go on");
-    let job = over(&jobs, sent.job.id).await;
+    let job = over(&jobs, sent.id).await;
     assert_eq!(job.state, JobState::Ended(End::Own(Exit::Code(5))));
     let lines: Vec<String> = (1..=3000).map(|line| format!("line {line}\n")).collect();
     assert_eq!(written(&job), format!("{}end\n\n[background process failed: exit status: 5]\n", lines.concat()));
@@ -206,12 +205,11 @@ async fn a_command_that_outlasts_patience_becomes_a_job_and_loses_nothing() {
 async fn a_command_with_an_artifact_goes_on_into_it_as_a_job() {
     let place = Place::new(PUPPET);
     let (engine, jobs) = (place.engine(), store(&place));
-    let mut asked = request("seq 200000; until [ -e go ]; do sleep 0.01; done; echo end");
-    asked.patience = Some(Patience(Duration::from_millis(500)));
-    let Reply::StillRunning(job) = engine.run(asked).await.expect("it starts") else { panic!("it waits for us") };
-    let sent = engine.send_to_background(job).await.expect("it can be sent");
+    let asked = request("seq 200000; until [ -e go ]; do sleep 0.01; done; echo end");
+    let reply = engine.call(asked, patient(Duration::from_millis(500))).await.expect("it starts");
+    let sent = reply.job().expect("it waits for us");
     std::fs::write(place.path().join("go"), "").expect("it may go on");
-    let job = over(&jobs, sent.job.id).await;
+    let job = over(&jobs, sent.id).await;
     let numbers: Vec<String> = (1..=200_000).map(|number| format!("{number}\n")).collect();
     assert_eq!(written(&job), format!("{}end\n\n[background process completed]\n", numbers.concat()));
 }
@@ -346,7 +344,7 @@ async fn one_too_many_is_refused_with_a_list_of_those_that_run() {
     let jobs = limited(&mut place, JobLimits { live: 2, ..JobLimits::default() });
     let first = start(&place, "sleep 1000 # first").await;
     let second = start(&place, "sleep 1000 # second").await;
-    let refused = place.engine().start_job(request("true")).await;
+    let refused = place.engine().started_job(request("true")).await;
     let Err(RunError::Job(CreateJobError::TooMany(error))) = refused else { panic!("it is refused: {refused:?}") };
     assert_eq!(error.jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [first.id, second.id]);
     assert!(error.to_string().contains("(sleep 1000 # first), 2 (sleep 1000 # second)"), "{error}");
@@ -437,7 +435,7 @@ async fn a_thousand_at_once_are_all_accounted_for() {
     let mut ids = Vec::new();
     for number in 0..1000 {
         let script = format!("until [ -e go ]; do read -t 0.5 <> <(:); done; echo {number}; exit $(({number} % 7))");
-        ids.push(engine.start_job(request(script)).await.expect("it starts").id);
+        ids.push(engine.started_job(request(script)).await.expect("it starts").id);
     }
     let live = jobs.list().expect("a list").iter().filter(|job| job.is_live()).count();
     assert_eq!(live, 1000);
@@ -470,7 +468,7 @@ async fn many_who_list_start_and_sweep_at_once_never_see_half_a_record() {
     };
     let others = [lists(Arc::clone(&jobs)), lists(Arc::clone(&jobs))];
     for number in 0..60 {
-        let job = engine.start_job(request(format!("echo {number}"))).await.expect("it starts");
+        let job = engine.started_job(request(format!("echo {number}"))).await.expect("it starts");
         match jobs.wait(job.id).await {
             Ok(job) => assert_eq!(job.end(), Some(End::Own(Exit::Code(0)))),
             // Swept before we could look.
@@ -488,7 +486,7 @@ async fn many_who_list_start_and_sweep_at_once_never_see_half_a_record() {
 async fn a_thread_as_keeper_cannot_keep_a_job_and_says_so() {
     let mut place = Place::new(PUPPET);
     place.options.keeper = KeeperProgram::Thread;
-    let refused = place.engine().start_job(request("true")).await;
+    let refused = place.engine().started_job(request("true")).await;
     assert!(matches!(refused, Err(RunError::Start(StartError::NoKeeper))), "{refused:?}");
     assert_eq!(store(&place).list().expect("a list"), []);
 }
@@ -498,7 +496,7 @@ async fn a_directory_that_cannot_be_used_is_named() {
     let mut place = Place::new(PUPPET);
     std::fs::write(place.path().join("file"), "").expect("a file");
     place.options.jobs = Some(Arc::new(JobStore::new(place.path().join("file/jobs"), JobLimits::default())));
-    let failed = place.engine().start_job(request("true")).await.expect_err("there is no such directory");
+    let failed = place.engine().started_job(request("true")).await.expect_err("there is no such directory");
     assert!(failed.to_string().contains("file/jobs"), "{failed}");
 }
 
@@ -508,22 +506,15 @@ async fn nothing_is_lost_when_a_command_ends_just_as_it_is_sent_to_the_backgroun
     let (engine, jobs) = (place.engine(), store(&place));
     for turn in 0..60_u32 {
         let delay = f64::from(turn % 20) * 0.001;
-        let mut asked = request(format!("echo before; sleep 0.0{:02.0}; echo after; exit 3", 10.0 + delay * 1000.0));
-        asked.patience = Some(Patience(Duration::from_millis(20)));
-        let (text, end) = match engine.run(asked).await.expect("it starts") {
-            Reply::Finished(outcome) => (bashful_testkit::output(&outcome), outcome.end),
-            Reply::StillRunning(job) => match engine.send_to_background(job).await {
-                Ok(sent) => {
-                    let job = gone(&jobs, sent.job.id).await;
-                    let text = written(&job).replace("\n[background process failed: exit status: 3]\n", "");
-                    (text, job.end().expect("it has ended"))
-                }
-                Err(mut still) => {
-                    let outcome = still.job.wait().await.expect("it has ended");
-                    (bashful_testkit::output(&outcome), outcome.end)
-                }
-            },
-            Reply::Refused(refusal) => panic!("{refusal}"),
+        let asked = request(format!("echo before; sleep 0.0{:02.0}; echo after; exit 3", 10.0 + delay * 1000.0));
+        let (text, end) = match engine.call(asked, patient(Duration::from_millis(20))).await.expect("it starts") {
+            Reply::Finished(finished) => (bashful_testkit::output(&finished.outcome), finished.outcome.end),
+            Reply::Background(sent) => {
+                let job = gone(&jobs, sent.job.id).await;
+                let text = written(&job).replace("\n[background process failed: exit status: 3]\n", "");
+                (text, job.end().expect("it has ended"))
+            }
+            other => panic!("{other:?}"),
         };
         assert_eq!((text.as_str(), end), ("before\nafter\n", End::Own(Exit::Code(3))), "turn {turn}");
     }
@@ -618,7 +609,7 @@ async fn a_sweep_leaves_alone_what_is_made_meanwhile() {
         }
     });
     for _ in 0..40 {
-        let job = engine.start_job(request("true")).await.expect("it starts");
+        let job = engine.started_job(request("true")).await.expect("it starts");
         gone(&jobs, job.id).await;
     }
     sweeps.join().expect("it removes nothing");

@@ -1,7 +1,7 @@
 //! However a command's output grows on its way to a model, the reply stays within the limit that its dialect promises.
 
-use bashful_dialect::{Answer, Caller, Dialect, Limits, ReplyLimit, Toolbox};
-use bashful_engine::{ByteSize, EnvironmentPolicy, Pattern, Window};
+use bashful_dialect::{Answer, Caller, Dialect, Limits, Toolbox};
+use bashful_engine::{ByteSize, EnvironmentPolicy, Pattern, ReplyLimit, Window};
 use bashful_testkit::{Place, WIDE};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

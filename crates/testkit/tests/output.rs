@@ -10,7 +10,7 @@ use bashful_engine::{
     ArtifactLimits, ArtifactStore, ByteSize, Chunk, Cleaning, Clip, End, Exit, Heard, Listening, Outcome, Output,
     OutputForm, OutputStream, Request, StopReason, Streams, WhenBehind, Window,
 };
-use bashful_testkit::{Place, WIDE, eventually, finished, output, request, run};
+use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, request, run};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 
@@ -99,7 +99,7 @@ async fn slow_listener() {
     let engine = place.engine();
     run(&engine, "seq 1 100000").await;
     let before = peak();
-    let (mut job, mut stream) = engine.start_listening(request("seq 1 5000000"), TEXT).await.expect("it starts");
+    let (mut job, mut stream) = engine.started_listening(request("seq 1 5000000"), TEXT).await.expect("it starts");
     let live = job.live();
     // Nobody takes anything until all of it is over.
     let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it comes back").expect("nobody dropped it");
@@ -138,7 +138,7 @@ async fn a_listener_hears_the_first_line_and_the_last_one_and_then_the_end() {
     let engine = place.engine();
     for round in 0..50 {
         let script = format!("echo first {round}; printf last");
-        let (mut job, stream) = engine.start_listening(request(script), TEXT).await.expect("it starts");
+        let (mut job, stream) = engine.started_listening(request(script), TEXT).await.expect("it starts");
         // Both at once, as hosts do.
         let (heard, outcome) = tokio::join!(all(stream), job.wait());
         assert_eq!(String::from_utf8_lossy(&heard), format!("first {round}\nlast"));
@@ -150,7 +150,7 @@ async fn a_listener_hears_the_first_line_and_the_last_one_and_then_the_end() {
 async fn a_stream_ends_with_its_command_also_when_that_is_stopped_or_dropped() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
-    let start = || engine.start_listening(request("printf begun; echo > ready; exec sleep 1000"), TEXT);
+    let start = || engine.started_listening(request("printf begun; echo > ready; exec sleep 1000"), TEXT);
     let (mut job, stream) = start().await.expect("it starts");
     place.wait_for("ready");
     job.stop(StopReason::Cancelled);
@@ -166,7 +166,7 @@ async fn a_stream_ends_with_its_command_also_when_that_is_stopped_or_dropped() {
 async fn raw_output_is_whole_and_waits_for_a_slow_listener() {
     let place = Place::new(PUPPET);
     let script = r"printf 'a\0b\r\n\033[1m\377'; seq 1 1000000; printf end >&2";
-    let (mut job, mut stream) = place.engine().start_listening(request(script), RAW).await.expect("it starts");
+    let (mut job, mut stream) = place.engine().started_listening(request(script), RAW).await.expect("it starts");
     let first = stream.next().await.expect("there is output");
     // The command is ahead by a pipe and what is held for the listener, and waits there.
     let Heard::Chunk(Chunk { mut bytes, .. }) = first else { panic!("nothing is dropped") };
@@ -179,7 +179,8 @@ async fn raw_output_is_whole_and_waits_for_a_slow_listener() {
 #[tokio::test]
 async fn a_command_whose_listener_has_gone_goes_on() {
     let place = Place::new(PUPPET);
-    let (mut job, mut stream) = place.engine().start_listening(request("seq 1 2000000"), RAW).await.expect("it starts");
+    let (mut job, mut stream) =
+        place.engine().started_listening(request("seq 1 2000000"), RAW).await.expect("it starts");
     assert!(stream.next().await.is_some());
     drop(stream);
     let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it comes back").expect("nobody dropped it");
@@ -190,7 +191,7 @@ async fn a_command_whose_listener_has_gone_goes_on() {
 async fn snapshots_have_the_newest_output_and_the_last_one_has_the_end() {
     let place = Place::new(PUPPET);
     let script = "seq 1 100000; echo > ready; until [ -e go ]; do sleep 0.01; done; printf end";
-    let (mut job, stream) = place.engine().start_listening(request(script), TEXT).await.expect("it starts");
+    let (mut job, stream) = place.engine().started_listening(request(script), TEXT).await.expect("it starts");
     let mut tail = stream.into_tail(ByteSize::kib(50), Duration::from_millis(50));
     let mut snapshots = vec![tail.next().await.expect("there is output")];
     std::fs::write(place.path().join("go"), "").expect("it is written");
@@ -207,7 +208,7 @@ async fn snapshots_have_the_newest_output_and_the_last_one_has_the_end() {
 async fn one_who_looks_late_sees_what_was_written_before() {
     let place = Place::new(PUPPET);
     let script = "echo listening; echo > ready; until [ -e go ]; do sleep 0.01; done";
-    let mut job = place.engine().start(request(script)).await.expect("it starts");
+    let mut job = place.engine().started(request(script)).await.expect("it starts");
     place.wait_for("ready");
     let mut live = job.live();
     let seen = live.wait_for(|live| live.newest == b"listening\n");

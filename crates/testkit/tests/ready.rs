@@ -122,7 +122,8 @@ async fn a_shell_may_be_told_at_once() {
                 let mut place = Place::new(PUPPET);
                 place.options.ready = 1;
                 let engine = place.engine();
-                let checked = engine.check(engine.plan(request(":")).expect("a plan")).await.expect("it is allowed");
+                let checked =
+                    engine.check(engine.plan(request(":")).expect("a plan"), None).await.expect("it is allowed");
                 engine.prepare(&checked);
                 let deadline = Instant::now() + WIDE;
                 while engine.ready_for(&checked) == 0 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bashful_engine::{End, Engine, Exit, Lifetime, Reply, Request, StopReason};
 use bashful_sys::proc::Process;
-use bashful_testkit::{Place, WIDE, eventually, finished, output, request};
+use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, request};
 use rustix::process::{Pid, Signal, kill_process};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
@@ -111,8 +111,9 @@ async fn a_keeper_that_had_to_stop_something_is_not_used_again() {
 async fn a_tree_under_a_keeper_of_the_reserve_ends_with_its_engine() {
     let (place, engine) = place();
     let first = keeper(&engine).await;
-    let running = engine
-        .start(without_a_waiting_shell(r#"echo $PPID >keeper; (setsid "$PUPPET" make ready hold &); "$PUPPET" hold"#));
+    let running = engine.started(without_a_waiting_shell(
+        r#"echo $PPID >keeper; (setsid "$PUPPET" make ready hold &); "$PUPPET" hold"#,
+    ));
     let job = running.await.expect("it starts");
     place.wait_for("ready");
     assert_eq!(place.wait_for("keeper").trim(), first.to_string());

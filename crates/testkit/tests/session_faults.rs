@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bashful_dialect::{Caller, Dialect, Limits, Toolbox};
+use bashful_dialect::{self as dialect, Dialect, Limits, Toolbox};
 use bashful_engine::{
-    End, Engine, Exit, Job, Outcome, Patience, Reply, Request, RunError, SessionName, SessionStore, StartError,
-    StopReason,
+    Caller, End, Engine, Exit, Outcome, Patience, Reply, Request, RunError, Running, SessionName, SessionStore,
+    StartError, StopReason,
 };
-use bashful_testkit::{Place, WIDE, eventually, finished, output, request};
+use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, patient, request};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -28,17 +28,12 @@ fn in_session(script: &str) -> Request {
     request
 }
 
-fn patient(mut request: Request, patience: Duration) -> Request {
-    request.patience = Some(Patience(patience));
-    request
-}
-
-async fn reply(engine: &Engine, request: Request) -> Result<Reply, RunError> {
-    tokio::time::timeout(WIDE, engine.run(request)).await.expect("it comes back")
+async fn reply(engine: &Engine, request: Request, caller: Caller) -> Result<Reply, RunError> {
+    tokio::time::timeout(WIDE, engine.call(request, caller)).await.expect("it comes back")
 }
 
 async fn run(engine: &Engine, script: &str) -> Outcome {
-    finished(reply(engine, in_session(script)).await.expect("it starts"))
+    finished(reply(engine, in_session(script), Caller::default()).await.expect("it starts"))
 }
 
 /// Runs a script, and compares what it writes. It has to end well, and the shell has to stay.
@@ -77,13 +72,13 @@ fn send(pid: Pid, signal: Signal) {
 }
 
 /// A command that keeps the session busy until there is a file `go`.
-async fn keep_busy(place: &Place, engine: &Engine) -> Job {
-    let job = engine.start(in_session(UNTIL_GO)).await.expect("it starts");
+async fn keep_busy(place: &Place, engine: &Engine) -> Running {
+    let job = engine.started(in_session(UNTIL_GO)).await.expect("it starts");
     place.wait_for("begun");
     job
 }
 
-async fn let_go(place: &Place, mut job: Job) {
+async fn let_go(place: &Place, mut job: Running) {
     std::fs::write(place.path().join("go"), "").expect("it can be written");
     let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it ends").expect("it was not dropped");
     assert_eq!(outcome.end, End::Own(Exit::Code(0)));
@@ -94,7 +89,7 @@ async fn patience_counts_while_a_command_waits_for_its_turn() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
     let first = keep_busy(&place, &engine).await;
-    let second = reply(&engine, patient(in_session("touch ran"), Duration::from_millis(200))).await;
+    let second = reply(&engine, in_session("touch ran"), patient(Duration::from_millis(200))).await;
     assert!(matches!(second, Err(RunError::Start(StartError::NoTurn))), "{second:?}");
     let_go(&place, first).await;
     // Behind it, if it had still been waiting.
@@ -108,7 +103,7 @@ async fn a_keeper_that_was_stopped_does_not_run_what_nobody_waits_for() {
     let keeper = pids(&run(&engine, "echo $PPID").await)[0];
     let first = keep_busy(&place, &engine).await;
     send(keeper, Signal::STOP);
-    let second = reply(&engine, patient(in_session("touch ran"), Duration::from_millis(50))).await;
+    let second = reply(&engine, in_session("touch ran"), patient(Duration::from_millis(50))).await;
     assert!(matches!(second, Err(RunError::Start(StartError::NoTurn))), "{second:?}");
     let_go(&place, first).await;
     assert_eq!(output(&run(&engine, "ls ran 2>/dev/null; echo next").await), "next\n");
@@ -121,10 +116,11 @@ async fn a_command_whose_turn_it_is_begins_however_little_patience_there_is() {
     for _ in 0..2 {
         let go = place.path().join("go");
         let _ = std::fs::remove_file(&go);
-        let reply = reply(&engine, patient(in_session(&format!("{UNTIL_GO}; echo done")), Duration::ZERO)).await;
-        let Reply::StillRunning(mut job) = reply.expect("it begins") else { panic!("it cannot be over") };
+        let reply = reply(&engine, in_session(&format!("{UNTIL_GO}; echo done")), patient(Duration::ZERO)).await;
+        let job = reply.expect("it begins").job().expect("it cannot be over");
         std::fs::write(go, "").expect("it is written");
-        assert_eq!(output(&job.wait().await.expect("it was not dropped")), "done\n");
+        let job = place.options.jobs.as_ref().expect("jobs").wait(job.id).await.expect("it ends");
+        assert_eq!(job.end(), Some(End::Own(Exit::Code(0))));
     }
 }
 
@@ -133,13 +129,13 @@ async fn patience_counts_while_too_many_commands_run() {
     let mut place = Place::new(PUPPET);
     place.options.at_once = 1;
     let engine = place.engine();
-    let mut first = engine.start(request(UNTIL_GO)).await.expect("it starts");
+    let mut first = engine.started(request(UNTIL_GO)).await.expect("it starts");
     place.wait_for("begun");
-    let second = reply(&engine, patient(request("touch ran"), Duration::from_millis(50))).await;
+    let second = reply(&engine, request("touch ran"), patient(Duration::from_millis(50))).await;
     assert!(matches!(second, Err(RunError::Start(StartError::TooManyCommands { limit: 1 }))), "{second:?}");
     std::fs::write(place.path().join("go"), "").expect("it can be written");
     first.wait().await.expect("it was not dropped");
-    let third = reply(&engine, request("ls ran 2>/dev/null; echo next")).await;
+    let third = reply(&engine, request("ls ran 2>/dev/null; echo next"), Caller::default()).await;
     assert_eq!(output(&finished(third.expect("it starts"))), "next\n");
 }
 
@@ -149,7 +145,7 @@ async fn a_model_whose_client_does_not_wait_is_told_that_nothing_was_run() {
     let engine = place.engine();
     let first = keep_busy(&place, &engine).await;
     let toolbox = Toolbox::new(engine.clone(), Dialect::Native, Limits::default(), Path::new("/place"));
-    let caller = Caller { patience: Some(Patience(Duration::from_millis(200))), ..Caller::default() };
+    let caller = dialect::Caller { patience: Some(Patience(Duration::from_millis(200))), ..dialect::Caller::default() };
     let call = toolbox.call("bash", json!({ "command": "touch ran", "session": "s" }), caller);
     let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
     assert!(answer.is_error && answer.text.contains("nothing of it was run, and nothing will be"), "{answer:?}");
@@ -195,7 +191,8 @@ async fn a_session_whose_directory_cannot_be_used_names_it() {
     sessions(&engine).end(&name()).await.expect("it ends");
     let directory = directory(place.path());
     std::fs::create_dir(directory.join("control")).expect("it can be made");
-    let refused = reply(&engine, in_session("true")).await.expect_err("there is no room for its socket");
+    let refused =
+        reply(&engine, in_session("true"), Caller::default()).await.expect_err("there is no room for its socket");
     assert_eq!(refused.to_string(), format!("cannot start a session: {} cannot be used", directory.display()));
 }
 

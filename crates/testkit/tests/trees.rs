@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    End, Engine, Exit, Grace, Job, KeeperForm, KeeperProgram, LeftoverPolicy, Lifetime, Outcome, Patience, Reply,
+    End, Engine, Exit, Finished, Grace, KeeperForm, KeeperProgram, LeftoverPolicy, Lifetime, Outcome, Reply, Running,
     StopReason,
 };
-use bashful_testkit::{Place, WIDE, eventually, finished, output, request, run};
+use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, patient, request, run};
 use rustix::process::{Pid, Signal, kill_process};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 
 /// Starts a script and waits until it has made the file `ready`.
-async fn start(place: &Place, script: &str) -> (Engine, Job) {
+async fn start(place: &Place, script: &str) -> (Engine, Running) {
     let engine = place.engine();
-    let job = engine.start(request(script)).await.expect("it starts");
+    let job = engine.started(request(script)).await.expect("it starts");
     place.wait_for("ready");
     (engine, job)
 }
 
-async fn ends(job: &mut Job) -> Outcome {
+async fn ends(job: &mut Running) -> Outcome {
     tokio::time::timeout(WIDE, job.wait()).await.expect("the reply comes").expect("nobody dropped it")
 }
 
@@ -245,14 +245,23 @@ async fn a_dropped_job_stops_its_command() {
 #[tokio::test]
 async fn losing_patience_does_not_harm_the_command() {
     let place = Place::new(PUPPET);
-    let mut request = request(r#"echo one; "$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo two"#);
-    request.patience = Some(Patience(Duration::from_millis(1)));
-    let reply = place.engine().run(request).await.expect("it starts");
-    let Reply::StillRunning(mut job) = reply else { panic!("it cannot be over: {reply:?}") };
-    place.wait_for("ready");
-    std::fs::write(place.path().join("go"), "").expect("a file");
-    let outcome = ends(&mut job).await;
+    let mut without_jobs = place.options.clone();
+    without_jobs.jobs = None;
+    let engine = Engine::new(without_jobs).expect("an engine");
+    let request = request(r#"echo one; "$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo two"#);
+    // It cannot become a job, so the call waits on.
+    let call = engine.call(request, patient(Duration::from_millis(1)));
+    let (reply, ()) = tokio::join!(call, async {
+        while !place.path().join("ready").exists() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        std::fs::write(place.path().join("go"), "").expect("a file");
+    });
+    let Ok(Reply::Finished(finished)) = reply else { panic!("it cannot be over: {reply:?}") };
+    let Finished { outcome, notices, .. } = finished;
     assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(0)), "one\ntwo\n"));
+    let notice = "could not move it to the background (there is no place for jobs), so this call waited until it ended";
+    assert_eq!(notices.iter().map(|notice| notice.as_str()).collect::<Vec<_>>(), [notice]);
 }
 
 #[tokio::test]

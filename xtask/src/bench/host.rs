@@ -89,7 +89,7 @@ pub(crate) fn request(script: &str) -> Result<Request, Box<dyn Error>> {
 
 /// What the engine would run for this script.
 pub(crate) async fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn Error>> {
-    Ok(engine.check(engine.plan(request(script)?)?).await?)
+    Ok(engine.check(engine.plan(request(script)?)?, None).await?)
 }
 
 /// Waits until as many keepers wait for such commands as there should be. Once asked for, each that is used is replaced
@@ -107,7 +107,7 @@ pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) -> Result<()
 
 /// The outcome of a command that ended by itself with 0, and wrote this. Figures of wrong results would be worth nothing.
 pub(crate) fn right(reply: Reply, expected: &[u8]) -> Result<Outcome, Box<dyn Error>> {
-    let Reply::Finished(outcome) = reply else { return Err("a command did not finish".into()) };
+    let outcome = reply.finished().ok_or("a command did not finish")?;
     let whole = matches!(&outcome.output.clip, Clip::Whole(bytes) if bytes == expected);
     if outcome.end == End::Own(Exit::Code(0)) && whole && outcome.leftover.is_none() {
         return Ok(outcome);

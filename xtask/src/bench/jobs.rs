@@ -51,7 +51,7 @@ async fn start(host: &Host, engine: &Engine, store: &JobStore, rounds: usize) ->
         tokio::time::sleep(PAUSE).await;
         let request = host::request("true")?;
         let began = Instant::now();
-        let record = engine.start_job(request).await?;
+        let record = engine.start_job(request).await?.job().ok_or("it was refused")?;
         job.add(began.elapsed());
         store.wait_until_gone(record.id).await?;
         store.remove(record.id)?;
@@ -62,7 +62,7 @@ async fn start(host: &Host, engine: &Engine, store: &JobStore, rounds: usize) ->
 
 /// The keeper of a job that does nothing: what it owns, and what it does meanwhile.
 async fn idle(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>> {
-    let job = engine.start_job(host::request("sleep 1000")?).await?;
+    let job = engine.start_job(host::request("sleep 1000")?).await?.job().ok_or("it was refused")?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let shell = job.pid.ok_or("a job without a shell")?;
     let stat = fs::read_to_string(format!("/proc/{shell}/stat"))?;
@@ -89,7 +89,7 @@ fn wake_ups(pid: u32) -> Result<u64, Box<dyn Error>> {
 async fn list(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>> {
     let mut last = 0;
     for _ in 0..LISTED {
-        last = engine.start_job(host::request("true")?).await?.id;
+        last = engine.start_job(host::request("true")?).await?.job().ok_or("it was refused")?.id;
     }
     for id in 1..=last {
         if store.get(id).is_ok() {
@@ -129,7 +129,7 @@ async fn write(
         bare.add(read_loop(host, &script, Some(&file))?);
         fs::remove_file(file)?;
         let began = Instant::now();
-        let id = engine.start_job(host::request(&script)?).await?.id;
+        let id = engine.start_job(host::request(&script)?).await?.job().ok_or("it was refused")?.id;
         let record = store.wait_until_gone(id).await?;
         job.add(began.elapsed());
         if record.output_file.metadata()?.len() < 255 << 20 {

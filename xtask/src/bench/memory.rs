@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::time::Duration;
 
-use bashful_engine::StopReason;
+use bashful_engine::{Caller, StopReason};
 use serde_json::{Value, json};
 
 use super::host::{self, Host, READY};
@@ -29,7 +29,8 @@ async fn measure(host: &Host, calls: usize) -> Result<Value, Box<dyn Error>> {
     }
     rows.push(row(&format!("host after {calls} calls"), us)?);
 
-    let mut job = cold.start(host::request("sleep 1000")?).await?;
+    let started = cold.start(host::request("sleep 1000")?, Caller::default()).await?;
+    let mut job = started.running().ok_or("it was refused")?;
     tokio::time::sleep(SETTLE).await;
     let keeper = *children(us)?.first().ok_or("a running command has no keeper")?;
     rows.push(row("keeper of a running `sleep`", keeper)?);

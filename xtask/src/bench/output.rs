@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{ArtifactLimits, ArtifactStore, ByteSize, End, Engine, Exit, Reply};
+use bashful_engine::{ArtifactLimits, ArtifactStore, ByteSize, End, Engine, Exit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Builder;
@@ -134,7 +134,7 @@ async fn through(engine: &Engine, script: &str) -> Result<Duration, Box<dyn Erro
     let mut request = host::request(script)?;
     request.lifetime = Some(bashful_engine::Lifetime(Duration::from_mins(10)));
     let began = Instant::now();
-    let Reply::Finished(outcome) = engine.run(request).await? else { return Err("it did not finish".into()) };
+    let outcome = engine.run(request).await?.finished().ok_or("it did not finish")?;
     let time = began.elapsed();
     if outcome.end != End::Own(Exit::Code(0)) || outcome.output.bytes == 0 {
         return Err(format!("{script} went wrong: {:?}", outcome.end).into());

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{ArtifactLimits, ArtifactStore, Checked, Clip, Engine, JobLimits, JobStore, Reply};
+use bashful_engine::{ArtifactLimits, ArtifactStore, Checked, Clip, Engine, JobLimits, JobStore, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -141,14 +141,9 @@ impl<'a> Rig<'a> {
             let reply = engine.run(request).await?;
             Ok::<_, Box<dyn Error>>((reply, began.elapsed()))
         })?;
-        match reply {
-            Reply::Finished(outcome)
-                if matches!(outcome.output.clip, Clip::Cut { .. }) && outcome.output.artifact.is_some() =>
-            {
-                Ok(time)
-            }
-            _ => Err("output was not truncated, or not saved".into()),
-        }
+        let is_saved = |output: &Output| matches!(output.clip, Clip::Cut { .. }) && output.artifact.is_some();
+        let outcome = reply.finished().filter(|outcome| is_saved(&outcome.output));
+        outcome.map(|_| time).ok_or_else(|| "output was not truncated, or not saved".into())
     }
 
     fn mcp_long(&mut self) -> Result<Duration, Box<dyn Error>> {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use bashful_engine::{Engine, Job, Promises, Request, Script, StopReason};
+use bashful_engine::{Caller, Engine, Promises, Request, Running, Script, Started, StopReason};
 use bashful_sys::proc::Process;
 use rustix::process::Pid;
 use tokio::time::{Instant, sleep, timeout};
@@ -24,9 +24,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(1);
 /// The promises that hold, of those that are made.
 pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
     let wait = format!("{DAEMON}sleep 5");
-    let stop = |job: &mut Option<Job>| job.iter().for_each(|job| job.stop(StopReason::Cancelled));
+    let stop = |job: &mut Option<Running>| job.iter().for_each(|job| job.stop(StopReason::Cancelled));
     // For a keeper, a job that is dropped and a program that is killed are the same: a connection that closes.
-    let drop_it = |job: &mut Option<Job>| drop(job.take());
+    let drop_it = |job: &mut Option<Running>| drop(job.take());
     let kill_keeper = format!("{DAEMON}kill -9 $PPID; sleep 5");
     Promises {
         catches_daemons: promised.catches_daemons && ends(engine, &wait, stop).await,
@@ -37,9 +37,10 @@ pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
 }
 
 /// True if the daemon of this script ends when that is done to its job.
-async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Job>)) -> bool {
+async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Running>)) -> bool {
     let Ok(script) = Script::new(script) else { return false };
-    let Ok(job) = engine.start(Request::new(script)).await else { return false };
+    let started = engine.start(Request::new(script), Caller::default()).await;
+    let Some(job) = started.ok().and_then(Started::running) else { return false };
     let Some(daemon) = daemon_of(&job).await else { return false };
     let mut job = Some(job);
     act(&mut job);
@@ -64,7 +65,7 @@ async fn has_ended(daemon: &Process) -> bool {
 }
 
 /// The daemon, as soon as the script has said its process id.
-async fn daemon_of(job: &Job) -> Option<Process> {
+async fn daemon_of(job: &Running) -> Option<Process> {
     let mut live = job.live();
     let said = timeout(BEGINS_WITHIN, live.wait_for(|live| live.newest.ends_with(b"\n"))).await.ok()?.ok()?;
     let pid = std::str::from_utf8(&said.newest).ok()?.lines().next()?.parse().ok().and_then(Pid::from_raw)?;

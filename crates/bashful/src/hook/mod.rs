@@ -168,7 +168,10 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
     let (guard, settings) = match guard {
         Ok(guard) => guard?,
         Err(error) => {
-            return Some(Answer::deny(format!("bashful cannot judge this: {}", print::chain(error.as_ref()))));
+            return Some(Answer::deny(format!(
+                "bashful cannot judge this: {}",
+                bashful_engine::error_chain(error.as_ref())
+            )));
         }
     };
     let verdict = guard.judge(&call.script, &guard::place(call.directory.as_deref(), &around));
@@ -181,7 +184,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
     }
     let how_to_allow = || {
         let refused = Allowable { script: call.script.as_bytes(), directory: call.directory.as_deref()? };
-        Some(how_to_allow(&refused, &setup::eyes(&settings, &around).ok()?))
+        Some(how_to_allow(&refused, &setup::redactor(&settings, &around).ok()?))
     };
     let answer = worst(&verdict)?;
     Some(Answer { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })

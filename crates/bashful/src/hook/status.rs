@@ -73,7 +73,7 @@ pub(super) fn main(args: &StatusArgs) -> Result<Exit, Box<dyn Error>> {
             let (agent, in_force) = (status.agent.word(), status.is_in_force());
             json!({ "agent": agent, "in_force": in_force, "file": status.file, "problems": status.problems })
         });
-        print::data(format!("{}\n", facts.collect::<Value>()).as_bytes())?;
+        print::json(facts.collect::<Value>(), print::redactor())?;
     } else {
         let lines: Vec<String> = all.iter().map(Status::line).collect();
         print::text(&format!("{}\n", lines.join("\n")))?;
@@ -90,7 +90,7 @@ fn status(agent: Agent, around: &Surroundings, here: &Path) -> Status {
     let off = switched_off(agent, around, here);
     for file in agent.files(around, here) {
         match agent.hooks_in(&file) {
-            Err(error) => unread.push(print::chain(error.as_ref())),
+            Err(error) => unread.push(bashful_engine::error_chain(error.as_ref())),
             Ok(found) => {
                 for hook in found {
                     let mut problems = off.clone();
@@ -185,7 +185,9 @@ fn codex_trust(found: &Found, around: &Surroundings) -> Option<String> {
     let config = Agent::Codex.user_file(around)?.with_file_name("config.toml");
     let settings = match read_settings(&config) {
         Ok(settings) => settings,
-        Err(error) => return Some(format!("Codex's settings cannot be read: {}", print::chain(error.as_ref()))),
+        Err(error) => {
+            return Some(format!("Codex's settings cannot be read: {}", bashful_engine::error_chain(error.as_ref())));
+        }
     };
     let (group, hook) = found.at;
     let place = format!(":pre_tool_use:{group}:{hook}");

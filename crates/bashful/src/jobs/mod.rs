@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
 use bashful_dialect::unique;
-use bashful_engine::{ControlError, Eyes, GetJobError, JobStore, LONGEST_SCRIPT, Stop};
+use bashful_engine::{ControlError, GetJobError, JobStore, LONGEST_SCRIPT, Stop};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
@@ -48,7 +48,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     let eyes = || Ok::<_, Box<dyn Error>>(setup::eyes(&settings, &around)?);
     runtime.block_on(async {
         match command {
-            JobsCommand::List(args) => list(&store, args, &eyes()?),
+            JobsCommand::List(args) => list(&store, args),
             JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &eyes),
             JobsCommand::Logs(args) => follow::main(&store, args, &eyes).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &eyes).await,
@@ -60,14 +60,14 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     })
 }
 
-fn list(store: &JobStore, args: &ListArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
+fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     let mut jobs = if args.running { store.list_live()? } else { store.list()? };
     for one in &mut jobs {
-        job::mask(one, eyes);
+        job::mask(one, print::redactor());
     }
     if args.json {
         let jobs: Value = jobs.iter().map(job::facts).collect();
-        print::data(format!("{jobs:#}\n").as_bytes())?;
+        print::pretty_json(jobs)?;
     } else if jobs.is_empty() {
         print::talk(&format!("[no jobs in {}]", store.directory().display()));
     } else {
@@ -137,12 +137,11 @@ async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Exit {
 
 fn sweep(store: &JobStore, as_json: bool) -> Result<Exit, Box<dyn Error>> {
     let removed = store.sweep()?;
-    let text = if as_json {
-        format!("{:#}\n", json!({ "removed": removed }))
+    if as_json {
+        print::pretty_json(json!({ "removed": removed }))?;
     } else {
         let many = if removed.len() == 1 { "job" } else { "jobs" };
-        format!("{} {many} removed\n", removed.len())
-    };
-    print::data(text.as_bytes())?;
+        print::text(&format!("{} {many} removed\n", removed.len()))?;
+    }
     Ok(Exit::Code(0))
 }

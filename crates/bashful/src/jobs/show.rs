@@ -18,12 +18,12 @@ pub(super) fn main(
     eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let mut job = store.get(args.id)?;
-    mask(&mut job, &eyes()?);
+    mask(&mut job, print::redactor());
     let part = args.since.map_or(JobPart::LastLines(args.lines), JobPart::Since);
     let (text, gone) = match job.text(part, at_most) {
         Ok(text) => (text, None),
         // How it ended is known, whatever became of its output.
-        Err(error) => (JobText::default(), Some(print::chain(&error))),
+        Err(error) => (JobText::default(), Some(bashful_engine::error_chain(&error))),
     };
     let shown = print::lossy(eyes()?.show_part(&text.before, &text.raw, &text.after));
     let stderr = match job.stderr() {
@@ -45,7 +45,7 @@ pub(super) fn main(
         facts["output"] = String::from_utf8_lossy(&shown).into();
         facts["shown"] = json!({ "bytes": [text.range.start, text.range.end] });
         facts["next"] = text.range.end.into();
-        print::data(format!("{facts:#}\n").as_bytes())?;
+        print::pretty_json(facts)?;
         return Ok(Exit::Code(0));
     }
     print::talk(&format!("[job {}: {}; {}]", job.id, state_text(&job), one_line(&job.script)));

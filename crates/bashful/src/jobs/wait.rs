@@ -178,7 +178,7 @@ fn report(store: &JobStore, args: &WaitArgs, ids: &[u64], waited: Option<&Waited
             Some(Waited::Ended(_)) | None => None,
         };
         let jobs: Value = jobs.iter().map(job::facts).collect();
-        print::data(format!("{:#}\n", json!({ "waited": word, "came": came, "jobs": jobs })).as_bytes())?;
+        print::pretty_json(json!({ "waited": word, "came": came, "jobs": jobs }))?;
         return Ok(exit);
     }
     match waited {

@@ -6,8 +6,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_dialect::{Ran, Told, Witness, job};
-use bashful_engine::{Engine, Eyes, JobKind, JobRecord, JobStore, Request, make_directory};
+use bashful_dialect::facts;
+use bashful_engine::{
+    CommandLog, CommandRecord, CommandText, Fate, JobKind, JobRecord, JobStore, Redactor, make_directory,
+};
 use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
@@ -32,8 +34,8 @@ impl Log {
         Some(Self { path, at_most: settings.log.bytes.size().0, surface })
     }
 
-    fn append(&self, ran: &Ran) -> io::Result<()> {
-        self.write(&entry(ran, self.surface, SystemTime::now()))
+    fn append(&self, record: &CommandRecord) -> io::Result<()> {
+        self.write(&entry(record, self.surface, SystemTime::now()))
     }
 
     fn write(&self, entry: &Value) -> io::Result<()> {
@@ -70,19 +72,19 @@ impl Log {
 impl Log {
     /// Writes down how jobs have ended since somebody last read the log. Nobody of ours sees a job end: its keeper does, and
     /// may be alone then.
-    pub(crate) fn note_ended_jobs(&self, store: &JobStore, eyes: &Eyes) {
+    pub(crate) fn note_ended_jobs(&self, store: &JobStore, redactor: &Redactor) {
         for id in store.ids() {
             // Most ends are in the log already, and need no look at the record.
             if !mark(store.directory(), id).exists()
                 && let Ok(job) = store.get(id)
             {
-                self.note_end(store.directory(), &job, eyes);
+                self.note_end(store.directory(), &job, redactor);
             }
         }
     }
 
     /// Writes down how a job has ended, unless it still runs or its end is in the log.
-    pub(crate) fn note_end(&self, jobs: &Path, job: &JobRecord, eyes: &Eyes) {
+    pub(crate) fn note_end(&self, jobs: &Path, job: &JobRecord, redactor: &Redactor) {
         // The log has the end of a command that left something running.
         if !job.is_over() || job.kind == JobKind::Leftover {
             return;
@@ -90,7 +92,7 @@ impl Log {
         // Whoever makes the mark writes the line.
         if plain::open_with(File::options().write(true).create_new(true), &mark(jobs, job.id)).is_ok() {
             // A full disk is no reason to keep a job.
-            let _ = self.write(&entry(&of_job(job, eyes), "job", job.ended.unwrap_or_else(SystemTime::now)));
+            let _ = self.write(&entry(&of_job(job, redactor), "job", job.ended.unwrap_or_else(SystemTime::now)));
         }
     }
 }
@@ -101,21 +103,15 @@ fn mark(jobs: &Path, id: u64) -> PathBuf {
 }
 
 /// A job that has ended.
-fn of_job(job: &JobRecord, eyes: &Eyes) -> Ran {
-    let facts = job::facts(job);
+fn of_job(job: &JobRecord, redactor: &Redactor) -> CommandRecord {
     let size = |file: &Path| file.metadata().map_or(0, |metadata| metadata.len());
-    Ran {
-        given: Told::new(eyes, job.script.as_bytes(), &job.directory),
+    CommandRecord {
+        given: CommandText::new(redactor, job.script.as_bytes(), &job.directory),
         rewritten: None,
-        allowed: true,
-        status: facts["status"].clone(),
-        exit_code: facts["exit_code"].as_u64(),
-        signal: facts["signal"]["number"].as_u64(),
+        fate: job.end().map_or(Fate::Lost, Fate::Ended),
         elapsed: job.elapsed,
         output_bytes: size(&job.output_file) + job.stderr_file.as_deref().map_or(0, size),
         job: Some(job.id),
-        how_to_allow: None,
-        written: None,
     }
 }
 
@@ -125,30 +121,10 @@ fn ends_in_newline(file: &File) -> io::Result<bool> {
     Ok(file.read_at(&mut byte, last)? == 0 || byte == *b"\n")
 }
 
-impl Witness for Log {
-    fn saw(&self, ran: &Ran) {
+impl CommandLog for Log {
+    fn record(&self, record: &CommandRecord) {
         // A full disk is no reason to fail a command that has run.
-        let _ = self.append(ran);
-    }
-}
-
-/// A command of this program on its way into the log.
-#[derive(Debug)]
-pub(crate) struct LogEntry(Option<(Log, Ran)>);
-
-impl LogEntry {
-    /// Nothing, if there is no log, or nothing that could run.
-    pub(crate) fn new(settings: &Settings, around: &Surroundings, engine: &Engine, request: &Request) -> Self {
-        let log = Log::new(settings, around, "run");
-        Self(log.and_then(|log| Some((log, Ran::new(engine, &engine.plan(request.clone()).ok()?)))))
-    }
-
-    /// Writes down what has become of it.
-    pub(crate) fn note(&mut self, note: impl FnOnce(&mut Ran)) {
-        if let Some((log, ran)) = &mut self.0 {
-            note(ran);
-            log.saw(ran);
-        }
+        let _ = self.append(record);
     }
 }
 
@@ -162,26 +138,40 @@ pub(super) fn before(path: &Path) -> PathBuf {
     path.with_extension("jsonl.1")
 }
 
-fn entry(ran: &Ran, surface: &str, now: SystemTime) -> Value {
+fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mut exit = json!({});
+    let status = match &record.fate {
+        Fate::Cancelled => "cancelled".into(),
+        Fate::Refused(_) if record.is_asked_later() => "asked".into(),
+        Fate::Refused(_) | Fate::Intercepted => "refused".into(),
+        Fate::NotStarted => "failed".into(),
+        Fate::InBackground => "running".into(),
+        Fate::Lost => "lost".into(),
+        Fate::Ended(end) => {
+            facts::exit_facts(&mut exit, *end);
+            json!(facts::status(*end))
+        }
+    };
     json!({
         "time": time::text(since),
         "unix_ms": milliseconds(since),
         "surface": surface,
-        "cwd": ran.given.directory,
-        "command": ran.given.command,
-        "rewritten": ran.rewritten.as_ref().map(|told| json!({ "cwd": told.directory, "command": told.command })),
-        "verdict": match ran.allowed {
+        "cwd": record.given.directory.as_str(),
+        "command": record.given.script.as_str(),
+        "rewritten": record.rewritten.as_ref()
+            .map(|text| json!({ "cwd": text.directory.as_str(), "command": text.script.as_str() })),
+        "verdict": match record.is_allowed() {
             true => "allowed",
-            false if ran.status == "asked" => "asked",
+            false if record.is_asked_later() => "asked",
             false => "refused",
         },
-        "status": ran.status,
-        "exit_code": ran.exit_code,
-        "signal": ran.signal,
-        "duration_ms": milliseconds(ran.elapsed),
-        "output_bytes": ran.output_bytes,
-        "job": ran.job,
+        "status": status,
+        "exit_code": exit["exit_code"],
+        "signal": exit["signal"]["number"],
+        "duration_ms": milliseconds(record.elapsed),
+        "output_bytes": record.output_bytes,
+        "job": record.job,
     })
 }
 

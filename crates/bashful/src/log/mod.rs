@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
 use bashful_dialect::visible;
-use bashful_engine::{Eyes, JobStore, make_directory};
+use bashful_engine::{JobStore, Redactor, make_directory};
 use bashful_sys::notify::Happenings;
 use bashful_sys::plain;
 use serde_json::Value;
@@ -25,7 +25,7 @@ use crate::print;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 
-pub(crate) use file::{Log, LogEntry};
+pub(crate) use file::Log;
 pub(crate) use time::span;
 
 /// Between two looks at a log that is followed, where the system has no more watches.
@@ -83,19 +83,19 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
 struct EndedJobs {
     log: Log,
     jobs: JobStore,
-    eyes: Eyes,
+    redactor: Redactor,
 }
 
 impl EndedJobs {
     /// None if there is no log, or no place for jobs.
     fn new(settings: &Settings, around: &Surroundings) -> Option<Self> {
-        let (jobs, eyes) = setup::jobs(settings, around).zip(setup::eyes(settings, around).ok())?;
-        Some(Self { log: Log::new(settings, around, "job")?, jobs, eyes })
+        let (jobs, redactor) = setup::jobs(settings, around).zip(setup::redactor(settings, around).ok())?;
+        Some(Self { log: Log::new(settings, around, "job")?, jobs, redactor })
     }
 
     /// Writes down those that are not in it yet.
     fn note(&self) {
-        self.log.note_ended_jobs(&self.jobs, &self.eyes);
+        self.log.note_ended_jobs(&self.jobs, &self.redactor);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bashful_dialect::{ReplyForm, ReplyLimit};
-use bashful_engine::{Patience, Pattern};
+use bashful_dialect::ReplyForm;
+use bashful_engine::{Patience, Pattern, ReplyLimit};
 use bashful_mcp::{ClientRow, Clients};
 use serde::{Deserialize, Serialize};
 

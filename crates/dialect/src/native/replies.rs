@@ -1,9 +1,9 @@
 //! What `bash` and `job` answer.
 
-use bashful_engine::{Budget, InBackground, JobRecord, JobState, Output};
+use bashful_engine::{Budget, JobRecord, JobState, Output, ShownSoFar};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
 use crate::compose::{Draft, fitting, lines};
 use crate::desk::{Look, Seen};
@@ -13,7 +13,7 @@ use crate::job::{one_line, state_text, table};
 use crate::text::{self, Reader};
 
 /// How it ended, what it wrote, and what else has to be said.
-pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
     let Ended { outcome, directory, whole, call, .. } = *ended;
     let end = text::end(outcome.end, call.lifetime);
     let is_error = end.is_some();
@@ -30,30 +30,30 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
         lines(before.chain(bracketed(&beside)).chain(leftover.clone()))
     });
     let facts = structured(facts::of_outcome(outcome, directory, &notices));
-    Answer { is_error, ..Answer::new(text, facts) }.with_links(outputs)
+    RawAnswer { is_error, ..RawAnswer::new(text, facts) }.with_links(outputs)
 }
 
 /// Where it is and how to stop it.
-pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
+pub(crate) fn started(job: &JobRecord, call: &Asked) -> RawAnswer {
     let text = lines(std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices)));
-    Answer::new(text, structured(facts::of_background(job, &call.notices)))
+    RawAnswer::new(text, structured(facts::of_background(job, &call.notices)))
 }
 
 /// What it had written by then, and how to wait for the rest.
-pub(crate) fn outlasted(sent: &InBackground, whole: Budget, call: &Asked) -> Answer {
+pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
     let mut notices = call.notices.clone();
-    notices.extend(text::session_left(sent));
-    notices.push(text::still_running(&sent.job, Reader::Tools));
+    notices.extend(text::session_left(job, so_far));
+    notices.push(text::still_running(job, Reader::Tools));
     let beside = fitting(&notices);
-    let text = Draft { output: &sent.output, stderr: sent.stderr.as_ref() }.fit(|output, stderr| {
-        let shown = std::iter::once(shown(output, stderr, whole));
-        lines(shown.chain(bracketed(&beside)).chain([text::background(&sent.job, Reader::Tools)]))
+    let text = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() }.fit(|output, stderr| {
+        let shown = std::iter::once(shown(output, stderr, so_far.window.whole));
+        lines(shown.chain(bracketed(&beside)).chain([text::background(job, Reader::Tools)]))
     });
-    Answer::new(text, structured(facts::of_outlasted(sent, &notices))).with_links([&sent.output])
+    RawAnswer::new(text, structured(facts::of_outlasted(job, so_far, &notices))).with_links([&so_far.output])
 }
 
 /// Jobs, one below the other.
-pub(crate) fn jobs(seen: &Seen) -> Answer {
+pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
     let problems: Vec<String> = seen.problems.iter().map(|problem| problem.text.clone()).collect();
     let mut parts = match (&seen.call, seen.looks.is_empty()) {
         (JobsCall::List { .. }, true) => vec!["no jobs".to_owned()],
@@ -69,7 +69,7 @@ pub(crate) fn jobs(seen: &Seen) -> Answer {
     }
     // One that is not there spoils nothing for the others.
     let is_error = !seen.problems.is_empty() && seen.looks.is_empty();
-    Answer { is_error, ..Answer::new(parts.join("\n"), facts) }
+    RawAnswer { is_error, ..RawAnswer::new(parts.join("\n"), facts) }
 }
 
 /// This server's jobs first. A model that sees others has to know that it did not start them in this conversation.

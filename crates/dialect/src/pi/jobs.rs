@@ -5,25 +5,25 @@ use serde_json::{Value, json};
 
 use super::replies::milliseconds;
 use super::{id, label};
-use crate::answer::Answer;
+use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
 use crate::desk::{Look, Problem, ProblemKind, Seen};
 use crate::job::state_text;
 
 /// Those that were cancelled, those that are over, and those that go on.
-pub(crate) fn jobs(seen: &Seen) -> Answer {
+pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
     let nothing = seen.looks.is_empty() && seen.problems.is_empty();
     match &seen.call {
         JobsCall::List { .. } if nothing => {
-            return Answer::new("No background jobs.".to_owned(), json!({ "jobs": [] }));
+            return RawAnswer::new("No background jobs.".to_owned(), json!({ "jobs": [] }));
         }
         _ if nothing => {
-            return Answer::new("No running background jobs to wait for.".to_owned(), json!({ "jobs": [] }));
+            return RawAnswer::new("No running background jobs to wait for.".to_owned(), json!({ "jobs": [] }));
         }
         JobsCall::CancelAndPoll { cancel, poll, .. } if seen.looks.is_empty() && cancel.is_empty() => {
             let ids: Vec<String> = poll.iter().map(|job| id(*job)).collect();
             let text = format!("No matching jobs found for IDs: {}", ids.join(", "));
-            return Answer { is_error: true, ..Answer::new(text.clone(), json!({ "jobs": [], "error": text })) };
+            return RawAnswer { is_error: true, ..RawAnswer::new(text.clone(), json!({ "jobs": [], "error": text })) };
         }
         _ => {}
     }
@@ -41,7 +41,7 @@ pub(crate) fn jobs(seen: &Seen) -> Answer {
     if !cancelled.is_empty() {
         all["cancelled"] = facts(&cancelled);
     }
-    Answer { is_error: seen.looks.is_empty(), ..Answer::new(text, all) }
+    RawAnswer { is_error: seen.looks.is_empty(), ..RawAnswer::new(text, all) }
 }
 
 fn section(name: &str, looks: &[&Look], line: impl Fn(&Look) -> String) -> Option<String> {

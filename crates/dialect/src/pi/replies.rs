@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, Clip, Direction, End, Exit, InBackground, JobRecord, Lifetime, LimitHit, Outcome, Output, StopReason,
+    ByteSize, Clip, Direction, End, Exit, JobRecord, Lifetime, LimitHit, Outcome, Output, ShownSoFar, StopReason,
 };
 use serde_json::{Value, json};
 
 use super::{id, label};
-use crate::answer::Answer;
+use crate::answer::RawAnswer;
 use crate::compose::{Draft, fitting};
 use crate::dialect::{Asked, Ended};
 use crate::text::{self, NOT_SAVED, Reader, or_none};
 
 /// What it wrote, how long it took, and how it ended if that was not well.
-pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
     let outcome = ended.outcome;
     let draft = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() };
     let text = draft.fit(|output, stderr| ended_text(ended, output, stderr));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     let facts = details(outcome, ended.call);
-    Answer { is_error: outcome.end != End::Own(Exit::Code(0)), ..Answer::new(text, facts) }.with_links(outputs)
+    RawAnswer { is_error: outcome.end != End::Own(Exit::Code(0)), ..RawAnswer::new(text, facts) }.with_links(outputs)
 }
 
 fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> String {
@@ -56,30 +56,30 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
 }
 
 /// What it is called, and how to wait for it.
-pub(crate) fn started(job: &JobRecord, call: &Asked) -> Answer {
+pub(crate) fn started(job: &JobRecord, call: &Asked) -> RawAnswer {
     let mut lines = call.notices.clone();
     lines.push(start_text(job));
-    Answer::new(lines.join("\n"), background(job, call))
+    RawAnswer::new(lines.join("\n"), background(job, call))
 }
 
 /// The end of what it had written by then, and the same.
-pub(crate) fn outlasted(sent: &InBackground, call: &Asked) -> Answer {
-    let text = Draft { output: &sent.output, stderr: sent.stderr.as_ref() }.fit(|output, stderr| {
+pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+    let text = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() }.fit(|output, stderr| {
         let mut lines = Vec::new();
         if output.bytes + stderr.map_or(0, |stderr| stderr.bytes) > 0 {
             lines.extend([shown(output, stderr).trim_end_matches('\n').to_owned(), String::new()]);
         }
         lines.extend(fitting(&call.notices));
-        lines.extend(text::session_left(sent));
-        lines.push(start_text(&sent.job));
+        lines.extend(text::session_left(job, so_far));
+        lines.push(start_text(job));
         lines.join("\n")
     });
-    Answer::new(text, background(&sent.job, call)).with_links([&sent.output])
+    RawAnswer::new(text, background(job, call)).with_links([&so_far.output])
 }
 
 /// A command that never ran.
-pub(crate) fn failure(error: &str) -> Answer {
-    Answer { is_error: true, ..Answer::new(error.to_owned(), json!({ "error": error })) }
+pub(crate) fn failure(error: &str) -> RawAnswer {
+    RawAnswer { is_error: true, ..RawAnswer::new(error.to_owned(), json!({ "error": error })) }
 }
 
 fn start_text(job: &JobRecord) -> String {

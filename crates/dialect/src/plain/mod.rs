@@ -7,11 +7,10 @@ use bashful_engine::{ByteSize, Clip, End, Exit, Outcome, Output, Request, Script
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
 use crate::dialect::{Asked, Ended};
 use crate::facts::{self, structured};
-use crate::limit;
 use crate::text::{self, NOT_SAVED};
 use crate::tool::{Tool, Words};
 
@@ -46,7 +45,7 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
 }
 
 /// What it wrote on both streams, and its exit code.
-pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
+pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
     let mut outcome = ended.outcome.clone();
     let fields = loop {
         let fields = fields(&outcome, ended.call);
@@ -58,7 +57,7 @@ pub(crate) fn ended(ended: &Ended<'_>) -> Answer {
     let facts = structured(facts::of_outcome(&outcome, ended.directory, &ended.call.notices));
     let is_error = outcome.end != End::Own(Exit::Code(0));
     let outputs = std::iter::once(&outcome.output).chain(&outcome.stderr);
-    Answer { is_error, ..Answer::of_fields(fields, facts) }.with_links(outputs)
+    RawAnswer { is_error, ..RawAnswer::of_fields(fields, facts) }.with_links(outputs)
 }
 
 fn fields(outcome: &Outcome, call: &Asked) -> Value {
@@ -106,7 +105,7 @@ fn shorten_longest(outcome: &mut Outcome, excess: u64) -> bool {
     let Some(longest) = outputs.max_by_key(|output| shown(output)) else { return false };
     let length = shown(longest) as u64;
     // What is said of the cut has to fit as well.
-    limit::shorten(longest, Window::head(ByteSize(length.saturating_sub(excess + CUT_NOTICE))));
+    longest.shorten(Window::head(ByteSize(length.saturating_sub(excess + CUT_NOTICE))));
     length > 0
 }
 
@@ -126,9 +125,9 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
 }
 
 /// A command that never ran.
-pub(crate) fn failure(status: &str, error: &str) -> Answer {
+pub(crate) fn failure(status: &str, error: &str) -> RawAnswer {
     let facts = json!({ "status": status, "error": error });
-    Answer { is_error: true, ..Answer::of_fields(json!({ "error": error }), facts) }
+    RawAnswer { is_error: true, ..RawAnswer::of_fields(json!({ "error": error }), facts) }
 }
 
 fn shown(output: &Output) -> String {

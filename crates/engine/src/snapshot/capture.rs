@@ -23,7 +23,7 @@ use crate::environment::Environment;
 use crate::plan::Plan;
 use crate::request::{Request, Script};
 use crate::units::{Grace, Lifetime};
-use crate::{LeftoverPolicy, Outcome};
+use crate::{Dropped, LeftoverPolicy, Outcome};
 
 use super::keep::Facts;
 use super::parse::{Captured, parse};
@@ -117,9 +117,10 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
         ..engine.options().clone()
     };
     let engine = engine.with_options(options);
-    let checked = engine.check(plan).await.map_err(|error| failed(&error))?;
-    let mut job = engine.start_checked(checked, None).await.map_err(|error| failed(&error))?;
-    job.wait().await.map_err(|error| failed(&error))
+    let checked = engine.check(plan, None).await.map_err(|error| failed(&error))?;
+    let begun = engine.begin(checked, None, None).await.map_err(|error| failed(&error))?;
+    let (mut run, _handles) = begun.map_err(|error| failed(&error))?;
+    run.until_end().await.ok_or_else(|| failed(&Dropped))
 }
 
 fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {

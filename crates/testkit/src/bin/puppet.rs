@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{Engine, Grace, JobLimits, JobStore, Options, Request, Script, Stop, find_bash};
+use bashful_testkit::Starts;
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid, setsid};
 
 fn main() {
@@ -50,10 +51,10 @@ fn host(jobs: &Path, script: &str, then: &str) -> ! {
         let request = Request::new(Script::new(script).expect("a script"));
         let id = match then {
             "outlast" => {
-                let job = engine.start(request).await.expect("it starts");
-                engine.send_to_background(job).await.expect("it can be sent").job.id
+                let job = engine.started(request).await.expect("it starts");
+                job.send_to_background().await.expect("it can be sent").job.id
             }
-            _ => engine.start_job(request).await.expect("it starts").id,
+            _ => engine.started_job(request).await.expect("it starts").id,
         };
         if then == "stop" {
             store.stop(id, Stop::Ask).await.expect("its keeper is told");

@@ -4,7 +4,7 @@ sleep 0.01 & wait; echo $?
 #---
 true & p=$!; wait $p; echo $?; wait $p; echo $?; wait 999999; echo $?
 #---
-(until [ -e go ]; do sleep 0.01; done; exit 1) & (exit 2) & wait -n; echo $?; touch go; wait -n; echo $?; wait -n; echo $?
+(until [ -e go ]; do sleep 0.01; done; exit 1) & (exit 2) & wait -n; echo $?; (sleep 0.2; touch go) & disown; wait -n; echo $?; wait -n; echo $?
 #---
 touch 0; for i in 3 1 2; do (until [ -e $((i-1)) ]; do sleep 0.01; done; echo $i; touch $i) & done; wait; echo all
 #---

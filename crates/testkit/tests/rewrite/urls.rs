@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_engine::{RewriteFor, Scheme, UrlError, UrlFile};
-use bashful_testkit::{finished, request};
+use bashful_testkit::{Starts, finished, request};
 
 use super::{place, rewrite, run, script, shown};
 
@@ -24,7 +24,7 @@ async fn urls_are_the_paths_of_their_files() {
         run(&engine, "x=b; for f in local://new/$x local://a/*; do echo \"${f##*/}\"; done; ls -d local://new").await;
     assert_eq!(shown(&outcome.output), format!("b\nb c\n{}\n", place.path().join("scratch/new").display()));
 
-    let job = engine.start_job(request("echo from a job")).await.expect("it starts");
+    let job = engine.started_job(request("echo from a job")).await.expect("it starts");
     let jobs = place.options.jobs.as_ref().expect("there are jobs");
     jobs.wait(job.id).await.expect("it ends");
     let outcome = run(&engine, &format!("head -n1 job://{}", job.id)).await;

@@ -261,8 +261,9 @@ async fn where_commands_have_a_start_up_file_that_is_the_one() {
     std::fs::write(place.path().join("own"), "word() { echo own; }\n").expect("a file");
     place.options.host_environment.push(("BASH_ENV".into(), place.path().join("own").into()));
     let engine = place.engine();
-    assert_eq!(says(&engine, "word").await, "own\n");
+    engine.refresh_snapshot().await;
     assert_eq!(engine.why_no_snapshot(), Some(NoSnapshot::BashEnv));
+    assert_eq!(says(&engine, "word").await, "own\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,7 +44,7 @@ async fn says_waiting(place: &Place, script: &str) -> String {
     let engine = Engine::new(options).expect("an engine");
     engine.refresh_snapshot().await;
     let plan = engine.plan(bashful_testkit::request(script)).expect("a plan");
-    let checked = engine.check(plan).await.expect("it is allowed");
+    let checked = engine.check(plan, None).await.expect("it is allowed");
     engine.prepare(&checked);
     let began = std::time::Instant::now();
     while engine.ready_for(&checked) == 0 {
@@ -72,6 +72,9 @@ fn files(place: &Place) -> Vec<PathBuf> {
 
 /// Why there is none, once a command has run.
 async fn why_not(engine: &Engine) -> Option<NoSnapshot> {
+    engine.refresh_snapshot().await;
+    // Before a command runs: its reply would tell.
+    let why = engine.why_no_snapshot();
     assert_eq!(says(engine, "echo it runs").await, "it runs\n");
-    engine.why_no_snapshot()
+    why
 }

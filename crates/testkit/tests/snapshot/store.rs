@@ -129,8 +129,9 @@ async fn a_directory_that_others_may_write_to_is_not_used() {
     let directory = place.path().join("snapshots");
     set_mode(&directory, 0o770);
     let engine = place.engine();
-    assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
+    engine.refresh_snapshot().await;
     let why = engine.why_no_snapshot().expect("somebody is told");
+    assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
     assert!(why.notice().contains("others can write to"), "{}", why.notice());
     assert!(why.notice().contains(&directory.display().to_string()), "{}", why.notice());
     assert_eq!(engine.why_no_snapshot(), None);
@@ -141,8 +142,9 @@ async fn where_nothing_can_be_kept_commands_run_without() {
     let mut place = home(COUNTING);
     super::options(&mut place).directory = place.path().join(".bashrc/snapshots");
     let engine = place.engine();
-    assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
+    engine.refresh_snapshot().await;
     assert!(matches!(engine.why_no_snapshot(), Some(NoSnapshot::System { .. })));
+    assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
     // In this engine it is not tried again at once. The rc files are not read for nothing.
     assert_eq!(says(&engine, "word 2>/dev/null; echo $?").await, "127\n");
     assert_eq!((reads(&place), engine.why_no_snapshot()), (0, None));

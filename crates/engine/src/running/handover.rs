@@ -88,7 +88,7 @@ impl Run {
         Some(LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file, session })
     }
 
-    pub(super) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
+    pub(crate) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
         let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
         self.tell_the_end();
         let (output, stderr) = self.outputs();

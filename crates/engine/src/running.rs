@@ -1,10 +1,10 @@
 //! A command under way.
 //!
 //! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
-//! callers ask for come together here. A [`Job`] is a handle to one that goes on by itself.
+//! callers ask for come together here. A [`Running`] is a handle to one that goes on by itself.
 
-mod enough;
 mod handover;
+mod line_limit;
 mod listen;
 mod stream;
 
@@ -22,15 +22,18 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 pub use handover::{InBackground, NotSent};
-pub use listen::{Chunk, Heard, Listening, OutputForm, OutputStream, TailUpdate, TailUpdates, WhenBehind};
+pub use listen::{
+    Chunk, Heard, Listening, OutputForm, OutputListener, OutputStream, TailUpdate, TailUpdates, WhenBehind,
+};
 
-use enough::Enough;
+use line_limit::LineLimit;
 use listen::Feed;
 use stream::Stream;
 
 use crate::backend::{After, Attached, Backend, FreeKeeper, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
+use crate::command_log::LogEntry;
 use crate::link::{Link, Silence};
 use crate::mask::Mask;
 use crate::mentions;
@@ -104,7 +107,7 @@ impl PartialEq for Written {
 
 /// A command that runs by itself. Dropping the handle stops it.
 #[derive(Debug)]
-pub struct Job {
+pub struct Running {
     pid: Option<i32>,
     asks: mpsc::UnboundedSender<Ask>,
     live: watch::Receiver<Live>,
@@ -112,7 +115,7 @@ pub struct Job {
     outcome: oneshot::Receiver<Outcome>,
 }
 
-impl Job {
+impl Running {
     /// The shell's process id, which is that of its group too. None if it was lost before anybody could tell.
     pub fn pid(&self) -> Option<i32> {
         self.pid
@@ -129,15 +132,43 @@ impl Job {
         let _ = self.asks.send(Ask::Stop(why));
     }
 
-    /// Makes it a job; none if it has ended meanwhile.
-    pub(crate) async fn send_to_background(&self) -> Option<Result<InBackground, NotSent>> {
+    /// Makes it a job. Nothing of it is lost or started anew. Where that cannot be done, it goes on as it was. A dropped
+    /// future leaves it unknown which of the two happened.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use bashful_engine::{Caller, Engine, JobLimits, JobStore, Options, Request, Script, Stop};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let started = engine.start(Request::new(Script::new("sleep 1000")?), Caller::default()).await?;
+    ///         let running = started.running().ok_or("refused")?;
+    ///         let sent = running.send_to_background().await.map_err(|_| "it goes on in the foreground")?;
+    ///         jobs.stop(sent.job.id, Stop::Ask).await?;
+    ///         jobs.wait_until_gone(sent.job.id).await?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    pub async fn send_to_background(self) -> Result<InBackground, StillInForeground> {
         let (answer, answered) = oneshot::channel();
-        self.asks.send(Ask::Background(answer)).ok()?;
-        answered.await.ok()
+        let sent = match self.asks.send(Ask::Background(answer)) {
+            Ok(()) => answered.await.unwrap_or(Err(NotSent::Ended)),
+            Err(_) => Err(NotSent::Ended),
+        };
+        sent.map_err(|why| StillInForeground { running: self, why })
     }
 
     /// The newest output, now and whenever there is more, at most every 50 ms. The last value has the end, and then the
-    /// channel is closed. [`Engine::start_listening`](crate::Engine::start_listening) gives all of the output.
+    /// channel is closed. [`Caller::listener`](crate::Caller::listener) gets all of the output.
     pub fn live(&self) -> watch::Receiver<Live> {
         let live = self.live.clone();
         // If it has ended already, the last value is there.
@@ -149,6 +180,15 @@ impl Job {
     pub async fn wait(&mut self) -> Result<Outcome, Dropped> {
         (&mut self.outcome).await.map_err(|_| Dropped)
     }
+}
+
+/// A command that could not be made a job. It goes on.
+#[derive(Debug)]
+pub struct StillInForeground {
+    /// The command.
+    pub running: Running,
+    /// Why it is no job.
+    pub why: NotSent,
 }
 
 /// A command and all that belongs to it, on its way to its end. Dropping it stops the command.
@@ -175,7 +215,7 @@ pub(crate) struct Run {
     live_due: Option<Instant>,
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
-    enough: Enough,
+    line_limit: LineLimit,
     /// A report that came while another one was waited for.
     early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
@@ -245,7 +285,7 @@ impl Run {
             feed: None,
             written: Written::default(),
             live_due: None,
-            enough: Enough::new(checked.plan().enough),
+            line_limit: LineLimit::new(checked.plan().enough),
             early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
@@ -257,23 +297,38 @@ impl Run {
         Ok((run, handles))
     }
 
-    /// Streams all that it writes. To be called before anything is read.
-    pub(crate) fn listen(&mut self, listening: Listening) -> OutputStream {
-        let (feed, stream) = Feed::new(listening, Arc::clone(&self.mask));
-        for stream in &mut self.streams {
-            stream.capture.tell(listening.form);
-        }
-        self.feed = Some(feed);
-        stream
+    /// A counter of what it writes.
+    pub(crate) fn written(&self) -> Written {
+        self.written.clone()
     }
 
-    /// Lets it go on by itself.
-    pub(crate) fn into_job(mut self, handles: Handles) -> Job {
+    /// Streams all that it writes. To be called before anything is read.
+    pub(crate) fn listen(&mut self, listener: OutputListener) {
+        for stream in &mut self.streams {
+            stream.capture.tell(listener.form());
+        }
+        self.feed = Some(Feed::new(listener, Arc::clone(&self.mask)));
+    }
+
+    /// Shows the newest output to the receivers of this channel, for the first time now, when the command has started.
+    pub(crate) fn show_progress(&mut self, progress: watch::Sender<Live>, handles: &mut Handles) {
+        handles.live = progress.subscribe();
+        self.live = progress;
+        self.tell_live();
+    }
+
+    /// Lets it go on by itself. The entry is logged when it has ended, or as cancelled when the handle is dropped.
+    pub(crate) fn into_running(mut self, handles: Handles, mut entry: Option<LogEntry>) -> Running {
         let (send, outcome) = oneshot::channel();
-        let job = Job { pid: self.pid, asks: handles.asks, live: handles.live, written: self.written.clone(), outcome };
+        let job =
+            Running { pid: self.pid, asks: handles.asks, live: handles.live, written: self.written.clone(), outcome };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 self.give_back();
+                if let Some(entry) = &mut entry {
+                    entry.ended(&outcome);
+                }
+                drop(entry);
                 // Nobody may be left who wants to know.
                 let _ = send.send(outcome);
             }
@@ -335,12 +390,13 @@ impl Run {
             () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
-            () = due(self.enough.due()) => Happened::Enough,
+            () = due(self.line_limit.due()) => Happened::Enough,
             () = due(self.overdue) => Happened::Overdue,
         }
     }
 
-    async fn ask(&mut self, why: StopReason) {
+    /// Asks the keeper to stop the command; asked a second time, the keeper kills it.
+    pub(crate) async fn ask(&mut self, why: StopReason) {
         tracing::debug!(pid = self.pid, %why, "stopping");
         self.was_asked = true;
         self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
@@ -363,8 +419,8 @@ impl Run {
         let stream = &mut self.streams[index];
         let name = stream.name;
         stream.read(&mut |bytes| tell(&mut self.feed, name, bytes));
-        self.enough.look(name, &stream.capture);
-        if self.enough.is_over() {
+        self.line_limit.look(name, &stream.capture);
+        if self.line_limit.is_over() {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
@@ -436,7 +492,7 @@ impl Run {
             store.add_used(bytes);
             sweeping::sweep_aside_if_due(&self.options);
         }
-        let (end, cut_off) = self.enough.judge(end);
+        let (end, cut_off) = self.line_limit.judge(end);
         self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
         let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
             name,
@@ -499,7 +555,7 @@ impl Run {
 
     /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.
     fn close(&mut self) {
-        self.enough.close();
+        self.line_limit.close();
         if let Some(stream) = self.streams.first_mut() {
             stream.close();
         }

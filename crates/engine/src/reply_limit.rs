@@ -1,9 +1,13 @@
-//! How much of a reply its client passes on to the model.
+//! The part of a reply that a client passes on to its model.
 //!
 //! Clients cut long replies, each at its own size, and keep nothing of the rest. A reply that stays below that size names the
 //! artifact with the whole output instead. A limit only ever lowers what the dialect shows.
 
-use bashful_engine::{Budget, ByteSize, Outcome, Output, Plan, Streams, Window};
+use crate::outcome::{Outcome, Output};
+use crate::plan::Plan;
+use crate::request::Streams;
+use crate::units::ByteSize;
+use crate::window::{Budget, Clip, Window};
 
 /// The limit for one client. Without a number, the dialect's own holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,13 +41,13 @@ impl ReplyLimit {
         let Some(most) = self.failed_bytes else { return window };
         let smaller = self.window(window, Some(most));
         for output in std::iter::once(&mut outcome.output).chain(&mut outcome.stderr) {
-            shorten(output, smaller);
+            output.shorten(smaller);
         }
         smaller
     }
 
-    /// So much is shown of jobs that share a reply.
-    pub(crate) fn for_each_of(&self, jobs: usize, usual: ByteSize) -> ByteSize {
+    /// Bytes shown of each of several jobs that share a reply.
+    pub fn for_each_of(&self, jobs: usize, usual: ByteSize) -> ByteSize {
         let most = self.bytes.map_or(usual.0, |bytes| bytes.0 / (jobs.max(1) as u64));
         ByteSize(usual.0.min(most))
     }
@@ -58,13 +62,15 @@ impl ReplyLimit {
     }
 }
 
-/// Shows less of an output.
-pub(crate) fn shorten(output: &mut Output, window: Window) {
-    let clip = std::mem::replace(&mut output.clip, bashful_engine::Clip::Whole(Vec::new()));
-    output.clip = clip.within(window);
-    output.limit = window.limit();
-    let smaller = window.within(Budget::bytes(narrower(output.limit)));
-    output.narrower = Some(output.clip.clone().within(smaller));
+impl Output {
+    /// Shows less of it. The artifact, if there is one, has all of it.
+    pub fn shorten(&mut self, window: Window) {
+        let clip = std::mem::replace(&mut self.clip, Clip::Whole(Vec::new()));
+        self.clip = clip.within(window);
+        self.limit = window.limit();
+        let smaller = window.within(Budget::bytes(narrower(self.limit)));
+        self.narrower = Some(self.clip.clone().within(smaller));
+    }
 }
 
 /// The part of a limit that output may take where the notices of its reply need room too.

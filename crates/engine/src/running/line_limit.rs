@@ -21,7 +21,7 @@ const MORE: u64 = 16 << 20;
 
 /// Whether all lines that are wanted have come.
 #[derive(Debug)]
-pub(super) struct Enough {
+pub(super) struct LineLimit {
     wanted: Option<u64>,
     state: State,
 }
@@ -37,7 +37,7 @@ enum State {
     Closed,
 }
 
-impl Enough {
+impl LineLimit {
     pub(super) fn new(wanted: Option<NonZeroU64>) -> Self {
         Self { wanted: wanted.map(NonZeroU64::get), state: State::NotYet }
     }

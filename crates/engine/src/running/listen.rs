@@ -51,6 +51,53 @@ pub enum WhenBehind {
     Wait,
 }
 
+/// The end of a live stream that [`Caller::listener`](crate::Caller::listener) takes.
+#[derive(Debug)]
+pub struct OutputListener {
+    listening: Listening,
+    shared: Arc<Shared>,
+}
+
+impl OutputListener {
+    /// A listener, and the stream that it feeds. The stream ends at once if the command does not run.
+    ///
+    /// ```
+    /// # use bashful_engine::{Caller, Engine, Heard, Listening, Options, OutputForm, OutputListener, Request, Script, WhenBehind};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let (listener, mut stream) = OutputListener::new(Listening { form: OutputForm::Text, when_behind: WhenBehind::Drop });
+    /// let caller = Caller { listener: Some(listener), ..Caller::default() };
+    /// let started = engine.start(Request::new(Script::new("printf hello")?), caller).await?;
+    /// let mut heard = Vec::new();
+    /// while let Some(piece) = stream.next().await {
+    ///     match piece {
+    ///         Heard::Chunk(chunk) => heard.extend(chunk.bytes),
+    ///         Heard::Dropped { bytes } => eprintln!("{bytes} bytes were dropped"),
+    ///     }
+    /// }
+    /// assert_eq!(heard, b"hello");
+    /// assert_eq!(started.running().ok_or("refused")?.wait().await?.output.bytes, 5);
+    /// # Ok(()) }
+    /// ```
+    pub fn new(listening: Listening) -> (Self, OutputStream) {
+        let shared = Arc::new(Shared::default());
+        let stream = OutputStream(Arc::clone(&shared));
+        (Self { listening, shared }, stream)
+    }
+
+    pub(super) fn form(&self) -> OutputForm {
+        self.listening.form
+    }
+}
+
+/// Nothing follows.
+impl Drop for OutputListener {
+    fn drop(&mut self) {
+        self.shared.queue().has_ended = true;
+        self.shared.more.notify_one();
+    }
+}
+
 /// One step of a live stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
@@ -219,17 +266,14 @@ async fn due(when: Option<Instant>) {
 
 /// The writing end of a live stream. Dropping it ends the stream.
 pub(super) struct Feed {
-    listening: Listening,
-    shared: Arc<Shared>,
-    mask: Arc<Mask>,
     redactors: [Redactor; 2],
+    mask: Arc<Mask>,
+    listener: OutputListener,
 }
 
 impl Feed {
-    pub(super) fn new(listening: Listening, mask: Arc<Mask>) -> (Self, OutputStream) {
-        let shared = Arc::new(Shared::default());
-        let stream = OutputStream(Arc::clone(&shared));
-        (Self { listening, shared, mask, redactors: Default::default() }, stream)
+    pub(super) fn new(listener: OutputListener, mask: Arc<Mask>) -> Self {
+        Self { redactors: Default::default(), mask, listener }
     }
 
     /// Passes on a piece.
@@ -245,7 +289,7 @@ impl Feed {
     }
 
     fn enqueue(&mut self, stream: StreamName, bytes: &[u8]) {
-        let mut queue = self.shared.queue();
+        let mut queue = self.listener.shared.queue();
         if bytes.is_empty() || queue.is_abandoned {
             return;
         }
@@ -256,24 +300,26 @@ impl Feed {
             }
             _ => queue.chunks.push_back(Chunk { stream, bytes: bytes.to_vec() }),
         }
-        while self.listening.when_behind == WhenBehind::Drop && queue.bytes > BEHIND && queue.chunks.len() > 1 {
+        while self.listener.listening.when_behind == WhenBehind::Drop && queue.bytes > BEHIND && queue.chunks.len() > 1
+        {
             let Some(oldest) = queue.chunks.pop_front() else { break };
             queue.bytes -= oldest.bytes.len();
             queue.dropped += oldest.bytes.len() as u64;
         }
         drop(queue);
-        self.shared.more.notify_one();
+        self.listener.shared.more.notify_one();
     }
 
     /// Waits until the listener wants more. May be dropped.
     pub(super) async fn room(&self) {
         loop {
-            let room = self.shared.room.notified();
+            let room = self.listener.shared.room.notified();
             tokio::pin!(room);
             room.as_mut().enable();
             {
-                let queue = self.shared.queue();
-                if self.listening.when_behind == WhenBehind::Drop || queue.bytes < BEHIND || queue.is_abandoned {
+                let queue = self.listener.shared.queue();
+                if self.listener.listening.when_behind == WhenBehind::Drop || queue.bytes < BEHIND || queue.is_abandoned
+                {
                     return;
                 }
             }
@@ -286,7 +332,5 @@ impl Drop for Feed {
     fn drop(&mut self) {
         self.finish(StreamName::Output);
         self.finish(StreamName::Stderr);
-        self.shared.queue().has_ended = true;
-        self.shared.more.notify_one();
     }
 }

@@ -1,0 +1,132 @@
+//! The reply to `bashful run`, for a person or as JSON.
+
+use bashful_dialect::facts;
+use bashful_dialect::text::{self, Reader};
+use bashful_engine::{Background, Finished, Output, Redacted, Redactor};
+use serde_json::Value;
+
+use crate::cli::RunArgs;
+use crate::direct::Direct;
+use crate::exit::Exit;
+use crate::print::{self, PrintError};
+use crate::settings::Settings;
+use crate::setup;
+
+/// What the reply to one command looks like.
+pub(crate) struct Report<'a> {
+    pub(crate) args: &'a RunArgs,
+    pub(crate) settings: &'a Settings,
+    /// The output was written while the command ran, and is not shown again.
+    pub(crate) direct: Option<Direct>,
+    /// Remarks about the arguments.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Report<'_> {
+    /// Prints a command that is over, and says how the program ends.
+    pub(crate) fn finished(mut self, finished: Finished, interrupted: Option<u8>) -> Result<Exit, PrintError> {
+        let Finished { outcome, directory, lifetime, notices, redactor, .. } = finished;
+        let shown = self.shown(&outcome.output, outcome.stderr.as_ref());
+        self.add(notices);
+        self.notices.extend(text::session_notices(&outcome));
+        self.notices.extend(text::missed(&outcome));
+        self.notices.extend_from_slice(&shown.notices);
+        self.notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
+        let exit = Exit::of(outcome.end, interrupted);
+        let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program));
+        if self.args.json {
+            self.notices.extend(leftover);
+            shown.print_with(facts::of_outcome(&outcome, &directory, &self.notices), &redactor)?;
+            return Ok(exit);
+        }
+        shown.print()?;
+        self.talk();
+        for text in leftover.into_iter().chain(text::end(outcome.end, lifetime)) {
+            print::talk(&text);
+        }
+        Ok(exit)
+    }
+
+    /// Prints a command that goes on as a job, and how to get at it.
+    pub(crate) fn background(mut self, background: Background) -> Result<Exit, PrintError> {
+        let Background { job, shown, notices, redactor, .. } = background;
+        self.add(notices);
+        let Some(so_far) = shown else {
+            if self.args.json {
+                print::json(facts::of_background(&job, &self.notices), &redactor)?;
+            } else {
+                print::text(&text::background(&job, Reader::Program))?;
+                self.talk();
+            }
+            return Ok(Exit::Code(0));
+        };
+        self.notices.extend(so_far.had_line_limit.then(|| text::NO_LIMIT.to_owned()));
+        self.notices.extend(text::session_left(&job, &so_far));
+        self.notices.push(text::still_running(&job, Reader::Program));
+        let shown = self.shown(&so_far.output, so_far.stderr.as_ref());
+        if self.args.json {
+            shown.print_with(facts::of_outlasted(&job, &so_far, &self.notices), &redactor)?;
+        } else {
+            shown.print()?;
+            self.talk();
+            print::talk(&text::background(&job, Reader::Program));
+        }
+        Ok(Exit::Code(0))
+    }
+
+    fn add(&mut self, notices: Vec<Redacted>) {
+        self.notices.extend(notices.into_iter().map(Redacted::into_string));
+    }
+
+    fn talk(&self) {
+        for notice in &self.notices {
+            print::talk(&format!("[{notice}]"));
+        }
+    }
+
+    /// Both streams, apart if that was asked for; standard error may also be apart because only the other has a limit.
+    fn shown(&self, output: &Output, stderr: Option<&Output>) -> Shown {
+        let whole = setup::window(&self.settings.output).whole;
+        let show = |output: &Output| print::lossy(text::output(output, whole, Reader::Program));
+        let notices = |outputs: &[Option<&Output>]| {
+            outputs.iter().flatten().flat_map(|output| text::output_notices(output)).collect()
+        };
+        match self.direct {
+            Some(Direct { stderr: true }) => Shown { output: Vec::new(), stderr: None, notices: Vec::new() },
+            Some(Direct { stderr: false }) => {
+                Shown { output: Vec::new(), stderr: stderr.map(show), notices: notices(&[stderr]) }
+            }
+            None if self.args.split => {
+                Shown { output: show(output), stderr: stderr.map(show), notices: notices(&[Some(output), stderr]) }
+            }
+            None => {
+                let shown = print::lossy(text::outputs(output, stderr, whole, Reader::Program));
+                Shown { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
+            }
+        }
+    }
+}
+
+/// The parts of both streams that are shown at the end.
+struct Shown {
+    output: Vec<u8>,
+    stderr: Option<Vec<u8>>,
+    notices: Vec<String>,
+}
+
+impl Shown {
+    fn print(&self) -> Result<(), PrintError> {
+        print::data(&self.output)?;
+        print::data_to_stderr(self.stderr.as_deref().unwrap_or_default())
+    }
+
+    /// Prints the facts with what is shown, as one line.
+    fn print_with(&self, mut facts: Value, redactor: &Redactor) -> Result<(), PrintError> {
+        let name = if self.stderr.is_some() { "stdout" } else { "output" };
+        facts[name] = String::from_utf8_lossy(&self.output).into();
+        if let Some(stderr) = &self.stderr {
+            facts["stderr"] = String::from_utf8_lossy(stderr).into();
+        }
+        print::json(facts, redactor)
+    }
+}

@@ -1,0 +1,398 @@
+//! The one road of a command: from a request to a reply.
+//!
+//! Refreshing the snapshot, rewriting, planning, intercepting, judging, starting, waiting, handing over to the background and
+//! logging come in this order, here and nowhere else. Every surface parses its arguments, calls, and words the reply.
+//!
+//! Invariant: whatever becomes of a call that got as far as a plan, its log gets one record.
+
+mod caller;
+mod reply;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bashful_keeper::{End, Exit, StopReason};
+use tokio::time::{Instant, sleep_until, timeout};
+
+pub use caller::{Caller, Cancellation, Canceller, Interceptor, Waiting};
+pub use reply::{Background, BetterTool, Finished, Reply, ShownSoFar};
+
+use caller::cancelled;
+
+use crate::check::{Checked, Refusal, warnings};
+use crate::command_log::LogEntry;
+use crate::engine::{Engine, RunError};
+use crate::outcome::Outcome;
+use crate::redact::{Redacted, Redactor, error_chain};
+use crate::reply_limit::ReplyLimit;
+use crate::request::Request;
+use crate::rewrite::{RewriteFor, Rewritten};
+use crate::running::{Handles, InBackground, NotSent, Run, Running};
+use crate::units::Lifetime;
+use crate::window::Window;
+
+/// A command may have started without the engine having heard of it yet. One that has not after this long waits for something.
+const ALMOST_STARTED: Duration = Duration::from_millis(250);
+
+/// A command that becomes a job before its time is up does so this much earlier.
+const BEFORE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A command that has been started, or was kept from it.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each command, and nobody keeps many")]
+pub enum Started {
+    /// The command runs.
+    Running(Running),
+    /// The command does not run, for the reason that the reply tells.
+    NotRun(Reply),
+}
+
+impl Started {
+    /// The command, if it runs.
+    pub fn running(self) -> Option<Running> {
+        match self {
+            Self::Running(running) => Some(running),
+            Self::NotRun(_) => None,
+        }
+    }
+}
+
+impl Engine {
+    /// Runs a command for a caller. A dropped future stops the command, unless it is a job by then. A caller that cancels
+    /// instead is told what the command had written.
+    ///
+    /// ```
+    /// # use bashful_engine::{Caller, Canceller, End, Engine, Options, Reply, Request, Script, StopReason};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let (canceller, cancellation) = Canceller::new();
+    /// let (progress, mut live) = tokio::sync::watch::channel(bashful_engine::Live::default());
+    /// let caller = Caller { cancellation: Some(cancellation), progress: Some(progress), ..Caller::default() };
+    /// let call = engine.call(Request::new(Script::new("echo begun; sleep 1000")?), caller);
+    /// let (reply, ()) = tokio::join!(call, async {
+    ///     let _ = live.wait_for(|live| live.bytes > 0).await;
+    ///     canceller.cancel();
+    /// });
+    /// let Reply::Finished(finished) = reply? else { panic!("it was started") };
+    /// assert!(matches!(finished.outcome.end, End::Stopped { why: StopReason::Cancelled, .. }));
+    /// assert_eq!(finished.outcome.output.text(), "begun\n");
+    /// # Ok(()) }
+    /// ```
+    pub async fn call(&self, request: Request, mut caller: Caller) -> Result<Reply, RunError> {
+        let deadline = caller.waiting.deadline();
+        let mut cancellation = caller.cancellation.take();
+        let cleared = tokio::select! {
+            cleared = Box::pin(self.clear(request, &caller)) => cleared?,
+            () = cancelled(&mut cancellation) => return Ok(Reply::Cancelled),
+        };
+        let cleared = match cleared {
+            Ok(cleared) if caller.waiting == Waiting::InBackground => return self.start_in_background(cleared).await,
+            Ok(cleared) => cleared,
+            Err(reply) => return Ok(reply),
+        };
+        let mut is_cancelled = false;
+        let started = {
+            let mut starting = Box::pin(self.start_cleared(cleared, deadline, &mut caller));
+            tokio::select! {
+                started = &mut starting => started?,
+                () = cancelled(&mut cancellation) => {
+                    is_cancelled = true;
+                    // Dropping it stops the command, if it starts after all.
+                    let started = timeout(ALMOST_STARTED, &mut starting).await;
+                    started.unwrap_or(Ok(Err(Reply::Cancelled)))?
+                }
+            }
+        };
+        match started {
+            Ok(mut under_way) => {
+                if is_cancelled {
+                    under_way.run.ask(StopReason::Cancelled).await;
+                }
+                Ok(Box::pin(under_way.until_reply(caller.waiting, deadline, cancellation)).await)
+            }
+            Err(reply) => Ok(reply),
+        }
+    }
+
+    /// Runs a command and waits for its end: [`call`](Self::call) for a caller without wishes of its own.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let reply = engine.run(Request::new(Script::new("echo hello; exit 3")?)).await?;
+    /// let Reply::Finished(finished) = reply else { panic!("the guard lets it pass") };
+    /// assert_eq!(finished.outcome.end, End::Own(Exit::Code(3)));
+    /// assert_eq!(finished.outcome.output.text(), "hello\n");
+    /// # Ok(()) }
+    /// ```
+    pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
+        self.call(request, Caller::default()).await
+    }
+
+    /// Starts a command as a job, which goes on whatever becomes of this program: [`call`](Self::call) for a caller that does
+    /// not wait. A dropped future has started nothing, or stops what it had started.
+    ///
+    /// ```standalone_crate
+    /// use std::sync::Arc;
+    /// use bashful_engine::{End, Engine, Exit, JobLimits, JobStore, Options, Request, Script};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     bashful_engine::keeper_main();
+    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    ///     runtime.block_on(async {
+    ///         let directory = tempfile::tempdir()?;
+    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
+    ///         let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
+    ///         options.jobs = Some(Arc::clone(&jobs));
+    ///         let engine = Engine::new(options)?;
+    ///
+    ///         let reply = engine.start_job(Request::new(Script::new("echo hi; exit 3")?)).await?;
+    ///         let job = jobs.wait(reply.job().ok_or("refused")?.id).await?;
+    ///         assert_eq!(job.end(), Some(End::Own(Exit::Code(3))));
+    ///         let written = std::fs::read_to_string(&job.output_file)?;
+    ///         assert_eq!(written, "hi\n\n[background process failed: exit status: 3]\n");
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    pub async fn start_job(&self, request: Request) -> Result<Reply, RunError> {
+        self.call(request, Caller { waiting: Waiting::InBackground, ..Caller::default() }).await
+    }
+
+    /// Starts a command that goes on by itself: [`call`](Self::call) up to the moment when the command runs. Of the caller,
+    /// `waiting` only says how long the command may wait for its turn, and `cancellation` means nothing. A dropped future has
+    /// started nothing, or stops what it had started.
+    ///
+    /// ```
+    /// # use bashful_engine::{Caller, End, Engine, Options, Request, Script, StopReason};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let started = engine.start(Request::new(Script::new("sleep 1000")?), Caller::default()).await?;
+    /// let mut running = started.running().ok_or("refused")?;
+    /// running.stop(StopReason::Cancelled);
+    /// let outcome = running.wait().await?;
+    /// assert!(matches!(outcome.end, End::Stopped { why: StopReason::Cancelled, .. }));
+    /// # Ok(()) }
+    /// ```
+    pub async fn start(&self, request: Request, mut caller: Caller) -> Result<Started, RunError> {
+        let deadline = caller.waiting.deadline();
+        let started = match self.clear(request, &caller).await? {
+            Ok(cleared) => self.start_cleared(cleared, deadline, &mut caller).await?,
+            Err(reply) => Err(reply),
+        };
+        Ok(match started {
+            Ok(UnderWay { run, handles, about, .. }) => Started::Running(run.into_running(handles, about.entry)),
+            Err(reply) => Started::NotRun(reply),
+        })
+    }
+
+    /// Decides whether the command runs, and as what. The inner error is the reply to a command that does not run.
+    async fn clear(&self, request: Request, caller: &Caller) -> Result<Result<Cleared, Reply>, RunError> {
+        self.refresh_snapshot().await;
+        let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
+        let waits = caller.waiting != Waiting::InBackground;
+        let purpose = if waits && caller.listener.is_none() { RewriteFor::Reply } else { RewriteFor::Job };
+        let (given_script, given_lines) = (request.script.clone(), request.lines);
+        let mut rewritten = self.rewrite(request, purpose)?;
+        notices.append(&mut rewritten.notices);
+        let mut request = rewritten.request.clone();
+        if let Some(name) = caller.shared_session.clone().filter(|_| waits) {
+            request.session = Some(name);
+            // Behind a pipe it would have had a shell of its own: its changes to that shell must not stay.
+            request.apart = request.lines != given_lines;
+            request.workdir.get_or_insert_with(|| ".".into());
+        }
+        let mut plan = self.plan(request)?;
+        caller.limit.apply(&mut plan);
+        plan.owner.clone_from(&caller.owner);
+        let redactor = self.redactor_for(&plan);
+        let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
+        let mut about = About { entry, notices, redactor, limit: caller.limit };
+        if let Some(interceptor) = &caller.interceptor {
+            let scripts = [&given_script, &plan.script];
+            if let Some(found) = scripts.into_iter().find_map(|script| interceptor.intercept(script.as_bytes())) {
+                about.note(LogEntry::intercepted);
+                let (text, name) = (found.text(), found.suggested_tool);
+                let redact = |text| about.redactor.redact(text);
+                return Ok(Err(Reply::Intercepted(BetterTool { name: redact(name), text: redact(text) })));
+            }
+        }
+        let checked = match self.check(plan, caller.approver.as_deref()).await {
+            Ok(checked) => checked,
+            Err(refusal) => return Ok(Err(about.refused(refusal))),
+        };
+        about.notices.extend(warnings(checked.verdict()));
+        rewritten.make_room().inspect_err(|_| about.note(LogEntry::not_started))?;
+        Ok(Ok(Cleared { checked, rewritten, about }))
+    }
+
+    async fn start_in_background(&self, cleared: Cleared) -> Result<Reply, RunError> {
+        let Cleared { checked, mut about, .. } = cleared;
+        let lifetime = checked.plan().lifetime;
+        let job = self.start_job_checked(checked).await.inspect_err(|_| about.note(LogEntry::not_started))?;
+        about.note(|entry| entry.became_job(&job, None, None));
+        Ok(Reply::Background(Background {
+            job,
+            shown: None,
+            lifetime,
+            notices: about.redacted_notices(),
+            redactor: about.redactor,
+        }))
+    }
+
+    /// Starts a command that may run. The inner error is the reply to one whose session has moved to where it may not.
+    async fn start_cleared(
+        &self,
+        cleared: Cleared,
+        turn_by: Option<Instant>,
+        caller: &mut Caller,
+    ) -> Result<Result<UnderWay, Reply>, RunError> {
+        let Cleared { checked, rewritten, mut about } = cleared;
+        let plan = checked.plan();
+        let shape = Shape { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
+        let begun = self.begin(checked, turn_by, caller.approver.as_deref()).await;
+        let (mut run, mut handles) = match begun.inspect_err(|_| about.note(LogEntry::not_started))? {
+            Ok(begun) => begun,
+            Err(refusal) => return Ok(Err(about.refused(refusal))),
+        };
+        about.note(|entry| entry.started(run.written()));
+        if let Some(progress) = caller.progress.take() {
+            run.show_progress(progress, &mut handles);
+        }
+        if let Some(listener) = caller.listener.take() {
+            run.listen(listener);
+        }
+        let had_line_limit = rewritten.request.lines.is_some();
+        Ok(Ok(UnderWay { run, handles, about, shape, had_line_limit }))
+    }
+}
+
+/// A command that may run, and everything that its reply will need.
+struct Cleared {
+    checked: Checked,
+    rewritten: Rewritten,
+    about: About,
+}
+
+/// Facts about a command that its reply needs, whatever becomes of it.
+struct About {
+    entry: Option<LogEntry>,
+    notices: Vec<String>,
+    redactor: Redactor,
+    limit: ReplyLimit,
+}
+
+impl About {
+    fn note(&mut self, note: impl FnOnce(&mut LogEntry)) {
+        if let Some(entry) = &mut self.entry {
+            note(entry);
+        }
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> Reply {
+        self.note(|entry| entry.refused(&refusal));
+        Reply::Refused(refusal)
+    }
+
+    fn redacted_notices(&self) -> Vec<Redacted> {
+        self.notices.iter().map(|notice| self.redactor.redact(notice)).collect()
+    }
+}
+
+/// A command under way, and its call.
+struct UnderWay {
+    run: Run,
+    /// Held so that the run knows that somebody waits for it.
+    handles: Handles,
+    about: About,
+    shape: Shape,
+    had_line_limit: bool,
+}
+
+/// The part of a plan that its reply tells or needs.
+struct Shape {
+    directory: PathBuf,
+    lifetime: Lifetime,
+    window: Window,
+}
+
+impl UnderWay {
+    /// Waits for the end, or until the caller's patience is over and the command has become a job.
+    async fn until_reply(
+        mut self,
+        waiting: Waiting,
+        deadline: Option<Instant>,
+        mut cancellation: Option<Cancellation>,
+    ) -> Reply {
+        let mut give_up = match waiting {
+            Waiting::BeforeTimeout(_) => [deadline, before_timeout(self.shape.lifetime)].into_iter().flatten().min(),
+            _ => deadline,
+        };
+        loop {
+            tokio::select! {
+                outcome = self.run.until_end() => {
+                    return self.finished(outcome.expect("`handles` is still held, so somebody could have asked"));
+                }
+                () = cancelled(&mut cancellation) => self.run.ask(StopReason::Cancelled).await,
+                () = until(give_up) => match self.run.send_to_background().await {
+                    Ok(sent) => return self.became_job(sent),
+                    Err(why) => {
+                        give_up = None;
+                        self.about.notices.extend(why_not_sent(&why));
+                    }
+                },
+            }
+        }
+    }
+
+    fn finished(self, mut outcome: Outcome) -> Reply {
+        let Self { run, handles: _handles, mut about, shape, .. } = self;
+        run.give_back();
+        about.note(|entry| entry.ended(&outcome));
+        let has_failed = outcome.end != End::Own(Exit::Code(0));
+        let window = if has_failed { about.limit.shorten(&mut outcome, shape.window) } else { shape.window };
+        Reply::Finished(Finished {
+            outcome,
+            directory: shape.directory,
+            lifetime: shape.lifetime,
+            window,
+            notices: about.redacted_notices(),
+            redactor: about.redactor,
+        })
+    }
+
+    fn became_job(self, sent: InBackground) -> Reply {
+        let Self { mut about, shape, had_line_limit, .. } = self;
+        let InBackground { job, output, stderr, session } = sent;
+        about.note(|entry| entry.became_job(&job, Some(&output), stderr.as_ref()));
+        Reply::Background(Background {
+            job,
+            shown: Some(ShownSoFar { output, stderr, session, window: shape.window, had_line_limit }),
+            lifetime: shape.lifetime,
+            notices: about.redacted_notices(),
+            redactor: about.redactor,
+        })
+    }
+}
+
+/// The notice about a command that could not become a job; none if it has just ended.
+fn why_not_sent(why: &NotSent) -> Option<String> {
+    let why = match why {
+        NotSent::Ended => return None,
+        other => error_chain(other),
+    };
+    Some(format!("could not move it to the background ({why}), so this call waited until it ended"))
+}
+
+/// Shortly before the time of a command is up that has just begun; none if that is beyond what the clock can say.
+fn before_timeout(lifetime: Lifetime) -> Option<Instant> {
+    Instant::now().checked_add(lifetime.0.saturating_sub(BEFORE_TIMEOUT))
+}
+
+async fn until(when: Option<Instant>) {
+    match when {
+        Some(when) => sleep_until(when).await,
+        None => std::future::pending().await,
+    }
+}
