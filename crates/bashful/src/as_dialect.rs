@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bashful_dialect::{Caller, Dialect, Toolbox, how_to_allow};
+use bashful_dialect::{Abilities, Caller, Dialect, Tool, Toolbox, how_to_allow};
 use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience};
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -22,6 +22,8 @@ use crate::signals::Signals;
 enum AskError {
     #[error("{what} is not UTF-8, and tools are called with JSON")]
     NotText { what: &'static str },
+    #[error("the {dialect} dialect has no tool `bash`")]
+    NoBash { dialect: Dialect },
     #[error("the {dialect} dialect has no {option}")]
     NoSuchOption { dialect: Dialect, option: &'static str },
 }
@@ -30,8 +32,11 @@ enum AskError {
 pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let arguments = arguments(args, dialect)?;
-    let here = setup::directory(&around, args.command.cwd.as_deref().filter(|_| dialect == Dialect::Plain))?;
+    let tools = dialect.tools(&setup::limits(&settings), Path::new("/"), Abilities::ALL);
+    let bash = tools.iter().find(|tool| tool.name == "bash").ok_or(AskError::NoBash { dialect })?;
+    let arguments = arguments(args, dialect, bash)?;
+    // A tool that takes no directory has that of its server.
+    let here = setup::directory(&around, args.command.cwd.as_deref().filter(|_| !takes(bash, "cwd")))?;
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
         let mut signals = Signals::new()?;
@@ -72,25 +77,25 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
     ran
 }
 
-/// What the tool is called with.
-fn arguments(args: &RunArgs, dialect: Dialect) -> Result<Value, Box<dyn Error>> {
+/// The arguments of the tool.
+fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box<dyn Error>> {
     let no = |option| AskError::NoSuchOption { dialect, option };
     let script = setup::script(&args.command.script)?;
     let script = String::from_utf8(script).map_err(|_| AskError::NotText { what: "the command" })?;
     let mut arguments = Map::from_iter([("command".to_owned(), Value::from(script))]);
     let mut give = |name: &str, value: Value| drop(arguments.insert(name.to_owned(), value));
-    match (dialect, args.command.mode) {
-        (_, Mode::Default) => {}
-        (Dialect::Native, Mode::Slow) => give("mode", "slow".into()),
-        (Dialect::Native, Mode::Background) => give("mode", "background".into()),
-        (Dialect::Pi, Mode::Background) => give("async", true.into()),
-        (_, Mode::Slow) => return Err(no("--mode slow; --timeout says how long").into()),
-        (Dialect::Plain, Mode::Background) => return Err(no("--mode background").into()),
+    let mode = match args.command.mode {
+        Mode::Default => None,
+        Mode::Slow => Some(dialect.slow().ok_or_else(|| no("--mode slow; --timeout says how long"))?),
+        Mode::Background => Some(dialect.background().ok_or_else(|| no("--mode background"))?),
+    };
+    if let Some((name, value)) = mode {
+        give(name, value);
     }
     if let Some(timeout) = args.command.timeout {
         give("timeout", timeout.into());
     }
-    if let Some(cwd) = args.command.cwd.as_deref().filter(|_| dialect != Dialect::Plain) {
+    if let Some(cwd) = args.command.cwd.as_deref().filter(|_| takes(bash, "cwd")) {
         give("cwd", cwd.to_str().ok_or(AskError::NotText { what: "--cwd" })?.into());
     }
     if !args.command.env.is_empty() {
@@ -103,7 +108,7 @@ fn arguments(args: &RunArgs, dialect: Dialect) -> Result<Value, Box<dyn Error>> 
         give("env", variables?.into());
     }
     if let Some(session) = &args.command.session {
-        if dialect != Dialect::Native {
+        if !takes(bash, "session") {
             return Err(no("--session").into());
         }
         give("session", session.as_str().into());
@@ -112,6 +117,11 @@ fn arguments(args: &RunArgs, dialect: Dialect) -> Result<Value, Box<dyn Error>> 
         give("stdin", true.into());
     }
     Ok(arguments.into())
+}
+
+/// True if the tool has an argument of this name.
+fn takes(tool: &Tool, argument: &str) -> bool {
+    tool.input.get("properties").is_some_and(|properties| properties.get(argument).is_some())
 }
 
 /// The log of one command, which remembers its record.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use bashful_dialect::facts_schemas;
+use bashful_dialect::{Abilities, facts_schemas};
 
 use crate::cli::SchemaArgs;
 use crate::exit::Exit;
@@ -15,7 +15,7 @@ pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let directory = setup::directory(&around, args.cwd.as_deref())?;
-    let tools = args.dialect.tools(&setup::limits(&settings), &directory);
+    let tools = args.dialect.tools(&setup::limits(&settings), &directory, Abilities::ALL);
     let form = settings.mcp.clients(args.structured).usual.form;
     let printed = if args.facts { facts_schemas(&tools) } else { args.form.write(&tools, form) };
     print::pretty_json(printed)?;

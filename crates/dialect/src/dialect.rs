@@ -5,8 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, Cleaning, EnvironmentPolicy, JobRecord, Lifetime, Options, Outcome, Redacted, Redactor,
-    Rewriting, RunError, SessionName, ShownSoFar,
+    Budget, ByteSize, JobRecord, Lifetime, Options, Outcome, Redacted, Redactor, RunError, SessionName, ShownSoFar,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -14,20 +13,67 @@ use thiserror::Error;
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
 use crate::desk::Seen;
-use crate::tool::{Tool, Words};
+use crate::tool::{Abilities, Tool, Words};
 use crate::{native, pi, plain};
 
-/// One shape of tool that models know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// Tools `bash` and `job`: modes, environment, jobs.
-    #[default]
-    Native,
-    /// Tool `bash` with a `command` and nothing else: standard output, standard error and exit code.
-    Plain,
-    /// Tools `bash` and `job` as pi has them.
-    Pi,
+/// One dialect: its definitions, arguments and replies. Each dialect is one value of a type of its own.
+pub(crate) trait Shape: fmt::Debug + Sync {
+    /// The name by which people choose it.
+    fn name(&self) -> &'static str;
+
+    /// Makes an engine behave as the dialect promises.
+    fn adjust(&self, _: &mut Options) {}
+
+    /// The session that calls of one connection share, if this dialect promises a persistent shell.
+    fn shared_session(&self, _connection: &str) -> Option<SessionName> {
+        None
+    }
+
+    /// The tools, always in the same order. Nothing in them changes while a server runs.
+    fn tools(&self, words: &Words, limits: &Limits, abilities: Abilities) -> Vec<Tool>;
+
+    /// Reads the arguments of a tool; none if there is no such tool.
+    fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>>;
+
+    /// The argument that gives a command more time; none if there is none.
+    fn slow(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// The argument that runs a command in the background; none if there is none.
+    fn background(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// The reply to a command that has ended.
+    fn ended(&self, ended: &Ended<'_>) -> RawAnswer;
+
+    /// The reply to a command that was started in the background.
+    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer;
+
+    /// The reply to a command that took longer than its caller has patience.
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer;
+
+    /// The reply to a call about jobs.
+    fn jobs(&self, seen: &Seen) -> RawAnswer;
+
+    /// The error of a host without a place for jobs.
+    fn no_jobs(&self) -> String {
+        RunError::NoJobs.to_string()
+    }
+
+    /// The reply to a call that came to nothing. The status is `refused` or `failed`.
+    fn failure(&self, status: &str, text: &str) -> RawAnswer;
+
+    /// The answer, redacted and within the limit on the output that it shows.
+    fn bounded(&self, answer: RawAnswer, redactor: &Redactor, limit: ByteSize) -> Answer {
+        answer.masked_within(redactor, limit)
+    }
 }
+
+/// One shape of tool that models know.
+#[derive(Clone, Copy)]
+pub struct Dialect(pub(crate) &'static dyn Shape);
 
 /// There is no such dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -37,120 +83,59 @@ pub struct UnknownDialect {
 }
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Native, Self::Plain, Self::Pi];
+    /// Tools `bash` and `job`: modes, environment, jobs, sessions.
+    pub const NATIVE: Self = Self(&native::Native);
+    /// Tool `bash` with a `command` and nothing else: standard output, standard error and exit code.
+    pub const PLAIN: Self = Self(&plain::Plain);
+    /// Tools `bash` and `job` as pi has them.
+    pub const PI: Self = Self(&pi::Pi);
 
-    /// What it is called.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Plain => "plain",
-            Self::Pi => "pi",
-        }
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::NATIVE, Self::PLAIN, Self::PI];
+
+    /// The name by which people choose it.
+    pub fn name(self) -> &'static str {
+        self.0.name()
     }
 
     /// The tools, always in the same order. Nothing in them changes while a server runs.
-    pub fn tools(self, limits: &Limits, directory: &Path) -> Vec<Tool> {
-        let words = Words::new(limits, directory);
-        match self {
-            Self::Native => native::tools(&words),
-            Self::Plain => plain::tools(&words),
-            Self::Pi => pi::tools(&words, limits),
-        }
+    pub fn tools(self, limits: &Limits, directory: &Path, abilities: Abilities) -> Vec<Tool> {
+        self.0.tools(&Words::new(limits, directory), limits, abilities)
     }
 
-    /// Makes an engine behave as the dialect says.
+    /// Makes an engine behave as the dialect promises.
     pub fn adjust(self, options: &mut Options) {
-        if self == Self::Plain {
-            // It promises the environment of its host, as it is.
-            options.environment = EnvironmentPolicy::pass_everything();
-            // And the output, as it was written.
-            options.cleaning = Cleaning::None;
-            // And the command, as it is.
-            options.rewriting =
-                Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
-        }
-        if self == Self::Pi
-            && let Some(snapshot) = &mut options.snapshot
-        {
-            snapshot.enabled = true;
-        }
+        self.0.adjust(options);
     }
 
-    /// The session that calls of one connection share, if this dialect promises a shell that stays.
-    pub(crate) fn shared_session(self, connection: &str) -> Option<SessionName> {
-        if self != Self::Pi {
-            return None;
-        }
-        let name = if connection.is_empty() { "pi".to_owned() } else { format!("pi-{connection}") };
-        SessionName::new(name).ok()
+    /// The argument of `bash` that gives a command more time; none if there is none.
+    pub fn slow(self) -> Option<(&'static str, Value)> {
+        self.0.slow()
     }
 
-    pub(crate) fn parse(self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
-        Some(match (self, tool) {
-            (Self::Native, "bash") => native::bash(arguments, limits),
-            (Self::Native, "job") => native::job(arguments),
-            (Self::Plain, "bash") => plain::bash(arguments, limits),
-            (Self::Pi, "bash") => pi::bash(arguments, limits),
-            (Self::Pi, "job") => pi::job(arguments),
-            _ => return None,
-        })
+    /// The argument of `bash` that runs a command in the background; none if there is none.
+    pub fn background(self) -> Option<(&'static str, Value)> {
+        self.0.background()
     }
+}
 
-    pub(crate) fn ended(self, ended: &Ended<'_>) -> RawAnswer {
-        match self {
-            Self::Native => native::ended(ended),
-            Self::Plain => plain::ended(ended),
-            Self::Pi => pi::ended(ended),
-        }
+impl Default for Dialect {
+    fn default() -> Self {
+        Self::NATIVE
     }
+}
 
-    /// A command that was started in the background.
-    pub(crate) fn started(self, job: &JobRecord, call: &Asked) -> RawAnswer {
-        match self {
-            // The plain one has no jobs; should it ever be given one, these facts are the best there are.
-            Self::Native | Self::Plain => native::started(job, call),
-            Self::Pi => pi::started(job, call),
-        }
+impl PartialEq for Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
+}
 
-    /// A command that took longer than its caller has patience.
-    pub(crate) fn outlasted(self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
-        match self {
-            Self::Native | Self::Plain => native::outlasted(job, so_far, call),
-            Self::Pi => pi::outlasted(job, so_far, call),
-        }
-    }
+impl Eq for Dialect {}
 
-    /// The answer, redacted and within the limit on the output that it shows. The plain one is JSON with a limit for each
-    /// stream, which the engine keeps to, and nothing can be cut off its end.
-    pub(crate) fn bounded(self, answer: RawAnswer, redactor: &Redactor, limit: ByteSize) -> Answer {
-        if self == Self::Plain { answer.masked(redactor) } else { answer.masked_within(redactor, limit) }
-    }
-
-    /// Jobs as they were looked at.
-    pub(crate) fn jobs(self, seen: &Seen) -> RawAnswer {
-        match self {
-            Self::Native | Self::Plain => native::jobs(seen),
-            Self::Pi => pi::jobs(seen),
-        }
-    }
-
-    /// What is said where there is no place for jobs.
-    pub(crate) fn no_jobs(self) -> String {
-        match self {
-            Self::Native | Self::Plain => RunError::NoJobs.to_string(),
-            Self::Pi => "Async job manager unavailable for this session.".to_owned(),
-        }
-    }
-
-    /// A call that came to nothing. The status is `refused` or `failed`.
-    pub(crate) fn failure(self, status: &str, text: &str) -> RawAnswer {
-        match self {
-            Self::Native => RawAnswer::failure(status, text),
-            Self::Plain => plain::failure(status, text),
-            Self::Pi => pi::failure(text),
-        }
+impl fmt::Debug for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
-//! let toolbox = Toolbox::new(engine, Dialect::Native, Limits::default(), "/".as_ref());
+//! let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
 //! let arguments = serde_json::json!({ "command": "echo hello; exit 3" });
 //! let answer = toolbox.call("bash", arguments, Caller::default()).await?;
 //! assert_eq!(answer.text, "[command failed: exit code 3]\nhello\n");
@@ -48,6 +48,6 @@ pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, un
 pub use changes::Changes;
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
-pub use tool::{FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
+pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{Caller, Progress, Toolbox, UnknownTool};
 pub use visible::{visible, visible_lines};

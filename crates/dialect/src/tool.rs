@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use bashful_engine::Engine;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -42,6 +43,35 @@ impl Tool {
             properties.insert("output".to_owned(), json!({ "type": "string", "description": "The text of the reply" }));
         }
         Self { name, title, description, input, facts, output, destructive: true, open_world: true }
+    }
+}
+
+/// The parts of an engine that definitions speak of. A model is offered nothing that would always fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Commands can become jobs.
+    pub jobs: bool,
+    /// Commands can share a persistent shell.
+    pub sessions: bool,
+    /// Long output is kept on disk.
+    pub artifacts: bool,
+}
+
+impl Abilities {
+    /// An engine with a place for everything.
+    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true };
+
+    /// Those of an engine.
+    pub fn of(engine: &Engine) -> Self {
+        let artifacts = engine.artifacts().is_some();
+        Self { jobs: engine.jobs().is_some(), sessions: engine.sessions().is_some(), artifacts }
+    }
+}
+
+/// Takes arguments out of a schema.
+pub(crate) fn remove_properties(schema: &mut Map<String, Value>, names: &[&str]) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|name, _| !names.contains(&name.as_str()));
     }
 }
 

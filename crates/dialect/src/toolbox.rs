@@ -24,7 +24,7 @@ use crate::job::mask;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::text::NO_LIMIT;
-use crate::tool::Tool;
+use crate::tool::{Abilities, Tool};
 use crate::visible::visible_lines;
 
 /// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
@@ -102,7 +102,7 @@ impl Toolbox {
     /// with options as [`Dialect::adjust`] leaves them.
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let directory = engine.redactor().redact(directory.to_string_lossy());
-        let tools = dialect.tools(&limits, Path::new(directory.as_str()));
+        let tools = dialect.tools(&limits, Path::new(directory.as_str()), Abilities::of(&engine));
         Self {
             engine,
             dialect,
@@ -143,7 +143,7 @@ impl Toolbox {
     /// Calls a tool. What goes wrong with the call is part of the answer. A dropped future stops the command, unless it is a
     /// job already.
     pub async fn call(&self, tool: &str, arguments: Value, caller: Caller) -> Result<Answer, UnknownTool> {
-        let parsed = self.dialect.parse(tool, arguments, &self.limits);
+        let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
         let mut watch = Watch::new(caller);
         let answer = match call {
@@ -154,7 +154,7 @@ impl Toolbox {
         Ok(answer.unwrap_or_else(|Failure { status, text }| {
             // Other jobs may be named in it, with what is withheld from this one.
             let redactor = self.engine.redactor();
-            self.dialect.failure(status, &visible_lines(&redactor.redact(text))).masked(&redactor)
+            self.dialect.0.failure(status, &visible_lines(&redactor.redact(text))).masked(&redactor)
         }))
     }
 
@@ -163,7 +163,7 @@ impl Toolbox {
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(watch);
         let seen = desk::attend(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
-        Ok(self.dialect.jobs(&seen).masked(&self.engine.redactor()))
+        Ok(self.dialect.0.jobs(&seen).masked(&self.engine.redactor()))
     }
 
     fn owner(&self, watch: &Watch) -> Owner {
@@ -173,7 +173,7 @@ impl Toolbox {
     /// The shell that calls of this connection share, unless it is in use: then a call gets a shell of its own.
     fn shared_shell(&self, connection: Option<&str>) -> Option<(SessionName, InUse)> {
         let connection = connection?;
-        let name = self.dialect.shared_session(connection)?;
+        let name = self.dialect.0.shared_session(connection)?;
         self.engine.sessions()?;
         let mut in_use = locked(&self.in_use);
         if !in_use.insert(connection.to_owned()) {
@@ -189,7 +189,7 @@ impl Toolbox {
 
     /// The answer to somebody who wants a job where there are none.
     fn no_jobs(&self) -> String {
-        let text = self.dialect.no_jobs();
+        let text = self.dialect.0.no_jobs();
         self.no_state.as_ref().map_or_else(|| text.clone(), |why| format!("{text}; {why}"))
     }
 
@@ -246,7 +246,7 @@ impl Toolbox {
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
         let asked = Asked::new(call, lifetime, notices);
         let ended = Ended { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
-        self.dialect.bounded(self.dialect.ended(&ended), &redactor, outcome.output.limit)
+        self.dialect.0.bounded(self.dialect.0.ended(&ended), &redactor, outcome.output.limit)
     }
 
     fn background(&self, background: Background, call: RunCall) -> Answer {
@@ -254,9 +254,9 @@ impl Toolbox {
         // Before its label is cut.
         mask(&mut job, &redactor);
         let mut asked = Asked::new(call, lifetime, notices);
-        let Some(shown) = shown else { return self.dialect.started(&job, &asked).masked(&redactor) };
+        let Some(shown) = shown else { return self.dialect.0.started(&job, &asked).masked(&redactor) };
         asked.notices.extend(shown.had_line_limit.then(|| NO_LIMIT.to_owned()));
-        self.dialect.bounded(self.dialect.outlasted(&job, &shown, &asked), &redactor, shown.output.limit)
+        self.dialect.0.bounded(self.dialect.0.outlasted(&job, &shown, &asked), &redactor, shown.output.limit)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use bashful_dialect::{Caller, Dialect, Format, Limits, ReplyForm, Tool, Toolbox};
+use bashful_dialect::{Abilities, Caller, Dialect, Format, Limits, ReplyForm, Tool, Toolbox};
 use bashful_engine::{Engine, Options};
 use serde_json::{Value, json};
 
 fn tools(dialect: Dialect) -> Vec<Tool> {
-    dialect.tools(&Limits::default(), Path::new("/home/somebody/a/project"))
+    dialect.tools(&Limits::default(), Path::new("/home/somebody/a/project"), Abilities::ALL)
 }
 
 /// Calls a function for every object in a schema.
@@ -70,7 +70,7 @@ async fn schemas_list_just_what_is_taken_and_anything_else_is_refused_by_name() 
     for dialect in Dialect::ALL {
         let engine = Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine");
         let toolbox = Toolbox::new(engine, dialect, Limits::default(), Path::new("/"));
-        for tool in toolbox.tools() {
+        for tool in tools(dialect) {
             let answer = toolbox.call(tool.name, json!({ "timout": 3 }), Caller::default()).await.expect("a tool");
             assert!(answer.is_error);
             let message = answer.facts["error"].as_str().expect("a message");
@@ -86,70 +86,70 @@ async fn schemas_list_just_what_is_taken_and_anything_else_is_refused_by_name() 
 async fn wrong_arguments_are_named() {
     let engine = Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine");
     for (dialect, tool, arguments, expected) in [
-        (Dialect::Native, "bash", json!({}), "bash: missing field `command`"),
-        (Dialect::Native, "bash", json!(null), "bash: missing field `command`"),
+        (Dialect::NATIVE, "bash", json!({}), "bash: missing field `command`"),
+        (Dialect::NATIVE, "bash", json!(null), "bash: missing field `command`"),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "bash",
             json!({ "command": 7 }),
             "bash: `command`: invalid type: integer `7`, expected a string",
         ),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "bash",
             json!({ "command": "x", "mode": "fast" }),
             "bash: `mode`: unknown variant `fast`, expected one of `default`, `slow`, `background`",
         ),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "bash",
             json!({ "command": "x", "env": { "A": 1 } }),
             "bash: `env.A`: invalid type: integer `1`, expected a string",
         ),
-        (Dialect::Native, "bash", json!({ "command": " \n" }), "the command is empty"),
+        (Dialect::NATIVE, "bash", json!({ "command": " \n" }), "the command is empty"),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "bash",
             json!({ "command": "a\u{0}b" }),
             "the command has a NUL byte at offset 1, which bash cannot take",
         ),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "bash",
             json!({ "command": "x", "session": " " }),
             "`session`: \" \" cannot be the name of a session: it takes 1 to 100 printable characters",
         ),
-        (Dialect::Native, "bash", json!({ "command": "x", "stdin": true }), "`stdin` is for mode \"background\""),
-        (Dialect::Native, "job", json!({ "action": "show" }), "job: this action needs `ids`"),
+        (Dialect::NATIVE, "bash", json!({ "command": "x", "stdin": true }), "`stdin` is for mode \"background\""),
+        (Dialect::NATIVE, "job", json!({ "action": "show" }), "job: this action needs `ids`"),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "job",
             json!({ "action": "kill", "ids": ["x"] }),
             "job: `ids[0]`: \"x\" is not the id of a job",
         ),
         (
-            Dialect::Native,
+            Dialect::NATIVE,
             "job",
             json!({ "action": "kill", "ids": [1], "signal": "STOPP" }),
             "job: there is no signal \"STOPP\"",
         ),
-        (Dialect::Plain, "bash", json!({ "command": "" }), "the command is empty"),
-        (Dialect::Pi, "bash", json!({ "command": "x", "env": { "1A": "" } }), "Invalid bash env name: 1A"),
-        (Dialect::Pi, "bash", json!({ "command": "x", "cwd": "/none" }), "Working directory does not exist: /none"),
+        (Dialect::PLAIN, "bash", json!({ "command": "" }), "the command is empty"),
+        (Dialect::PI, "bash", json!({ "command": "x", "env": { "1A": "" } }), "Invalid bash env name: 1A"),
+        (Dialect::PI, "bash", json!({ "command": "x", "cwd": "/none" }), "Working directory does not exist: /none"),
         (
-            Dialect::Pi,
+            Dialect::PI,
             "bash",
             json!({ "command": "x", "cwd": "/etc/passwd" }),
             "Working directory is not a directory: /etc/passwd",
         ),
         (
-            Dialect::Pi,
+            Dialect::PI,
             "bash",
             json!({ "command": "x", "async": true }),
             "Async job manager unavailable for this session.",
         ),
         (
-            Dialect::Pi,
+            Dialect::PI,
             "job",
             json!({ "list": true, "poll": ["bg_1"] }),
             "`list` cannot be combined with `poll` or `cancel`.",
@@ -159,13 +159,13 @@ async fn wrong_arguments_are_named() {
         let answer = toolbox.call(tool, arguments, Caller::default()).await.expect("a tool");
         assert!(answer.is_error, "{answer:?}");
         assert_eq!(answer.facts["error"], expected);
-        assert!(answer.text.contains(expected) || dialect == Dialect::Plain, "{}", answer.text);
+        assert!(answer.text.contains(expected) || dialect == Dialect::PLAIN, "{}", answer.text);
     }
 }
 
 #[test]
 fn definitions_can_be_had_in_every_form() {
-    let tools = tools(Dialect::Native);
+    let tools = tools(Dialect::NATIVE);
     let anthropic = Format::Anthropic.write(&tools, ReplyForm::default());
     assert_eq!(anthropic[0]["name"], "bash");
     assert_eq!(anthropic[0]["input_schema"]["required"], json!(["command"]));
@@ -181,4 +181,18 @@ fn definitions_can_be_had_in_every_form() {
         assert_eq!(name.parse(), Ok(form));
     }
     assert!("xml".parse::<Format>().is_err() && "klingon".parse::<Dialect>().is_err());
+}
+
+#[test]
+fn a_model_is_offered_only_what_the_engine_can_do() {
+    let none = Abilities { jobs: false, sessions: false, artifacts: false };
+    for dialect in Dialect::ALL {
+        let all = dialect.tools(&Limits::default(), Path::new("/"), none);
+        assert_eq!(all.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["bash"], "{dialect}");
+        let text = format!("{} {}", all[0].description, serde_json::to_string(&all[0].input).expect("JSON"));
+        for word in ["job", "background", "async", "session", "stdin\"", "artifact", "share", "{"] {
+            let is_there = if word == "{" { all[0].description.contains(word) } else { text.contains(word) };
+            assert!(!is_there, "{dialect}: {word} in {text}");
+        }
+    }
 }

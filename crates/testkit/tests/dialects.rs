@@ -115,7 +115,7 @@ fn impatient() -> Caller {
 
 #[tokio::test(flavor = "current_thread")]
 async fn the_native_dialect_is_as_it_is_written_down() {
-    let mut talk = Talk::new(Dialect::Native);
+    let mut talk = Talk::new(Dialect::NATIVE);
     for arguments in [
         json!({ "command": "echo out; echo err >&2" }),
         json!({ "command": "true" }),
@@ -154,7 +154,7 @@ async fn the_native_dialect_is_as_it_is_written_down() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn the_plain_dialect_is_as_it_is_written_down() {
-    let mut talk = Talk::new(Dialect::Plain);
+    let mut talk = Talk::new(Dialect::PLAIN);
     for arguments in [
         json!({ "command": "echo 'hello world'" }),
         json!({ "command": "echo out; echo err >&2; exit 1" }),
@@ -172,9 +172,9 @@ async fn the_plain_dialect_is_as_it_is_written_down() {
 #[tokio::test(flavor = "current_thread")]
 async fn the_plain_dialect_shows_the_first_megabyte_and_stops_in_time() {
     let mut place = Place::new(PUPPET);
-    Dialect::Plain.adjust(&mut place.options);
+    Dialect::PLAIN.adjust(&mut place.options);
     let limits = Limits { default: bashful_engine::Lifetime(Duration::from_secs(1)), ..Limits::default() };
-    let toolbox = Toolbox::new(place.engine(), Dialect::Plain, limits, place.path());
+    let toolbox = Toolbox::new(place.engine(), Dialect::PLAIN, limits, place.path());
     let much = "head -c 1500000 /dev/zero | tr '\\0' x; echo begun >&2; sleep 1000";
     let answer = toolbox.call("bash", json!({ "command": much }), impatient()).await.expect("a tool");
     let fields = answer.structured();
@@ -193,8 +193,8 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
     place.options.host_environment.push(("MY_SECRET_TOKEN".into(), "tell-everybody".into()));
     place.options.environment.withhold.push(bashful_engine::Pattern::new("*TOKEN*"));
     place.options.environment.set.insert("CI".to_owned(), Some("1".to_owned()));
-    Dialect::Plain.adjust(&mut place.options);
-    let toolbox = Toolbox::new(place.engine(), Dialect::Plain, Limits::default(), place.path());
+    Dialect::PLAIN.adjust(&mut place.options);
+    let toolbox = Toolbox::new(place.engine(), Dialect::PLAIN, Limits::default(), place.path());
     let command = "echo $MY_SECRET_TOKEN ${CI-unset}";
     let answer = toolbox.call("bash", json!({ "command": command }), Caller::default()).await.expect("a tool");
     assert_eq!(answer.structured()["stdout"], "tell-everybody unset\n");
@@ -202,7 +202,7 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn the_dialect_of_pi_is_as_it_is_written_down() {
-    let mut talk = Talk::new(Dialect::Pi);
+    let mut talk = Talk::new(Dialect::PI);
     for arguments in [
         json!({ "command": "echo out; echo err >&2" }),
         json!({ "command": "true" }),
@@ -243,7 +243,7 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
 #[tokio::test(flavor = "current_thread")]
 async fn pi_is_shown_the_last_50_kilobytes_and_told_where_the_rest_is() {
     let place = Place::new(PUPPET);
-    let toolbox = Toolbox::new(place.engine(), Dialect::Pi, Limits::default(), place.path());
+    let toolbox = Toolbox::new(place.engine(), Dialect::PI, Limits::default(), place.path());
     let answer = toolbox.call("bash", json!({ "command": "seq 20000" }), Caller::default()).await.expect("a tool");
     let truncation = &answer.facts["meta"]["truncation"];
     let first = truncation["shownRange"]["start"].as_u64().expect("a line");
@@ -260,7 +260,7 @@ async fn pi_is_shown_the_last_50_kilobytes_and_told_where_the_rest_is() {
 #[tokio::test(flavor = "current_thread")]
 async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     let place = Place::new(PUPPET);
-    let toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
@@ -288,7 +288,7 @@ impl CommandLog for Last {
 #[tokio::test]
 async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_then() {
     let place = Place::new(PUPPET);
-    let mut toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let mut toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
     let last = Arc::new(Last::default());
     toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -309,7 +309,7 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
 #[tokio::test(flavor = "current_thread")]
 async fn a_change_that_came_before_the_watch_is_told() {
     let place = Place::new(PUPPET);
-    let toolbox = Toolbox::new(place.engine(), Dialect::Native, Limits::default(), place.path());
+    let toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
     let call = json!({ "command": "echo one; touch wrote; sleep 1000", "mode": "background" });
     toolbox.call("bash", call, Caller::default()).await.expect("a tool");
     assert!(eventually(|| place.path().join("wrote").exists()));

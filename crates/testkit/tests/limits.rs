@@ -91,7 +91,7 @@ fn check(dialect: Dialect, window: Window, holds: impl Fn(&Answer) -> Result<(),
 fn output_never_exceeds_limit() {
     for limit in [ByteSize::kib(128), ByteSize::kib(10), ByteSize(25_000)] {
         let window = Window::middle(limit, ByteSize::kib(4));
-        check(Dialect::Native, window, |answer| {
+        check(Dialect::NATIVE, window, |answer| {
             let (got, most) = (answer.text.len(), limit.in_memory() + BESIDE);
             prop_assert!(got <= most, "{} bytes of {}", got, most);
             Ok(())
@@ -101,7 +101,7 @@ fn output_never_exceeds_limit() {
 
 #[test]
 fn output_of_pi_never_exceeds_limit() {
-    check(Dialect::Pi, Window::tail(ByteSize::kib(50)), |answer| {
+    check(Dialect::PI, Window::tail(ByteSize::kib(50)), |answer| {
         prop_assert!(answer.text.len() <= 50 * 1024 + BESIDE, "{} bytes", answer.text.len());
         Ok(())
     });
@@ -109,7 +109,7 @@ fn output_of_pi_never_exceeds_limit() {
 
 #[test]
 fn each_stream_of_plain_never_exceeds_limit() {
-    check(Dialect::Plain, Window::head(ByteSize(1_000_000)), |answer| {
+    check(Dialect::PLAIN, Window::head(ByteSize(1_000_000)), |answer| {
         for stream in ["stdout", "stderr"] {
             let fields: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
             let text = fields[stream].as_str().expect("text");
@@ -124,7 +124,7 @@ fn output_never_exceeds_the_limit_of_a_client() {
     let window = Window::middle(ByteSize::kib(128), ByteSize::kib(4));
     let limit =
         ReplyLimit { bytes: Some(ByteSize(30_000)), failed_bytes: Some(ByteSize(10_000)), ..ReplyLimit::default() };
-    for dialect in [Dialect::Native, Dialect::Pi] {
+    for dialect in [Dialect::NATIVE, Dialect::PI] {
         let bench = Bench::new(dialect, window);
         for byte in [&b"x"[..], b"\xff", b"\0", b"\n", SECRET.as_bytes(), b"a line\n"] {
             for (end, most) in [("", 30_000), ("; exit 3", 10_000)] {
@@ -147,7 +147,7 @@ fn output_never_exceeds_the_limit_of_a_client() {
 #[test]
 fn a_long_list_of_processes_left_running_does_not_exceed_the_limit() {
     let window = Window::middle(ByteSize::kib(128), ByteSize::kib(4));
-    let bench = Bench::new(Dialect::Native, window);
+    let bench = Bench::new(Dialect::NATIVE, window);
     let sleepers = "; z=$(printf '0%.0s' {1..150}); for i in {1..60}; do sleep 1000.$z & done; exit 3";
     let answer = bench.answer(&vec![b'x'; 128 * 1024], sleepers);
     assert!(answer.text.len() <= 128 * 1024 + BESIDE, "{} bytes", answer.text.len());

@@ -3,23 +3,80 @@
 mod arguments;
 mod replies;
 
-pub(crate) use arguments::{bash, job};
-pub(crate) use replies::{ended, jobs, outlasted, started};
+use bashful_engine::{JobRecord, ShownSoFar};
+use serde_json::Value;
 
-use crate::tool::{Tool, Words};
+use crate::answer::RawAnswer;
+use crate::arguments::{ArgumentError, Call, Limits};
+use crate::desk::Seen;
+use crate::dialect::{Asked, Ended, Shape};
+use crate::tool::{Abilities, Tool, Words, remove_properties};
 
-pub(crate) fn tools(words: &Words) -> Vec<Tool> {
-    let bash = Tool::new(
-        "bash",
-        "Run a command",
-        words.fill(include_str!("bash.md")),
-        [include_str!("bash.input.json"), include_str!("bash.facts.json")],
-    );
-    let job = Tool::new(
-        "job",
-        "Look after jobs",
-        words.fill(include_str!("job.md")),
-        [include_str!("job.input.json"), include_str!("job.facts.json")],
-    );
-    vec![bash, Tool { open_world: false, ..job }]
+/// Tools `bash` and `job`: modes, environment, jobs, sessions.
+#[derive(Debug)]
+pub(crate) struct Native;
+
+impl Shape for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn tools(&self, words: &Words, _: &Limits, abilities: Abilities) -> Vec<Tool> {
+        let part = |is_there: bool, text: &'static str| if is_there { text.trim_end() } else { "" };
+        let text = include_str!("bash.md")
+            .replace("{session}", part(abilities.sessions, include_str!("session.md")))
+            .replace("{jobs}", part(abilities.jobs, include_str!("jobs.md")))
+            .replace("{artifacts}", part(abilities.artifacts, include_str!("artifacts.md")));
+        let files = [include_str!("bash.input.json"), include_str!("bash.facts.json")];
+        let mut bash = Tool::new("bash", "Run a command", words.fill(&text), files);
+        if !abilities.sessions {
+            remove_properties(&mut bash.input, &["session"]);
+        }
+        if !abilities.jobs {
+            remove_properties(&mut bash.input, &["stdin"]);
+            if let Some(Value::Array(modes)) = bash.input.get_mut("properties").map(|all| &mut all["mode"]["enum"]) {
+                modes.retain(|mode| mode != "background");
+            }
+            return vec![bash];
+        }
+        let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
+        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        vec![bash, Tool { open_world: false, ..job }]
+    }
+
+    fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
+        match tool {
+            "bash" => Some(arguments::bash(arguments, limits)),
+            "job" => Some(arguments::job(arguments)),
+            _ => None,
+        }
+    }
+
+    fn slow(&self) -> Option<(&'static str, Value)> {
+        Some(("mode", "slow".into()))
+    }
+
+    fn background(&self) -> Option<(&'static str, Value)> {
+        Some(("mode", "background".into()))
+    }
+
+    fn ended(&self, ended: &Ended<'_>) -> RawAnswer {
+        replies::ended(ended)
+    }
+
+    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer {
+        replies::started(job, call)
+    }
+
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+        replies::outlasted(job, so_far, call)
+    }
+
+    fn jobs(&self, seen: &Seen) -> RawAnswer {
+        replies::jobs(seen)
+    }
+
+    fn failure(&self, status: &str, text: &str) -> RawAnswer {
+        RawAnswer::failure(status, text)
+    }
 }

@@ -4,15 +4,14 @@ mod arguments;
 mod jobs;
 mod replies;
 
-use bashful_engine::{ByteSize, JobRecord, Window};
+use bashful_engine::{ByteSize, JobRecord, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
 
-pub(crate) use arguments::{bash, job};
-pub(crate) use jobs::jobs;
-pub(crate) use replies::{ended, failure, outlasted, started};
-
-use crate::arguments::Limits;
-use crate::tool::{Tool, Words};
+use crate::answer::RawAnswer;
+use crate::arguments::{ArgumentError, Call, Limits};
+use crate::desk::Seen;
+use crate::dialect::{Asked, Ended, Shape};
+use crate::tool::{Abilities, Tool, Words, remove_properties};
 use crate::visible::visible;
 
 /// Of the output, its end is shown.
@@ -21,26 +20,88 @@ const WINDOW: Window = Window::tail(ByteSize::kib(50));
 /// A label is no longer than this, dots included.
 const LABEL: usize = 120;
 
-pub(crate) fn tools(words: &Words, limits: &Limits) -> Vec<Tool> {
-    let background = if limits.async_enabled { include_str!("async.md") } else { include_str!("no-async.md") };
-    let mut bash = Tool::new(
-        "bash",
-        "Run a command",
-        words.fill(&include_str!("bash.md").replace("{async}", background.trim_end())),
-        [include_str!("bash.input.json"), include_str!("bash.facts.json")],
-    );
-    if !limits.async_enabled
-        && let Some(properties) = bash.input.get_mut("properties").and_then(Value::as_object_mut)
-    {
-        properties.remove("async");
+const SHARED_SHELL: &str =
+    "Calls share a shell while it is free: variables and functions stay, the directory does not. ";
+const ARTIFACTS: &str = "; all of it is at artifact://";
+
+/// Tools `bash` and `job` as pi has them.
+#[derive(Debug)]
+pub(crate) struct Pi;
+
+impl Shape for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
     }
-    let job = Tool::new(
-        "job",
-        "Look after jobs",
-        words.fill(include_str!("job.md")),
-        [include_str!("job.input.json"), include_str!("job.facts.json")],
-    );
-    vec![bash, Tool { open_world: false, ..job }]
+
+    fn adjust(&self, options: &mut Options) {
+        if let Some(snapshot) = &mut options.snapshot {
+            snapshot.enabled = true;
+        }
+    }
+
+    fn shared_session(&self, connection: &str) -> Option<SessionName> {
+        let name = if connection.is_empty() { "pi".to_owned() } else { format!("pi-{connection}") };
+        SessionName::new(name).ok()
+    }
+
+    fn tools(&self, words: &Words, limits: &Limits, abilities: Abilities) -> Vec<Tool> {
+        let jobs = match (abilities.jobs, limits.async_enabled) {
+            (false, _) => String::new(),
+            (true, true) => format!("\n{}", include_str!("async.md").trim_end()),
+            (true, false) => format!("\n{}", include_str!("no-async.md").trim_end()),
+        };
+        let text = include_str!("bash.md")
+            .replace("{session}", if abilities.sessions { SHARED_SHELL } else { "" })
+            .replace("{artifacts}", if abilities.artifacts { ARTIFACTS } else { "" })
+            .replace("{jobs}", &jobs);
+        let files = [include_str!("bash.input.json"), include_str!("bash.facts.json")];
+        let mut bash = Tool::new("bash", "Run a command", words.fill(&text), files);
+        if !limits.async_enabled || !abilities.jobs {
+            remove_properties(&mut bash.input, &["async"]);
+        }
+        if !abilities.jobs {
+            return vec![bash];
+        }
+        let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
+        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        vec![bash, Tool { open_world: false, ..job }]
+    }
+
+    fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
+        match tool {
+            "bash" => Some(arguments::bash(arguments, limits)),
+            "job" => Some(arguments::job(arguments)),
+            _ => None,
+        }
+    }
+
+    fn background(&self) -> Option<(&'static str, Value)> {
+        Some(("async", true.into()))
+    }
+
+    fn ended(&self, ended: &Ended<'_>) -> RawAnswer {
+        replies::ended(ended)
+    }
+
+    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer {
+        replies::started(job, call)
+    }
+
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+        replies::outlasted(job, so_far, call)
+    }
+
+    fn jobs(&self, seen: &Seen) -> RawAnswer {
+        jobs::jobs(seen)
+    }
+
+    fn no_jobs(&self) -> String {
+        "Async job manager unavailable for this session.".to_owned()
+    }
+
+    fn failure(&self, _: &str, text: &str) -> RawAnswer {
+        replies::failure(text)
+    }
 }
 
 /// What a job is called here.

@@ -3,16 +3,21 @@
 //! The text of an answer is JSON: `{"stdout", "stderr", "exitCode"}`, or `{"error"}` with the output up to then; and
 //! `notice` with the artifact of a stream that was cut.
 
-use bashful_engine::{ByteSize, Clip, End, Exit, Outcome, Output, Request, Script, StopReason, Streams, Window};
+use bashful_engine::{
+    ByteSize, Cleaning, Clip, End, EnvironmentPolicy, Exit, JobRecord, Options, Outcome, Output, Redactor, Request,
+    Rewriting, Script, ShownSoFar, StopReason, Streams, Window,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::RawAnswer;
+use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
-use crate::dialect::{Asked, Ended};
+use crate::desk::Seen;
+use crate::dialect::{Asked, Ended, Shape};
 use crate::facts::{self, structured};
+use crate::native::Native;
 use crate::text::{self, NOT_SAVED};
-use crate::tool::{Tool, Words};
+use crate::tool::{Abilities, Tool, Words};
 
 /// Of each stream, so much is shown.
 const SHOWN: ByteSize = ByteSize(1_000_000);
@@ -26,15 +31,65 @@ struct BashArgs {
     command: String,
 }
 
-pub(crate) fn tools(words: &Words) -> Vec<Tool> {
-    let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
-    let bash = Tool::new("bash", "Run a command", words.fill(include_str!("bash.md")), files);
-    let output = serde_json::from_str(include_str!("bash.output.json")).expect("a test reads every schema");
-    vec![Tool { output, ..bash }]
+/// Tool `bash` with a `command` and nothing else: standard output, standard error and exit code.
+#[derive(Debug)]
+pub(crate) struct Plain;
+
+impl Shape for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn adjust(&self, options: &mut Options) {
+        // It promises the environment of its host, as it is.
+        options.environment = EnvironmentPolicy::pass_everything();
+        // And the output, as it was written.
+        options.cleaning = Cleaning::None;
+        // And the command, as it is.
+        options.rewriting = Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
+    }
+
+    fn tools(&self, words: &Words, _: &Limits, _: Abilities) -> Vec<Tool> {
+        let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
+        let bash = Tool::new("bash", "Run a command", words.fill(include_str!("bash.md")), files);
+        let output = serde_json::from_str(include_str!("bash.output.json")).expect("a test reads every schema");
+        vec![Tool { output, ..bash }]
+    }
+
+    fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
+        (tool == "bash").then(|| bash(arguments, limits))
+    }
+
+    fn ended(&self, of: &Ended<'_>) -> RawAnswer {
+        ended(of)
+    }
+
+    // It has no jobs; should it ever be given one, the native facts are the best there are.
+
+    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer {
+        Native.started(job, call)
+    }
+
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+        Native.outlasted(job, so_far, call)
+    }
+
+    fn jobs(&self, seen: &Seen) -> RawAnswer {
+        Native.jobs(seen)
+    }
+
+    fn failure(&self, status: &str, text: &str) -> RawAnswer {
+        failure(status, text)
+    }
+
+    fn bounded(&self, answer: RawAnswer, redactor: &Redactor, _: ByteSize) -> Answer {
+        // JSON with a limit for each stream, which the engine keeps to: nothing can be cut off its end.
+        answer.masked(redactor)
+    }
 }
 
 /// Reads the arguments of `bash`.
-pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let args: BashArgs = read("bash", arguments)?;
     let mut request = Request::new(Script::new(args.command)?);
     request.lifetime = Some(limits.default);
@@ -45,7 +100,7 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
 }
 
 /// What it wrote on both streams, and its exit code.
-pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
+fn ended(ended: &Ended<'_>) -> RawAnswer {
     let mut outcome = ended.outcome.clone();
     let fields = loop {
         let fields = fields(&outcome, ended.call);
@@ -125,7 +180,7 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
 }
 
 /// A command that never ran.
-pub(crate) fn failure(status: &str, error: &str) -> RawAnswer {
+fn failure(status: &str, error: &str) -> RawAnswer {
     let facts = json!({ "status": status, "error": error });
     RawAnswer { is_error: true, ..RawAnswer::of_fields(json!({ "error": error }), facts) }
 }
