@@ -75,7 +75,7 @@ pub use artifacts::{
     LinesRead, ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
-pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
+pub use bashful_guard::{Finding, Guard, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};

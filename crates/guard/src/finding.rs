@@ -17,6 +17,9 @@ pub enum Level {
     Deny,
 }
 
+/// The words that messages of denied scripts begin with.
+const DENIAL: &str = "permission denied: ";
+
 /// One thing that a rule has found in a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -35,6 +38,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The message without the words that say no, for a question that nobody has answered yet.
+    pub fn concern(&self) -> &str {
+        self.message.strip_prefix(DENIAL).unwrap_or(&self.message)
+    }
+
     /// The whole text: what the rule says, what was found, and what to do instead.
     pub fn text(&self) -> String {
         let mut text = self.message.clone();

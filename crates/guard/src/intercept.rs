@@ -6,7 +6,7 @@ use regex::RegexBuilder;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::guard::{Guard, Place};
+use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
 use crate::run::Run;
 use crate::syntax::ast::Extent;
@@ -131,8 +131,8 @@ impl Interceptor {
         }
         let cleaned = without_marks(script);
         let guard = Guard::default();
-        let place = Place::default();
-        let mut run = Run::new(&guard, &cleaned, &place, true);
+        let place = Prelude::default();
+        let mut run = Run::new(&guard, (&cleaned, 0), &place, true);
         run.whole();
         for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
             let texts = run.seen.iter().filter(|seen| !seen.reads_pipe).flat_map(|seen| {

@@ -1,15 +1,15 @@
 //! Judges what a shell script would do, not how it is spelled.
 //!
 //! ```
-//! use bashful_guard::{Guard, Place};
+//! use bashful_guard::{Guard, Prelude};
 //!
 //! let guard = Guard::default();
-//! let place = Place::default();
+//! let prelude = Prelude::default();
 //! for script in ["rm -rf /", "\"r\"m -r ~", "x=/; sudo -u bob rm -rf \"$x\"", "echo cm0gLXJmIC8= | base64 -d | sh"] {
-//!     assert!(guard.judge(script, &place).refuses());
+//!     assert!(guard.judge(script, &prelude).refuses());
 //! }
 //! for script in ["rm -rf build", "echo 'rm -rf /'", "git commit -m 'no more git push --force'"] {
-//!     assert!(!guard.judge(script, &place).refuses());
+//!     assert!(!guard.judge(script, &prelude).refuses());
 //! }
 //! ```
 //!
@@ -38,7 +38,9 @@ mod state;
 mod syntax;
 
 pub use finding::{Finding, Level, Verdict};
-pub use guard::{Guard, LONGEST_SCRIPT, Place, Policy, Setting};
+pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
 pub use intercept::{ExpressionError, Interception, Interceptor, TextRule};
 pub use rules::{BUILT_IN, Rule, RuleError};
+pub use syntax::mention::mentioned_names;
+pub use syntax::opening::{Opening, OpeningKind};
 pub use syntax::outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};

@@ -171,7 +171,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
             return Some(Answer::deny(format!("bashful cannot judge this: {}", print::chain(error.as_ref()))));
         }
     };
-    let verdict = guard.judge(&call.script, &guard::place(call.directory.as_deref(), &around));
+    let verdict = guard.judge(&call.script, &guard::prelude(call.directory.as_deref(), &around));
     let allowed = verdict.refuses()
         && guard::allowances(&around)
             .zip(call.directory.as_ref())

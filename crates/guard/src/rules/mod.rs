@@ -11,8 +11,11 @@ pub use own::RuleError;
 pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
 
+use std::ops::Range;
+
 use crate::finding::{Finding, Level};
 use crate::run::Run;
+use crate::syntax::ast::Extent;
 
 /// A rule that the guard comes with.
 #[derive(Debug, Clone, Copy)]
@@ -310,16 +313,25 @@ impl Run<'_> {
         }
     }
 
+    /// The current command's place in the script: all of it for a command that comes from definitions.
+    fn span(&self) -> Range<usize> {
+        let Extent { start, end } = self.extent;
+        match (start.checked_sub(self.script_start), end.checked_sub(self.script_start)) {
+            (Some(start), Some(end)) if start < end => start..end,
+            _ => 0..self.text.len() - self.script_start,
+        }
+    }
+
     pub(crate) fn report(&mut self, name: &str, level: Level, message: &str, alternative: &str) {
         /// More than this says nothing new.
         const MOST_FINDINGS: usize = 64;
         let Some(level) = self.guard.level(name, level) else { return };
-        let span = self.extent.start..self.extent.end;
+        let span = self.span();
         let known = self.findings.iter().any(|finding| finding.rule == name && finding.span == span);
         if known || self.findings.len() >= MOST_FINDINGS {
             return;
         }
-        let written = self.script.get(span.clone()).unwrap_or("").trim();
+        let written = self.text.get(self.extent.start..self.extent.end).unwrap_or("").trim();
         let mut chain: Vec<String> = Vec::new();
         let steps = self.trail.iter().map(ToString::to_string).chain([written.to_owned()]);
         for step in steps.chain(self.unwrapped.iter().cloned()) {

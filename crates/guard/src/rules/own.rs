@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::BUILT_IN;
 use crate::finding::Level;
-use crate::guard::{Guard, Place};
+use crate::guard::{Guard, Prelude};
 use crate::marks::{alive, readable};
 use crate::pattern;
 use crate::run::Run;
@@ -126,7 +126,7 @@ pub(crate) fn own_rules(text: &str) -> Result<Vec<OwnRule>, RuleError> {
 /// Tries out the examples of all rules.
 pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
     let finds = |name: &str, script: &str| {
-        guard.judge(script, &Place::default()).findings.iter().any(|finding| finding.rule == name)
+        guard.judge(script, &Prelude::default()).findings.iter().any(|finding| finding.rule == name)
     };
     for rule in &guard.own {
         if rule.refuses.is_empty() {
@@ -138,7 +138,7 @@ pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
         if let Some(example) = rule.allows.iter().find(|example| finds(&rule.name, example)) {
             return Err(RuleError::DoesNotAllow { rule: rule.name.clone(), example: example.clone() });
         }
-        if let Some(by) = guard.judge(&rule.alternative, &Place::default()).refusals().next() {
+        if let Some(by) = guard.judge(&rule.alternative, &Prelude::default()).refusals().next() {
             return Err(RuleError::AlternativeRefused {
                 rule: rule.name.clone(),
                 example: rule.alternative.clone(),

@@ -34,13 +34,7 @@ impl Run<'_> {
 
     fn simple_here(&mut self, simple: &Simple) -> Flow {
         if let Some((name, text)) = self.alias_text(simple) {
-            // An alias is not replaced inside of itself.
-            self.stack.push(name);
-            let line = std::mem::replace(&mut self.line, usize::MAX);
-            let flow = self.derived(&text);
-            self.line = line;
-            self.stack.pop();
-            return flow;
+            return self.run_alias(&name, &text);
         }
         if let Some(kind) = simple.words.first().and_then(crate::syntax::ast::Word::literal)
             && matches!(kind.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
@@ -107,19 +101,29 @@ impl Run<'_> {
         }
         let name = simple.words.first()?.plain()?;
         let (text, line) = self.state.aliases.get(name)?.clone();
-        let key = format!("alias {name}");
+        let key = alias_key(name);
         let levels = self.stack.iter().filter(|open| open.starts_with("alias ")).count();
         if line >= self.line || self.stack.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
         let rest = self.fields(simple.words.get(1..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
-        Some((key, std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
+        Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
+    }
+
+    /// Runs a command in which the alias `name` has been replaced. An alias is not replaced inside of itself.
+    pub(super) fn run_alias(&mut self, name: &str, text: &str) -> Flow {
+        self.stack.push(alias_key(name));
+        let line = std::mem::replace(&mut self.line, usize::MAX);
+        let flow = self.derived(text);
+        self.line = line;
+        self.stack.pop();
+        flow
     }
 
     /// An assignment to a variable of this shell.
     pub(crate) fn assignment(&mut self, assign: &Assign) {
-        let source = self.script.get(assign.extent.start..assign.extent.end).unwrap_or("");
+        let source = self.text.get(assign.extent.start..assign.extent.end).unwrap_or("");
         let origin: Option<Rc<str>> = if source.len() <= 120 { Some(source.into()) } else { None };
         match (&assign.value, &assign.index) {
             (Assigned::Array(elements), _) => self.assign_array(&assign.name, elements, assign.append, origin),
@@ -354,6 +358,11 @@ impl Run<'_> {
         }
         true
     }
+}
+
+/// The name of an alias among the functions that are on the way.
+fn alias_key(name: &str) -> String {
+    format!("alias {name}")
 }
 
 /// Words as one line that a person can read.

@@ -42,7 +42,7 @@ impl Run<'_> {
     }
 
     fn origin(&self, word: &Word) -> Option<Rc<str>> {
-        let source = self.script.get(word.extent.start..word.extent.end)?;
+        let source = self.text.get(word.extent.start..word.extent.end)?;
         if source.len() <= 120 { Some(source.into()) } else { None }
     }
 

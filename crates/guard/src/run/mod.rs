@@ -17,6 +17,7 @@ pub(crate) mod files;
 mod filters;
 mod find;
 mod git;
+mod leftover;
 mod print;
 mod redirect;
 mod shells;
@@ -30,7 +31,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::finding::Finding;
-use crate::guard::{Guard, Place, Spelled};
+use crate::guard::{Guard, Prelude, Spelled};
 use crate::intercept::Seen;
 use crate::marks::{HOME, REPO, START, UNKNOWN};
 use crate::state::{State, Value, Variable};
@@ -78,11 +79,14 @@ struct Choice {
 /// A walk through one script.
 pub(crate) struct Run<'g> {
     pub(crate) guard: &'g Guard,
-    pub(crate) place: &'g Place,
+    pub(crate) place: &'g Prelude,
     spelled: Spelled,
     /// Commands are kept for the interceptor.
     watches: bool,
-    pub(crate) script: &'g str,
+    /// The definitions and the script, one behind the other.
+    pub(crate) text: &'g str,
+    /// Where in the text the script begins.
+    pub(crate) script_start: usize,
     pub(crate) state: State,
     /// Where in the script the command stands that is being looked at.
     pub(crate) extent: Extent,
@@ -123,7 +127,13 @@ pub(crate) struct Run<'g> {
 }
 
 impl<'g> Run<'g> {
-    pub(crate) fn new(guard: &'g Guard, script: &'g str, place: &'g Place, watches: bool) -> Self {
+    /// A walk that has not begun. The script begins at `script_start` of `text`, behind definitions that are run first.
+    pub(crate) fn new(
+        guard: &'g Guard,
+        (text, script_start): (&'g str, usize),
+        place: &'g Prelude,
+        watches: bool,
+    ) -> Self {
         let spelled = Spelled {
             home: place.home.clone().unwrap_or_else(|| "/home/user".to_owned()),
             directory: place.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
@@ -134,7 +144,8 @@ impl<'g> Run<'g> {
             spelled,
             watches,
             context: Seen::default(),
-            script,
+            text,
+            script_start,
             state: State::new(),
             extent: Extent::default(),
             findings: Vec::new(),
@@ -160,11 +171,16 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Walks through the whole script.
+    /// Walks through the definitions and the whole script.
     pub(crate) fn whole(&mut self) {
-        let script = self.script;
-        self.lines(Parser::new(script), true);
+        let (definitions, script) = (0..self.script_start, self.script_start..self.text.len());
+        self.lines(Parser::within(self.text, definitions), false);
+        let before = self.state.clone();
+        self.lines(Parser::within(self.text, script), true);
         self.run_traps();
+        if self.place.persistent {
+            self.call_new_definitions(&before);
+        }
     }
 
     /// Walks through text that the script has put together, in the shell that is running.
@@ -218,7 +234,7 @@ impl<'g> Run<'g> {
     /// Counts steps, and gives up after too many.
     pub(crate) fn spend(&mut self, steps: usize) {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > MOST_STEPS + self.script.len() / BYTES_A_STEP {
+        if self.steps > MOST_STEPS + self.text.len() / BYTES_A_STEP {
             self.give_up("it has too many steps to follow");
         }
     }

@@ -58,6 +58,17 @@ pub(crate) enum Command {
     Function { name: String, body: Rc<Command> },
 }
 
+impl Command {
+    /// The first byte of the command; zero for a function, which has no place of its own.
+    pub(crate) fn start(&self) -> usize {
+        match self {
+            Self::Simple(simple) => simple.extent.start,
+            Self::Compound { extent, .. } => extent.start,
+            Self::Function { .. } => 0,
+        }
+    }
+}
+
 /// A command that holds others.
 #[derive(Debug, Clone)]
 pub(crate) enum Compound {

@@ -11,13 +11,17 @@
 pub(crate) mod ast;
 mod commands;
 mod compound;
+pub(crate) mod mention;
+pub(crate) mod opening;
 pub(crate) mod outline;
 mod params;
+mod visit;
 mod words;
 
 pub(crate) use words::{literal_word, unescape};
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use ast::{Extent, List, Word};
@@ -72,6 +76,11 @@ impl<'a> Parser<'a> {
         Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None, stretches: None }
     }
 
+    /// A parser for a part of a text; what it parses is told by its place in the whole.
+    pub(crate) fn within(source: &'a str, range: Range<usize>) -> Self {
+        Self { at: range.start, end: range.end, ..Self::new(source) }
+    }
+
     /// A parser for text that the script puts together while it runs.
     pub(crate) fn derived(source: &'a str, from: Extent) -> Self {
         Self { pinned: Some(from), ..Self::new(source) }
@@ -104,8 +113,22 @@ impl<'a> Parser<'a> {
         let Some(stretches) = &mut self.stretches else { return };
         match stretches.last_mut() {
             Some(last) if last.range.end == start && last.quoting == quoting => last.range.end = self.at,
-            _ => stretches.push(Stretch { range: start..self.at, quoting }),
+            _ => stretches.push(Stretch { range: start..self.at, quoting, word: 0..0 }),
         }
+    }
+
+    /// Runs `inner`, which parses one word, and notes that word with every stretch in it.
+    ///
+    /// A word inside of a substitution has finished by then, and its stretches keep it.
+    fn noting_word<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let (start, first) = (self.at, self.stretches.as_ref().map_or(0, Vec::len));
+        let parsed = inner(self)?;
+        for stretch in self.stretches.iter_mut().flat_map(|stretches| stretches.iter_mut().skip(first)) {
+            if stretch.word.is_empty() {
+                stretch.word = start..self.at;
+            }
+        }
+        Ok(parsed)
     }
 
     fn extent(&self, start: usize) -> Extent {

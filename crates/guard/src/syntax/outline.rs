@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::Parser;
-use super::ast::{Command, Item, Joint, List, Piece, Pipeline, Simple, Word};
+use super::ast::{Change, Command, Item, Joint, List, Param, Piece, Pipeline, Simple, Word};
+use super::visit::each_simple;
 use crate::guard::LONGEST_SCRIPT;
 
 /// A script that was parsed to its end.
@@ -24,6 +25,9 @@ pub struct Stretch {
     pub range: Range<usize>,
     /// How it is quoted.
     pub quoting: Quoting,
+    /// The whole word around it, quotes included. The value of an assignment is a word of its own. Where bash knows no
+    /// words (an index, an arithmetic expression), this is `range`.
+    pub word: Range<usize>,
 }
 
 /// How text is quoted. What stands between single quotes, in a comment or in a here-document is not told of.
@@ -49,6 +53,8 @@ pub struct PlainWord {
 pub struct Leading {
     /// The command and its arguments.
     pub words: Vec<PlainWord>,
+    /// The text of the command alone.
+    pub command: Range<usize>,
     /// From its beginning to that of the command behind `&&`.
     pub range: Range<usize>,
 }
@@ -79,12 +85,32 @@ impl<'a> Outline<'a> {
         if script.len() > LONGEST_SCRIPT || script.contains('\r') {
             return None;
         }
+        let (outline, is_complete) = Self::parse(script);
+        is_complete.then_some(outline)
+    }
+
+    /// Parses a script up to its first error, as far as bash would run it. Looks at the first MiB alone.
+    pub fn before_error(script: &'a str) -> Self {
+        let length = script.floor_char_boundary(LONGEST_SCRIPT);
+        Self::parse(script.get(..length).unwrap_or("")).0
+    }
+
+    /// The lines before the first error, and true if there is none.
+    fn parse(script: &'a str) -> (Self, bool) {
         let mut parser = Parser { stretches: Some(Vec::new()), ..Parser::new(script) };
         let mut lines = Vec::new();
-        while let Some(line) = parser.line().ok()? {
-            lines.push(line);
+        let is_complete = loop {
+            match parser.line() {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        let mut stretches = parser.stretches.take().unwrap_or_default();
+        for stretch in stretches.iter_mut().filter(|stretch| stretch.word.is_empty()) {
+            stretch.word = stretch.range.clone();
         }
-        Some(Self { script, lines, stretches: parser.stretches.take().unwrap_or_default() })
+        (Self { script, lines, stretches }, is_complete)
     }
 
     /// The text in its words, in order.
@@ -98,7 +124,30 @@ impl<'a> Outline<'a> {
         let Item { first, rest, background: false } = item else { return None };
         let (Joint::And, next) = rest.first()? else { return None };
         let ([Command::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
-        Some(Leading { words: self.plain_words(only)?, range: first.extent.start..next.extent.start })
+        let command = only.extent.start..only.extent.end;
+        Some(Leading { words: self.plain_words(only)?, range: command.start..next.extent.start, command })
+    }
+
+    /// The files that `source` and `.` name anywhere in the script, where the name can be told from the text.
+    ///
+    /// A leading `$HOME` is told as the tilde that means the same.
+    ///
+    /// ```
+    /// use bashful_guard::Outline;
+    ///
+    /// let outline = Outline::before_error("[ -r ~/.x ] && . \"$HOME/.x\"");
+    /// assert_eq!(outline.sourced_files()[0].text, "~/.x");
+    /// ```
+    pub fn sourced_files(&self) -> Vec<PlainWord> {
+        let mut files = Vec::new();
+        let mut note = |simple: &Simple| {
+            let [command, file, ..] = simple.words.as_slice() else { return };
+            if matches!(command.literal().as_deref(), Some("." | "source")) {
+                files.extend(self.plain_word(&with_tilde_for_home(file)));
+            }
+        };
+        self.lines.iter().for_each(|line| each_simple(line, &mut note));
+        files
     }
 
     /// The last stage, if the script is one pipeline of several.
@@ -161,6 +210,34 @@ impl<'a> Outline<'a> {
         }
         Some(PlainWord { text, tilde })
     }
+}
+
+/// The word with a tilde in the place of a leading `$HOME`, quoted or not, that a slash follows.
+fn with_tilde_for_home(word: &Word) -> Word {
+    let is_home = |param: &Param| {
+        let Param { name, index: None, indirect: false, length: false, change: Change::None } = param else {
+            return false;
+        };
+        name == "HOME"
+    };
+    let pieces = match word.pieces.as_slice() {
+        [Piece::Param(param), Piece::Text(path), rest @ ..] if is_home(param) && path.starts_with('/') => {
+            std::iter::once(Piece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+        }
+        [Piece::Double(inner), rest @ ..] => match (inner.as_slice(), rest) {
+            ([Piece::Param(param)], [Piece::Text(path), rest @ ..]) if is_home(param) && path.starts_with('/') => {
+                std::iter::once(Piece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+            }
+            ([Piece::Param(param), Piece::Text(path), more @ ..], rest) if is_home(param) && path.starts_with('/') => {
+                let below = Piece::Text(path.trim_start_matches('/').to_owned());
+                let quoted = Piece::Double(std::iter::once(below).chain(more.iter().cloned()).collect());
+                [Piece::Text("~/".to_owned()), quoted].into_iter().chain(rest.iter().cloned()).collect()
+            }
+            _ => return word.clone(),
+        },
+        _ => return word.clone(),
+    };
+    Word { pieces, extent: word.extent }
 }
 
 #[cfg(test)]
@@ -259,5 +336,37 @@ mod tests {
         assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);
         assert_eq!(texts("a \"$(b \"c\")\" `d`"), [("a", Bare), ("b", Bare), ("c", Double), ("d", Bare)]);
         assert_eq!(texts("${x:-no} \"${x:=no}\""), []);
+    }
+
+    #[test]
+    fn text_is_told_with_the_word_around_it() {
+        let words = |script: &'static str| -> Vec<&str> {
+            let outline = Outline::of(script).expect("it parses");
+            outline.stretches().iter().map(|stretch| &script[stretch.word.clone()]).collect()
+        };
+        assert_eq!(words("a --b=\"c d\"e"), ["a", "--b=\"c d\"e", "--b=\"c d\"e", "--b=\"c d\"e"]);
+        assert_eq!(words("x=a y[1]=b z=([2]=c)"), ["a", "b", "c"]);
+        assert_eq!(words("\"a $(b \"c\") d\""), ["\"a $(b \"c\") d\"", "b", "\"c\"", "\"a $(b \"c\") d\""]);
+        assert_eq!(words("a\\ b\\\nc"), ["a\\ b\\\nc"; 3]);
+        assert_eq!(words("[[ a =~ \"b\" ]]"), ["a", "=~", "\"b\""]);
+        assert_eq!(words("(( \"a\" ))"), ["a"]);
+    }
+
+    #[test]
+    fn sourced_files_are_told_where_their_names_are_plain() {
+        #[track_caller]
+        fn check(script: &str, expected: &[&str]) {
+            let files = Outline::before_error(script).sourced_files();
+            let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
+            assert_eq!(texts, expected, "{script}");
+            assert!(files.iter().all(|file| file.tilde == file.text.starts_with('~')), "{script}");
+        }
+        check("if [ -f ~/a ]; then\n    . ~/a\nfi", &["~/a"]);
+        check("source \"$HOME/a\"; . '/etc/b'", &["~/a", "/etc/b"]);
+        check("\\. ${HOME}/a; . \"$HOME\"/b; . \"$HOME/c d/$x\"", &["~/a", "~/b"]);
+        check("f() { x=$(. /etc/a); }", &["/etc/a"]);
+        check(". /etc/a\necho 'open\n. /etc/b", &["/etc/a"]);
+        check("# . /etc/a\necho '. /etc/b' \". /etc/c\"", &[]);
+        check(". \"$X/a\"; . ${HOME:-x}/b; . /etc/*.sh; . <(echo)\nsource", &[]);
     }
 }

@@ -49,6 +49,14 @@ impl Until {
 impl Parser<'_> {
     /// Pieces up to where they end, which is left for the caller.
     pub(super) fn pieces(&mut self, until: Until) -> Parsed<Vec<Piece>> {
+        if until.operators || until.blanks {
+            self.noting_word(|parser| parser.pieces_until(until))
+        } else {
+            self.pieces_until(until)
+        }
+    }
+
+    fn pieces_until(&mut self, until: Until) -> Parsed<Vec<Piece>> {
         let mut pieces = Vec::new();
         let mut open = 0_usize;
         while let Some(byte) = self.peek() {
