@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// It runs, and the finding is said.
     Warn,
-    /// Somebody has to agree; where nobody can be asked it does not run.
+    /// Somebody has to agree; where nobody can be asked it does not walk.
     Ask,
-    /// It does not run.
+    /// It does not walk.
     Deny,
 }
 
@@ -29,7 +29,7 @@ pub struct Finding {
     pub level: Level,
     /// Where in the script the command stands, in bytes.
     pub span: Range<usize>,
-    /// How the words were resolved, from what is written to what would run.
+    /// How the words were resolved, from what is written to what would walk.
     pub chain: Vec<String>,
     /// What the rule says.
     pub message: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Finding, Level, Verdict};
 use crate::marks;
 use crate::rules::{self, OwnRule, RuleError};
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
 /// their length. Longer ones are for a person to look at.
@@ -44,13 +44,6 @@ pub struct Prelude {
     /// True if the shell outlives the script, as a session's does. Later scripts are judged alone, so a function or an
     /// alias that the script leaves behind is judged as if it were called.
     pub persistent: bool,
-}
-
-/// Directories as they are written out where text has to be cut: real ones, or stand-ins.
-#[derive(Debug, Clone)]
-pub(crate) struct Spelled {
-    pub(crate) home: String,
-    pub(crate) directory: String,
 }
 
 /// Judges scripts.
@@ -111,7 +104,7 @@ impl Guard {
     /// assert_eq!(verdict.level(), Some(Level::Deny));
     /// assert_eq!(verdict.findings[0].chain, ["x=rm", "$x -rf ~", "rm -rf ~"]);
     ///
-    /// // What is only printed is not run.
+    /// // What is only printed is not walk.
     /// assert!(guard.judge("echo 'rm -rf ~'", &Prelude::default()).findings.is_empty());
     /// ```
     pub fn judge(&self, script: &str, prelude: &Prelude) -> Verdict {
@@ -120,18 +113,18 @@ impl Guard {
             return Verdict { findings, incomplete: false };
         }
         let script = marks::without_marks(script);
-        let mut run = Run::new(self, (&script, 0), prelude, false);
-        run.whole();
-        let incomplete = run.incomplete;
-        let mut findings = std::mem::take(&mut run.findings);
-        findings.extend(run.over.and_then(|why| self.too_complex(&script, why)));
+        let mut walk = Walk::new(self, (&script, 0), prelude);
+        walk.whole();
+        let incomplete = walk.trail.is_incomplete;
+        let mut findings = std::mem::take(&mut walk.trail.findings);
+        findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
-            let mut run = Run::new(self, (&text, definitions.len()), prelude, false);
-            run.whole();
+            let mut walk = Walk::new(self, (&text, definitions.len()), prelude);
+            walk.whole();
             // Definitions that are too much to follow are not the script's fault.
-            for finding in run.findings {
+            for finding in walk.trail.findings {
                 if !findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span) {
                     findings.push(finding);
                 }

@@ -33,9 +33,8 @@ mod intercept;
 mod marks;
 mod pattern;
 mod rules;
-mod run;
-mod state;
 mod syntax;
+mod walk;
 
 pub use finding::{Finding, Level, Verdict};
 pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};

@@ -1,12 +1,12 @@
 //! `$x` and everything that `${…}` can do with it.
 
-use crate::expand::{Fields, Mode};
+use crate::expand::{ExpandMode, FieldList};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
 use crate::pattern;
-use crate::run::Run;
-use crate::state::{DIRECTORY, State, Value};
-use crate::syntax::ast::{Anchor, Change, Index, Param, Word};
+use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord};
 use crate::syntax::unescape;
+use crate::walk::Walk;
+use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
 
 /// The longest text in which a pattern is looked for at every place, in bytes.
 const LONGEST_REPLACED: usize = 512;
@@ -31,10 +31,10 @@ enum Base {
 pub(super) fn is_list(param: &Param) -> bool {
     !param.length
         && (param.name == "@" || matches!(param.index, Some(Index::All)))
-        && !matches!(param.change, Change::Fallback { .. })
+        && !matches!(param.change, ParamChange::Fallback { .. })
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// The value of a name without an index, if the script or its environment gives it one.
     pub(crate) fn scalar(&mut self, name: &str) -> Option<String> {
         match self.base(name, None) {
@@ -45,13 +45,13 @@ impl Run<'_> {
     }
 
     /// Expands one parameter into the fields.
-    pub(super) fn param(&mut self, param: &Param, mode: Mode, fields: &mut Fields) {
+    pub(super) fn param(&mut self, param: &Param, mode: ExpandMode, fields: &mut FieldList) {
         let mut name = param.name.clone();
         let mut index = param.index.clone();
         if param.indirect {
-            if matches!(param.change, Change::Names) {
+            if matches!(param.change, ParamChange::Names) {
                 let names: Vec<String> =
-                    self.state.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
+                    self.world.shell.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
                 return self.give(Base::Many { items: names, joined: false, positional: false }, mode, fields);
             }
             if matches!(param.index, Some(Index::All | Index::Joined)) {
@@ -67,13 +67,13 @@ impl Run<'_> {
         if param.length {
             let text = match base {
                 Base::Many { items, .. } => items.len().to_string(),
-                Base::One(text) if !is_vague(&text) => self.concrete(&text).chars().count().to_string(),
+                Base::One(text) if !is_vague(&text) => self.world.concrete(&text).chars().count().to_string(),
                 Base::Unset => "0".to_owned(),
                 Base::One(_) | Base::Outside => SOME.to_string(),
             };
             return self.result(&text, mode, fields);
         }
-        if let Change::Fallback { kind, empty_too, word } = &param.change {
+        if let ParamChange::Fallback { kind, empty_too, word } = &param.change {
             return self.fallback(base, (*kind, *empty_too), word, &name, mode, fields);
         }
         let changed = self.changed(base, &param.change);
@@ -85,34 +85,36 @@ impl Run<'_> {
         match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, "@")) => (name.to_owned(), Some(Index::All)),
             Some((name, "*")) => (name.to_owned(), Some(Index::Joined)),
-            Some((name, index)) => (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.extent)))),
+            Some((name, index)) => {
+                (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.trail.extent))))
+            }
             None => (text.to_owned(), None),
         }
     }
 
     fn keys(&mut self, name: &str) -> Vec<String> {
         match self.value(name) {
-            Some(Value::Array(items)) => items.keys().map(ToString::to_string).collect(),
-            Some(Value::Table(items)) => items.keys().cloned().collect(),
-            Some(Value::Scalar(_)) => vec!["0".to_owned()],
-            Some(Value::Unset) | None => Vec::new(),
+            Some(ShellValue::Array(items)) => items.keys().map(ToString::to_string).collect(),
+            Some(ShellValue::Table(items)) => items.keys().cloned().collect(),
+            Some(ShellValue::Scalar(_)) => vec!["0".to_owned()],
+            Some(ShellValue::Unset) | None => Vec::new(),
         }
     }
 
     fn base(&mut self, name: &str, index: Option<&Index>) -> Base {
         match name {
             "@" | "*" => {
-                let items = self.state.arguments.to_vec();
+                let items = self.world.shell.arguments.to_vec();
                 return Base::Many { items, joined: name == "*", positional: true };
             }
-            "#" => return Base::One(self.state.arguments.len().to_string()),
-            "0" => return Base::One(self.state.zero.clone()),
-            "_" => return Base::One(self.state.last_word.clone()),
-            "PWD" if self.state.variable("PWD").is_none() => return self.base(DIRECTORY, None),
+            "#" => return Base::One(self.world.shell.arguments.len().to_string()),
+            "0" => return Base::One(self.world.shell.zero.clone()),
+            "_" => return Base::One(self.world.shell.last_word.clone()),
+            "PWD" if self.world.shell.variable("PWD").is_none() => return self.base(DIRECTORY, None),
             _ => {}
         }
         if let Ok(number) = name.parse::<usize>() {
-            return match self.state.arguments.get(number.wrapping_sub(1)) {
+            return match self.world.shell.arguments.get(number.wrapping_sub(1)) {
                 Some(text) => Base::One(text.clone()),
                 None => Base::Unset,
             };
@@ -122,7 +124,7 @@ impl Run<'_> {
             if let Some(Index::At(word)) = index {
                 self.text(word);
             }
-            return match State::inherited(name) {
+            return match ShellState::inherited(name) {
                 Some(text) => Base::One(text),
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,
@@ -142,10 +144,10 @@ impl Run<'_> {
         }
     }
 
-    fn element(&mut self, value: &Value, key: &str) -> Base {
+    fn element(&mut self, value: &ShellValue, key: &str) -> Base {
         match value {
-            Value::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
-            Value::Array(items) => {
+            ShellValue::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
+            ShellValue::Array(items) => {
                 let Some(number) = self.number(key) else { return Base::One(UNKNOWN.to_string()) };
                 let at = if number < 0 {
                     items.keys().next_back().map_or(0, |last| last.saturating_add(1)).saturating_add(number)
@@ -154,8 +156,8 @@ impl Run<'_> {
                 };
                 items.get(&at).cloned().map_or(Base::Unset, Base::One)
             }
-            Value::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),
-            Value::Scalar(_) | Value::Unset => Base::Unset,
+            ShellValue::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),
+            ShellValue::Scalar(_) | ShellValue::Unset => Base::Unset,
         }
     }
 
@@ -163,10 +165,10 @@ impl Run<'_> {
         &mut self,
         base: Base,
         (kind, empty_too): (char, bool),
-        word: &Word,
+        word: &ShellWord,
         name: &str,
-        mode: Mode,
-        fields: &mut Fields,
+        mode: ExpandMode,
+        fields: &mut FieldList,
     ) {
         let is_set = match &base {
             Base::Unset | Base::Outside => false,
@@ -177,7 +179,7 @@ impl Run<'_> {
             ('+', true) | ('-' | '=', false) => {
                 if kind == '=' {
                     let text = self.text(word);
-                    self.assign(name, Value::Scalar(text), None);
+                    self.assign(name, ShellValue::Scalar(text), None);
                 }
                 let expanded = self.expand(&word.pieces, mode);
                 fields.append(expanded);
@@ -192,10 +194,10 @@ impl Run<'_> {
         }
     }
 
-    fn changed(&mut self, base: Base, change: &Change) -> Base {
+    fn changed(&mut self, base: Base, change: &ParamChange) -> Base {
         match change {
-            Change::None | Change::Names | Change::Fallback { .. } => base,
-            Change::Slice { offset, length } => {
+            ParamChange::None | ParamChange::Names | ParamChange::Fallback { .. } => base,
+            ParamChange::Slice { offset, length } => {
                 let offset = self.text(offset);
                 let Some(offset) = self.number(&offset) else { return Base::One(UNKNOWN.to_string()) };
                 let mut end = None;
@@ -208,10 +210,10 @@ impl Run<'_> {
                 }
                 self.slice(base, offset, end)
             }
-            Change::Trim { from_end, longest, pattern } => {
+            ParamChange::Trim { from_end, longest, pattern } => {
                 let pattern = self.pattern(pattern);
-                self.each(base, |run, text| {
-                    run.spend(text.len() * text.len() / 256);
+                self.each(base, |walk, text| {
+                    walk.budget.spend(text.len() * text.len() / 256);
                     match pattern::trim(&pattern, text, *from_end, *longest) {
                         Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
                         Some(taken) => text.get(taken..).unwrap_or("").to_owned(),
@@ -219,16 +221,16 @@ impl Run<'_> {
                     }
                 })
             }
-            Change::Replace { anchor, pattern, by } => {
+            ParamChange::Replace { anchor, pattern, by } => {
                 let pattern = self.pattern(pattern);
                 let by = self.text(by);
-                self.each(base, |run, text| {
-                    run.spend(text.len() * text.len() / 256);
+                self.each(base, |walk, text| {
+                    walk.budget.spend(text.len() * text.len() / 256);
                     replace(text, &pattern, &by, *anchor)
                 })
             }
-            Change::Case { kind, all } => self.each(base, |_, text| change_case(text, *kind, *all)),
-            Change::Transform(kind) => self.each(base, |_, text| transform(text, *kind)),
+            ParamChange::Case { kind, all } => self.each(base, |_, text| change_case(text, *kind, *all)),
+            ParamChange::Transform(kind) => self.each(base, |_, text| transform(text, *kind)),
         }
     }
 
@@ -236,8 +238,8 @@ impl Run<'_> {
     fn each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
         let mut apply = |text: String| {
             if text.contains([HOME, START, REPO]) {
-                let changed = change(self, &self.concrete(&text));
-                self.symbolic(&changed)
+                let changed = change(self, &self.world.concrete(&text));
+                self.world.symbolic(&changed)
             } else {
                 change(self, &text)
             }
@@ -254,18 +256,18 @@ impl Run<'_> {
     fn slice(&mut self, base: Base, offset: i64, length: Option<i64>) -> Base {
         match base {
             Base::One(text) => {
-                let text = self.concrete(&text);
+                let text = self.world.concrete(&text);
                 if text.contains([UNKNOWN, SOME]) {
                     return Base::One(UNKNOWN.to_string());
                 }
                 let letters: Vec<char> = text.chars().collect();
                 let cut: String = span(letters.len(), offset, length).filter_map(|at| letters.get(at)).collect();
-                Base::One(self.symbolic(&cut))
+                Base::One(self.world.symbolic(&cut))
             }
             Base::Many { mut items, joined, positional } => {
                 // `${@:0}` starts with the name of the shell.
                 if positional {
-                    items.insert(0, self.state.zero.clone());
+                    items.insert(0, self.world.shell.zero.clone());
                 }
                 let cut = span(items.len(), offset, length).filter_map(|at| items.get(at).cloned()).collect();
                 Base::Many { items: cut, joined, positional }
@@ -275,7 +277,7 @@ impl Run<'_> {
     }
 
     /// Puts the outcome into the fields.
-    fn give(&mut self, base: Base, mode: Mode, fields: &mut Fields) {
+    fn give(&mut self, base: Base, mode: ExpandMode, fields: &mut FieldList) {
         match base {
             Base::Unset => {}
             Base::Outside => self.result(&UNKNOWN.to_string(), mode, fields),

@@ -3,30 +3,30 @@
 use super::{BLIND_ADD, DELETE_REMOTE, FORCE_PUSH};
 use crate::marks::{HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
 use crate::pattern::is_wide;
-use crate::run::Run;
-use crate::run::files::normalized;
+use crate::walk::Walk;
+use crate::walk::files::normalized;
 
 /// Looks at a subcommand.
-pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     match name {
-        "add" | "stage" if adds_blindly(run, arguments) => run.find_rule(&BLIND_ADD),
+        "add" | "stage" if adds_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
         "push" => match pushes(arguments, settings) {
             Push::Plain => {}
-            Push::Forced => run.find_rule(&FORCE_PUSH),
-            Push::Deleting => run.find_rule(&DELETE_REMOTE),
+            Push::Forced => walk.find_rule(&FORCE_PUSH),
+            Push::Deleting => walk.find_rule(&DELETE_REMOTE),
         },
         "send-pack" | "http-push"
             if arguments
                 .iter()
                 .any(|word| matches!(word.as_str(), "--force" | "-f" | "--mirror") || word.starts_with('+')) =>
         {
-            run.find_rule(&FORCE_PUSH);
+            walk.find_rule(&FORCE_PUSH);
         }
         _ => {}
     }
 }
 
-fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
+fn adds_blindly(walk: &mut Walk<'_>, arguments: &[String]) -> bool {
     let mut all = false;
     let mut paths: Vec<String> = Vec::new();
     let mut options = true;
@@ -43,7 +43,7 @@ fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
                     let short_for = |full: &str, least: usize| name.len() >= least && full.starts_with(name);
                     if name == "pathspec-from-file" {
                         let file = attached.map(str::to_owned).or_else(|| words.next().cloned()).unwrap_or_default();
-                        let text = if file == "-" { run.state.input.clone() } else { run.read_file(&file) };
+                        let text = if file == "-" { walk.world.shell.input.clone() } else { walk.read_file(&file) };
                         paths.extend(text.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
                     } else if short_for("all", 1) || short_for("no-ignore-removal", 5) {
                         all = true;
@@ -69,11 +69,11 @@ fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
     if !paths.is_empty() && !paths.iter().any(narrows) {
         return true;
     }
-    paths.iter().filter(|path| narrows(path)).any(|path| is_everything(run, path))
+    paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
 }
 
 /// Whether a path given to `git add` means the whole tree.
-fn is_everything(run: &mut Run<'_>, path: &str) -> bool {
+fn is_everything(walk: &mut Walk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
@@ -96,11 +96,11 @@ fn is_everything(run: &mut Run<'_>, path: &str) -> bool {
         })
         .collect();
     let own = normalized(&live);
-    let directory = run.directory();
+    let directory = walk.directory();
     let below = if own.starts_with(['/', START, REPO, HOME]) {
-        let spelled = run.concrete(&own);
-        let here = run.concrete(&directory);
-        let top = run.concrete(&REPO.to_string());
+        let spelled = walk.world.concrete(&own);
+        let here = walk.world.concrete(&directory);
+        let top = walk.world.concrete(&REPO.to_string());
         // The directory itself, or one above it.
         let is_above = |place: &str| {
             !spelled.contains(is_mark)

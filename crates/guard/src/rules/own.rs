@@ -8,7 +8,7 @@ use crate::finding::Level;
 use crate::guard::{Guard, Prelude};
 use crate::marks::{alive, readable};
 use crate::pattern;
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// What is wrong with the user's rules.
 #[derive(Debug, Error)]
@@ -150,10 +150,10 @@ pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
 }
 
 /// Looks at a command.
-pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String]) {
-    let guard = run.guard;
+pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
+    let guard = walk.guard;
     for rule in guard.own.iter().filter(|rule| rule.command == name && rule.matches(arguments)) {
-        run.report(&rule.name, rule.level, &rule.message, &rule.alternative);
+        walk.report(&rule.name, rule.level, &rule.message, &rule.alternative);
     }
 }
 

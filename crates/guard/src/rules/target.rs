@@ -2,8 +2,8 @@
 
 use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
 use crate::pattern::{is_wide, may_be};
-use crate::run::Run;
-use crate::run::files::normalized;
+use crate::walk::Walk;
+use crate::walk::files::normalized;
 
 /// Directories of the system. Also `/home` and its like: other people live there.
 const SYSTEM: [&str; 30] = [
@@ -58,7 +58,7 @@ pub(super) enum Danger {
 }
 
 /// Judges a path.
-pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
+pub(super) fn danger(walk: &mut Walk<'_>, path: &str) -> Danger {
     if path.is_empty() {
         return Danger::None;
     }
@@ -68,8 +68,8 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         return Danger::Critical;
     }
     let spelled_by_home = path.starts_with(HOME);
-    let full = run.absolute(path);
-    if is_place(run, &full) {
+    let full = walk.absolute(path);
+    if is_place(walk, &full) {
         return Danger::Critical;
     }
     let (root, tail) = split_root(&full);
@@ -87,7 +87,7 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         },
         Some(START | REPO) => {
             let below: Vec<&str> = parts.iter().copied().skip_while(|part| *part == "..").collect();
-            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(run, &full) }
+            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(walk, &full) }
         }
         Some(UNKNOWN) => {
             let is_all = parts.iter().all(|part| is_wide(part));
@@ -98,11 +98,11 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
 }
 
 /// Judges a path by where the script starts, if that is known: `etc` is not the same in `/` and in a project.
-fn where_it_is(run: &Run<'_>, path: &str) -> Danger {
-    if run.place.directory.is_none() {
+fn where_it_is(walk: &Walk<'_>, path: &str) -> Danger {
+    if walk.world.prelude.directory.is_none() {
         return Danger::None;
     }
-    let concrete = normalized(&run.concrete(path));
+    let concrete = normalized(&walk.world.concrete(path));
     let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
     if is_repository(&parts) { Danger::Critical } else { from_root(&parts) }
 }
@@ -145,9 +145,9 @@ fn is_repository(parts: &[&str]) -> bool {
 }
 
 /// Whether the path is the known home or working directory, or above one of them.
-fn is_place(run: &Run<'_>, path: &str) -> bool {
-    let place = run.place;
-    let path = normalized(&run.concrete(path));
+fn is_place(walk: &Walk<'_>, path: &str) -> bool {
+    let place = walk.world.prelude;
+    let path = normalized(&walk.world.concrete(path));
     if path.contains(crate::marks::is_mark) {
         return false;
     }

@@ -3,7 +3,7 @@
 //! The rest of the script need not parse: bash runs the first line before it reads the next.
 
 use super::Parser;
-use super::ast::{Command, Simple};
+use super::ast::{ShellCommand, SimpleCommand};
 use crate::guard::LONGEST_SCRIPT;
 
 /// Reserved words that begin a command. `{` is missing because it begins a group.
@@ -68,15 +68,17 @@ impl<'a> Opening<'a> {
             return OpeningKind::Keyword(spelled);
         }
         match parser.command() {
-            Ok(Command::Function { .. }) => OpeningKind::Function,
-            Ok(Command::Simple(simple)) => Self::simple(script, &simple),
+            Ok(ShellCommand::Function { .. }) => OpeningKind::Function,
+            Ok(ShellCommand::Simple(simple)) => Self::simple(script, &simple),
             // bash stops at the error with its own message; the letters before it are all that can be told.
-            Ok(Command::Compound { .. }) | Err(_) if spelled.is_empty() => OpeningKind::Nothing,
-            Ok(Command::Compound { .. }) | Err(_) => OpeningKind::Command { name: Some(spelled.to_owned()), spelled },
+            Ok(ShellCommand::Compound { .. }) | Err(_) if spelled.is_empty() => OpeningKind::Nothing,
+            Ok(ShellCommand::Compound { .. }) | Err(_) => {
+                OpeningKind::Command { name: Some(spelled.to_owned()), spelled }
+            }
         }
     }
 
-    fn simple(script: &'a str, simple: &Simple) -> OpeningKind<'a> {
+    fn simple(script: &'a str, simple: &SimpleCommand) -> OpeningKind<'a> {
         if !simple.assigns.is_empty() {
             return OpeningKind::Assignment;
         }

@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::Parser;
-use super::ast::{Change, Command, Item, Joint, List, Param, Piece, Pipeline, Simple, Word};
+use super::ast::{
+    AndOrList, Joint, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, SimpleCommand, WordPiece,
+};
 use super::visit::each_simple;
 use crate::guard::LONGEST_SCRIPT;
 
@@ -121,9 +123,9 @@ impl<'a> Outline<'a> {
     /// The command that the script begins with, if `&&` follows.
     pub fn leading(&self) -> Option<Leading> {
         let item = self.lines.first()?.items.first()?;
-        let Item { first, rest, background: false } = item else { return None };
+        let AndOrList { first, rest, background: false } = item else { return None };
         let (Joint::And, next) = rest.first()? else { return None };
-        let ([Command::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
+        let ([ShellCommand::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
         let command = only.extent.start..only.extent.end;
         Some(Leading { words: self.plain_words(only)?, range: command.start..next.extent.start, command })
     }
@@ -140,7 +142,7 @@ impl<'a> Outline<'a> {
     /// ```
     pub fn sourced_files(&self) -> Vec<PlainWord> {
         let mut files = Vec::new();
-        let mut note = |simple: &Simple| {
+        let mut note = |simple: &SimpleCommand| {
             let [command, file, ..] = simple.words.as_slice() else { return };
             if matches!(command.literal().as_deref(), Some("." | "source")) {
                 files.extend(self.plain_word(&with_tilde_for_home(file)));
@@ -153,16 +155,17 @@ impl<'a> Outline<'a> {
     /// The last stage, if the script is one pipeline of several.
     pub fn last_stage(&self) -> Option<LastStage> {
         let [line] = self.lines.as_slice() else { return None };
-        let [Item { first, rest, background: false }] = line.items.as_slice() else { return None };
+        let [AndOrList { first, rest, background: false }] = line.items.as_slice() else { return None };
         if first.prefixed || !rest.is_empty() || self.starts_with_keyword(first) {
             return None;
         }
-        let ([.., before, Command::Simple(last)], Some(pipe)) = (first.stages.as_slice(), first.pipes.last()) else {
+        let ([.., before, ShellCommand::Simple(last)], Some(pipe)) = (first.stages.as_slice(), first.pipes.last())
+        else {
             return None;
         };
         let between = self.script.get(pipe.extent.end..last.extent.start)?.replace("\\\n", "");
         // The body of a here-document may stand there.
-        if matches!(before, Command::Function { .. }) || !between.trim().is_empty() {
+        if matches!(before, ShellCommand::Function { .. }) || !between.trim().is_empty() {
             return None;
         }
         let range = pipe.extent.start..last.extent.end;
@@ -174,14 +177,14 @@ impl<'a> Outline<'a> {
         self.script.get(pipeline.extent.start..).is_none_or(|text| text.starts_with("coproc"))
     }
 
-    fn plain_words(&self, simple: &Simple) -> Option<Vec<PlainWord>> {
+    fn plain_words(&self, simple: &SimpleCommand) -> Option<Vec<PlainWord>> {
         if !simple.assigns.is_empty() || !simple.redirects.is_empty() {
             return None;
         }
         simple.words.iter().map(|word| self.plain_word(word)).collect()
     }
 
-    fn plain_word(&self, word: &Word) -> Option<PlainWord> {
+    fn plain_word(&self, word: &ShellWord) -> Option<PlainWord> {
         // What `$'…'` stands for depends on the locale.
         if self.script.get(word.extent.start..word.extent.end)?.contains("$'") {
             return None;
@@ -189,7 +192,7 @@ impl<'a> Outline<'a> {
         let (mut text, mut tilde) = (String::new(), false);
         for (index, piece) in word.pieces.iter().enumerate() {
             match piece {
-                Piece::Text(bare) => {
+                WordPiece::Text(bare) => {
                     let is_home = |bare: &str| bare.starts_with("~/") || (bare == "~" && word.pieces.len() == 1);
                     tilde |= index == 0 && is_home(bare);
                     let rest = if tilde && index == 0 { &bare[1..] } else { bare };
@@ -198,10 +201,10 @@ impl<'a> Outline<'a> {
                     }
                     text.push_str(bare);
                 }
-                Piece::Quoted(quoted) => text.push_str(quoted),
-                Piece::Double(inner) => {
+                WordPiece::Quoted(quoted) => text.push_str(quoted),
+                WordPiece::Double(inner) => {
                     for piece in inner {
-                        let Piece::Text(quoted) = piece else { return None };
+                        let WordPiece::Text(quoted) = piece else { return None };
                         text.push_str(quoted);
                     }
                 }
@@ -213,31 +216,35 @@ impl<'a> Outline<'a> {
 }
 
 /// The word with a tilde in the place of a leading `$HOME`, quoted or not, that a slash follows.
-fn with_tilde_for_home(word: &Word) -> Word {
+fn with_tilde_for_home(word: &ShellWord) -> ShellWord {
     let is_home = |param: &Param| {
-        let Param { name, index: None, indirect: false, length: false, change: Change::None } = param else {
+        let Param { name, index: None, indirect: false, length: false, change: ParamChange::None } = param else {
             return false;
         };
         name == "HOME"
     };
     let pieces = match word.pieces.as_slice() {
-        [Piece::Param(param), Piece::Text(path), rest @ ..] if is_home(param) && path.starts_with('/') => {
-            std::iter::once(Piece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+        [WordPiece::Param(param), WordPiece::Text(path), rest @ ..] if is_home(param) && path.starts_with('/') => {
+            std::iter::once(WordPiece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
         }
-        [Piece::Double(inner), rest @ ..] => match (inner.as_slice(), rest) {
-            ([Piece::Param(param)], [Piece::Text(path), rest @ ..]) if is_home(param) && path.starts_with('/') => {
-                std::iter::once(Piece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+        [WordPiece::Double(inner), rest @ ..] => match (inner.as_slice(), rest) {
+            ([WordPiece::Param(param)], [WordPiece::Text(path), rest @ ..])
+                if is_home(param) && path.starts_with('/') =>
+            {
+                std::iter::once(WordPiece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
             }
-            ([Piece::Param(param), Piece::Text(path), more @ ..], rest) if is_home(param) && path.starts_with('/') => {
-                let below = Piece::Text(path.trim_start_matches('/').to_owned());
-                let quoted = Piece::Double(std::iter::once(below).chain(more.iter().cloned()).collect());
-                [Piece::Text("~/".to_owned()), quoted].into_iter().chain(rest.iter().cloned()).collect()
+            ([WordPiece::Param(param), WordPiece::Text(path), more @ ..], rest)
+                if is_home(param) && path.starts_with('/') =>
+            {
+                let below = WordPiece::Text(path.trim_start_matches('/').to_owned());
+                let quoted = WordPiece::Double(std::iter::once(below).chain(more.iter().cloned()).collect());
+                [WordPiece::Text("~/".to_owned()), quoted].into_iter().chain(rest.iter().cloned()).collect()
             }
             _ => return word.clone(),
         },
         _ => return word.clone(),
     };
-    Word { pieces, extent: word.extent }
+    ShellWord { pieces, extent: word.extent }
 }
 
 #[cfg(test)]

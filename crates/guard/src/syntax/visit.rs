@@ -3,11 +3,12 @@
 //! The parser bounds the depth, so the recursion needs no bound of its own.
 
 use super::ast::{
-    Assigned, Change, Command, Compound, Element, Index, List, Piece, Redirect, RedirectKind, Simple, Word,
+    AssignedValue, Compound, Element, Index, List, ParamChange, Redirect, RedirectKind, ShellCommand, ShellWord,
+    SimpleCommand, WordPiece,
 };
 
 /// Hands every simple command of a list to `see`, in the order of the script.
-pub(super) fn each_simple<'t>(list: &'t List, see: &mut dyn FnMut(&'t Simple)) {
+pub(super) fn each_simple<'t>(list: &'t List, see: &mut dyn FnMut(&'t SimpleCommand)) {
     for item in &list.items {
         for pipeline in std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline)) {
             pipeline.stages.iter().for_each(|stage| in_command(stage, see));
@@ -15,29 +16,29 @@ pub(super) fn each_simple<'t>(list: &'t List, see: &mut dyn FnMut(&'t Simple)) {
     }
 }
 
-fn in_command<'t>(command: &'t Command, see: &mut dyn FnMut(&'t Simple)) {
+fn in_command<'t>(command: &'t ShellCommand, see: &mut dyn FnMut(&'t SimpleCommand)) {
     match command {
-        Command::Simple(simple) => {
+        ShellCommand::Simple(simple) => {
             see(simple);
             for assign in &simple.assigns {
                 in_words(&assign.index, see);
                 match &assign.value {
-                    Assigned::Scalar(word) => in_word(word, see),
-                    Assigned::Array(elements) => in_elements(elements, see),
+                    AssignedValue::Scalar(word) => in_word(word, see),
+                    AssignedValue::Array(elements) => in_elements(elements, see),
                 }
             }
             in_words(&simple.words, see);
             in_redirects(&simple.redirects, see);
         }
-        Command::Compound { body, redirects, .. } => {
+        ShellCommand::Compound { body, redirects, .. } => {
             in_compound(body, see);
             in_redirects(redirects, see);
         }
-        Command::Function { body, .. } => in_command(body, see),
+        ShellCommand::Function { body, .. } => in_command(body, see),
     }
 }
 
-fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t Simple)) {
+fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t SimpleCommand)) {
     match compound {
         Compound::Group(list) | Compound::Subshell(list) => each_simple(list, see),
         Compound::If { arms, otherwise } => {
@@ -71,7 +72,7 @@ fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t Simple)) {
     }
 }
 
-fn in_redirects<'t>(redirects: &'t [Redirect], see: &mut dyn FnMut(&'t Simple)) {
+fn in_redirects<'t>(redirects: &'t [Redirect], see: &mut dyn FnMut(&'t SimpleCommand)) {
     for redirect in redirects {
         match &redirect.kind {
             RedirectKind::HereDoc(body) => in_words(body.get(), see),
@@ -80,49 +81,49 @@ fn in_redirects<'t>(redirects: &'t [Redirect], see: &mut dyn FnMut(&'t Simple)) 
     }
 }
 
-fn in_elements<'t>(elements: &'t [Element], see: &mut dyn FnMut(&'t Simple)) {
+fn in_elements<'t>(elements: &'t [Element], see: &mut dyn FnMut(&'t SimpleCommand)) {
     for element in elements {
         in_words(&element.index, see);
         in_word(&element.value, see);
     }
 }
 
-fn in_words<'t>(words: impl IntoIterator<Item = &'t Word>, see: &mut dyn FnMut(&'t Simple)) {
+fn in_words<'t>(words: impl IntoIterator<Item = &'t ShellWord>, see: &mut dyn FnMut(&'t SimpleCommand)) {
     words.into_iter().for_each(|word| in_word(word, see));
 }
 
-fn in_word<'t>(word: &'t Word, see: &mut dyn FnMut(&'t Simple)) {
+fn in_word<'t>(word: &'t ShellWord, see: &mut dyn FnMut(&'t SimpleCommand)) {
     in_pieces(&word.pieces, see);
 }
 
-fn in_pieces<'t>(pieces: &'t [Piece], see: &mut dyn FnMut(&'t Simple)) {
+fn in_pieces<'t>(pieces: &'t [WordPiece], see: &mut dyn FnMut(&'t SimpleCommand)) {
     for piece in pieces {
         match piece {
-            Piece::Text(_) | Piece::Quoted(_) => {}
-            Piece::Double(inner) | Piece::Arith(inner) => in_pieces(inner, see),
-            Piece::Param(param) => {
+            WordPiece::Text(_) | WordPiece::Quoted(_) => {}
+            WordPiece::Double(inner) | WordPiece::Arith(inner) => in_pieces(inner, see),
+            WordPiece::Param(param) => {
                 if let Some(Index::At(word)) = &param.index {
                     in_word(word, see);
                 }
                 in_change(&param.change, see);
             }
-            Piece::Command(list) | Piece::Input(list) | Piece::Output(list) => each_simple(list, see),
-            Piece::Extended { options, .. } => in_words(options, see),
-            Piece::Array(elements) => in_elements(elements, see),
+            WordPiece::Command(list) | WordPiece::Input(list) | WordPiece::Output(list) => each_simple(list, see),
+            WordPiece::Extended { options, .. } => in_words(options, see),
+            WordPiece::Array(elements) => in_elements(elements, see),
         }
     }
 }
 
-fn in_change<'t>(change: &'t Change, see: &mut dyn FnMut(&'t Simple)) {
+fn in_change<'t>(change: &'t ParamChange, see: &mut dyn FnMut(&'t SimpleCommand)) {
     match change {
-        Change::None | Change::Case { .. } | Change::Transform(_) | Change::Names => {}
-        Change::Fallback { word, .. } => in_word(word, see),
-        Change::Slice { offset, length } => {
+        ParamChange::None | ParamChange::Case { .. } | ParamChange::Transform(_) | ParamChange::Names => {}
+        ParamChange::Fallback { word, .. } => in_word(word, see),
+        ParamChange::Slice { offset, length } => {
             in_word(offset, see);
             in_words(length, see);
         }
-        Change::Trim { pattern, .. } => in_word(pattern, see),
-        Change::Replace { pattern, by, .. } => {
+        ParamChange::Trim { pattern, .. } => in_word(pattern, see),
+        ParamChange::Replace { pattern, by, .. } => {
             in_word(pattern, see);
             in_word(by, see);
         }
@@ -186,7 +187,7 @@ mod tests {
             let mut found = 0;
             for line in lines(script).expect(script) {
                 each_simple(&line, &mut |simple| {
-                    found += usize::from(simple.words.first().and_then(Word::plain) == Some("x"));
+                    found += usize::from(simple.words.first().and_then(ShellWord::plain) == Some("x"));
                 });
             }
             assert_eq!(found, 1, "{script}");

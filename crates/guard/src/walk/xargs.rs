@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// How many items are tried one by one.
 const MOST_ITEMS: usize = 64;
@@ -27,12 +27,12 @@ const VALUED: [&str; 16] = [
     "--colsep",
 ];
 
-impl Run<'_> {
+impl Walk<'_> {
     pub(crate) fn xargs(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         let mut replace: Option<String> = None;
         let mut delimiter: Option<char> = None;
-        let mut input = Rc::clone(&self.state.input);
+        let mut input = Rc::clone(&self.world.shell.input);
         while let Some((word, after)) = rest.split_first() {
             if word == "--" {
                 rest = after;
@@ -90,7 +90,7 @@ impl Run<'_> {
         }
         let command: Vec<String> = if rest.is_empty() { vec!["echo".to_owned()] } else { rest.to_vec() };
         // Without `-a`, the command's own input is what is left, which is nothing.
-        self.state.input = "".into();
+        self.world.shell.input = "".into();
         match replace {
             Some(mark) if !mark.is_empty() => {
                 let items = match delimiter {
@@ -143,7 +143,7 @@ impl Run<'_> {
             }
         }
         if given.is_empty() {
-            items = self.state.input.lines().map(str::to_owned).collect();
+            items = self.world.shell.input.lines().map(str::to_owned).collect();
         }
         for item in items.iter().take(MOST_ITEMS) {
             let script = if command.is_empty() {
@@ -157,8 +157,8 @@ impl Run<'_> {
                     format!("{line} {item}")
                 }
             };
-            self.new_shell("bash".to_owned(), Vec::new(), |run| {
-                run.derived(&script);
+            self.new_shell("bash".to_owned(), Vec::new(), |walk| {
+                walk.derived(&script);
             });
         }
     }

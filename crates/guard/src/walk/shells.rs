@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
-use crate::run::Run;
-use crate::run::files::base_name;
+use crate::walk::Walk;
+use crate::walk::files::base_name;
 
 const SHELLS: [&str; 18] = [
     "tcsh", "csh", "nu", "pwsh", "bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "ksh93", "rbash", "yash", "fish",
@@ -12,19 +12,19 @@ const SHELLS: [&str; 18] = [
 ];
 
 /// Where a shell's script comes from.
-enum Source {
+enum ScriptSource {
     Text(String),
     File(String),
     Input,
     Nothing,
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Runs a shell, if this is one.
     pub(crate) fn shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         if matches!(name, "at" | "batch") {
-            self.run_shell("sh", Source::Input, Vec::new(), true);
+            self.run_shell("sh", ScriptSource::Input, Vec::new(), true);
             return true;
         }
         if !SHELLS.contains(&name) {
@@ -50,7 +50,7 @@ impl Run<'_> {
                 "--command" | "-Command" => command = true,
                 long if long.starts_with("--command=") => {
                     let script = long.strip_prefix("--command=").unwrap_or("").to_owned();
-                    self.run_shell(name, Source::Text(script), Vec::new(), true);
+                    self.run_shell(name, ScriptSource::Text(script), Vec::new(), true);
                     return true;
                 }
                 long if long.starts_with("--") => {}
@@ -71,7 +71,7 @@ impl Run<'_> {
             rest = after;
         }
         if let Some(file) = start_file.and_then(|file| self.known_file(&file)) {
-            self.run_shell(name, Source::Text(file.to_string()), Vec::new(), true);
+            self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
         }
         if checks_only {
             return true;
@@ -79,15 +79,15 @@ impl Run<'_> {
         let (source, zero, arguments) = match rest.split_first() {
             Some((script, after)) if command => {
                 let (zero, arguments) = after.split_first().map_or((None, &[][..]), |(zero, rest)| (Some(zero), rest));
-                (Source::Text(script.clone()), zero.cloned(), arguments)
+                (ScriptSource::Text(script.clone()), zero.cloned(), arguments)
             }
-            None if command => (Source::Nothing, None, &[][..]),
-            _ if from_input => (Source::Input, None, rest),
-            Some((file, after)) => (Source::File(file.clone()), Some(file.clone()), after),
-            None => (Source::Input, None, &[][..]),
+            None if command => (ScriptSource::Nothing, None, &[][..]),
+            _ if from_input => (ScriptSource::Input, None, rest),
+            Some((file, after)) => (ScriptSource::File(file.clone()), Some(file.clone()), after),
+            None => (ScriptSource::Input, None, &[][..]),
         };
         let asks_about_itself = words.iter().any(|word| word == "--version" || word == "--help");
-        if matches!(source, Source::Input) && !asks_about_itself {
+        if matches!(source, ScriptSource::Input) && !asks_about_itself {
             self.find_interactive();
         }
         // Only bash needs to be told to expand aliases.
@@ -96,28 +96,28 @@ impl Run<'_> {
         true
     }
 
-    fn run_shell(&mut self, zero: &str, source: Source, arguments: Vec<String>, aliases: bool) {
+    fn run_shell(&mut self, zero: &str, source: ScriptSource, arguments: Vec<String>, aliases: bool) {
         let text: Rc<str> = match source {
-            Source::Text(text) => text.into(),
-            Source::File(file) => {
+            ScriptSource::Text(text) => text.into(),
+            ScriptSource::File(file) => {
                 let Some(text) = self.known_file(&file) else { return self.write(&UNKNOWN.to_string()) };
                 text
             }
             // What it reads is gone for the commands in it.
-            Source::Input => std::mem::replace(&mut self.state.input, "".into()),
-            Source::Nothing => return,
+            ScriptSource::Input => std::mem::replace(&mut self.world.shell.input, "".into()),
+            ScriptSource::Nothing => return,
         };
         // A shell that is not interactive reads the file that this variable names.
         let start = self.scalar("BASH_ENV").and_then(|file| self.known_file(&file));
-        self.nested += 1;
-        self.new_shell(zero.to_owned(), arguments, |run| {
-            run.state.expand_aliases = aliases;
+        self.world.nested += 1;
+        self.new_shell(zero.to_owned(), arguments, |walk| {
+            walk.world.shell.expand_aliases = aliases;
             if let Some(start) = start {
-                run.derived(&start);
+                walk.derived(&start);
             }
-            run.derived(&text);
+            walk.derived(&text);
         });
-        self.nested -= 1;
+        self.world.nested -= 1;
     }
 
     /// Runs a file that the script has written, by its first line.
@@ -137,7 +137,7 @@ impl Run<'_> {
                 return;
             }
         }
-        self.run_shell(&path, Source::Text(text.to_owned()), arguments, false);
+        self.run_shell(&path, ScriptSource::Text(text.to_owned()), arguments, false);
     }
 
     /// `make`, with a file that the script has written: each line of a recipe is a script.
@@ -146,13 +146,13 @@ impl Run<'_> {
         let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
         let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
         let text = files.into_iter().find_map(|file| match file {
-            "-" => Some(Rc::clone(&self.state.input)),
+            "-" => Some(Rc::clone(&self.world.shell.input)),
             file => self.known_file(file),
         });
         let Some(text) = text else { return self.write(&UNKNOWN.to_string()) };
         for line in text.lines().filter_map(|line| line.strip_prefix('\t')) {
             let line = line.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");
-            self.run_shell("sh", Source::Text(line), Vec::new(), true);
+            self.run_shell("sh", ScriptSource::Text(line), Vec::new(), true);
         }
     }
 }

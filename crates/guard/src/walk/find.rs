@@ -3,11 +3,11 @@
 use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
 use crate::pattern;
 use crate::rules;
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// What the tests before an action leave of all files.
 #[derive(Debug, Clone, Default)]
-struct Scope {
+struct FindScope {
     /// Names or paths that have to match: live patterns.
     names: Vec<String>,
     /// Something else narrows it down: age, size, a name that must not match.
@@ -52,7 +52,7 @@ const FILTERS: [&str; 27] = [
 const VALUED: [&str; 9] =
     ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
 
-impl Run<'_> {
+impl Walk<'_> {
     #[expect(clippy::too_many_lines, reason = "one arm for each kind of test")]
     pub(crate) fn find(&mut self, arguments: &[String]) {
         let mut rest = arguments;
@@ -71,8 +71,8 @@ impl Run<'_> {
         let (roots, mut expression) = rest.split_at(count);
         let roots: Vec<String> = if roots.is_empty() { vec![".".to_owned()] } else { roots.to_vec() };
         // What stands before an `-o` belongs to another action; parentheses keep what is around them.
-        let mut scopes = vec![Scope::default()];
-        let mut outer: Vec<Scope> = Vec::new();
+        let mut scopes = vec![FindScope::default()];
+        let mut outer: Vec<FindScope> = Vec::new();
         let mut acted = false;
         while let Some((word, after)) = expression.split_first() {
             expression = after;
@@ -89,7 +89,7 @@ impl Run<'_> {
                 ("!" | "-not", Some(scope)) => scope.negated = true,
                 ("-o" | "-or" | ",", _) => {
                     if outer.is_empty() {
-                        scopes = vec![Scope::default()];
+                        scopes = vec![FindScope::default()];
                     } else {
                         scopes.push(outer.last().cloned().unwrap_or_default());
                     }
@@ -193,7 +193,7 @@ impl Run<'_> {
 }
 
 /// The paths that would be found, as text with marks.
-fn found(roots: &[String], scopes: &[Scope]) -> Vec<String> {
+fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
     let mut paths = Vec::new();
     for root in roots {
         let root = root.trim_end_matches('/');

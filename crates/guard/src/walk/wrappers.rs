@@ -1,9 +1,9 @@
 //! Programs that run another program: one way to read the table of them, and the few that have a way of their own.
 
 use crate::marks::HOME;
-use crate::run::Run;
-use crate::run::wrapper_table::{WRAPPERS, Wrapper};
-use crate::state::Value;
+use crate::walk::Walk;
+use crate::walk::state::ShellValue;
+use crate::walk::wrapper_table::{WRAPPERS, Wrapper};
 
 /// Options that take two words each.
 const BUBBLEWRAP_PAIRS: [&str; 9] = [
@@ -34,7 +34,7 @@ const BUBBLEWRAP_SINGLES: [&str; 13] = [
     "--remount-ro",
 ];
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Runs what a wrapper runs, if this is one.
     pub(crate) fn wrapper(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
@@ -102,7 +102,7 @@ impl Run<'_> {
                     attached => Some(attached.trim_start_matches('=').to_owned()),
                 }) {
                     let path = self.absolute(&path);
-                    self.state.set_directory(path);
+                    self.world.shell.set_directory(path);
                 }
                 let (script, taken) = option(wrapper, word, after);
                 scripts.extend(script);
@@ -118,9 +118,9 @@ impl Run<'_> {
                 && !name.is_empty()
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             {
-                remembered.push(self.remember(name));
-                self.assign(name, Value::Scalar(value.to_owned()), None);
-                self.state.variable_mut(name).exported = true;
+                remembered.push(self.world.remember(name));
+                self.assign(name, ShellValue::Scalar(value.to_owned()), None);
+                self.world.shell.variable_mut(name).exported = true;
                 rest = after;
                 continue;
             }
@@ -136,7 +136,7 @@ impl Run<'_> {
             rest = rest.get(1..).unwrap_or(&[]);
         }
         for script in &scripts {
-            // Editors and archivers want a sign before what a shell is to run.
+            // Editors and archivers want a sign before what a shell is to walk.
             let script = script.trim_start_matches([':', '!']);
             let script = script.strip_prefix("exec=").unwrap_or(script);
             self.run_text(script, Vec::new(), wrapper.remote);
@@ -150,27 +150,27 @@ impl Run<'_> {
             && scripts.is_empty()
         {
             // A login shell without a command reads one.
-            let input = std::mem::replace(&mut self.state.input, "".into());
+            let input = std::mem::replace(&mut self.world.shell.input, "".into());
             self.run_text(&input, Vec::new(), wrapper.remote);
         }
         if !wrapper.directory.is_empty() {
-            self.state.set_directory(directory);
+            self.world.shell.set_directory(directory);
         }
         for (name, variable) in remembered.into_iter().rev() {
-            self.state.restore(&name, variable);
+            self.world.shell.restore(&name, variable);
         }
     }
 
     /// Runs a script in a new shell, perhaps on another machine.
     fn run_text(&mut self, script: &str, arguments: Vec<String>, remote: bool) {
-        self.nested += 1;
-        self.new_shell("bash".to_owned(), arguments, |run| {
+        self.world.nested += 1;
+        self.new_shell("bash".to_owned(), arguments, |walk| {
             if remote {
-                run.state.set_directory(HOME.to_string());
+                walk.world.shell.set_directory(HOME.to_string());
             }
-            run.derived(script);
+            walk.derived(script);
         });
-        self.nested -= 1;
+        self.world.nested -= 1;
     }
 
     /// `env`, which splits strings by itself and changes directory.
@@ -191,9 +191,9 @@ impl Run<'_> {
             if let Some((name, text)) =
                 word.split_once('=').filter(|(name, _)| !name.starts_with('-') && !name.is_empty())
             {
-                remembered.push(self.remember(name));
-                self.assign(name, Value::Scalar(text.to_owned()), None);
-                self.state.variable_mut(name).exported = true;
+                remembered.push(self.world.remember(name));
+                self.assign(name, ShellValue::Scalar(text.to_owned()), None);
+                self.world.shell.variable_mut(name).exported = true;
                 words.remove(0);
                 continue;
             }
@@ -210,8 +210,8 @@ impl Run<'_> {
             match word.as_str() {
                 "-u" | "--unset" => {
                     let name = value(&mut words, "");
-                    remembered.push(self.remember(&name));
-                    self.assign(&name, Value::Unset, None);
+                    remembered.push(self.world.remember(&name));
+                    self.assign(&name, ShellValue::Unset, None);
                 }
                 "-C" | "--chdir" => directory = Some(value(&mut words, "")),
                 "-S" | "--split-string" => {}
@@ -222,26 +222,26 @@ impl Run<'_> {
             }
             words.remove(0);
         }
-        let before = self.state.clone();
+        let before = self.world.shell.clone();
         if let Some(directory) = directory {
             let path = self.absolute(&directory);
-            self.state.set_directory(path);
+            self.world.shell.set_directory(path);
         }
         if words.is_empty() {
             self.write(&crate::marks::UNKNOWN.to_string());
         } else {
             self.call_ignoring(words);
         }
-        self.state = before;
+        self.world.shell = before;
         for (name, variable) in remembered.into_iter().rev() {
-            self.state.restore(&name, variable);
+            self.world.shell.restore(&name, variable);
         }
     }
 
     fn call_ignoring(&mut self, words: Vec<String>) {
-        let before = std::mem::take(&mut self.state.functions);
+        let before = std::mem::take(&mut self.world.shell.functions);
         self.call(words);
-        self.state.functions = before;
+        self.world.shell.functions = before;
     }
 
     /// Splits as `env -S` does: quotes, backslashes and `${NAME}`, but no tilde and no globs.

@@ -3,13 +3,13 @@
 use regex::RegexBuilder;
 
 use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
-use crate::run::files::{base_name, normalized};
-use crate::run::{Run, decode};
+use crate::walk::files::{base_name, normalized};
+use crate::walk::{Walk, decode};
 
 /// How big a compiled expression may be, in bytes. Larger ones leave the text unknown.
 const LARGEST_EXPRESSION: usize = 1 << 18;
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Writes what a program of this name would write, if that is known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
@@ -19,7 +19,7 @@ impl Run<'_> {
             "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand"
             | "fold" | "fmt" | "strings" | "iconv" | "dos2unix" => self.input_of(operands()),
             "tee" => {
-                let input = self.state.input.to_string();
+                let input = self.world.shell.input.to_string();
                 let keeps = has(&["-a", "--append"]);
                 for path in operands() {
                     self.write_file(path, &input, keeps);
@@ -27,7 +27,7 @@ impl Run<'_> {
                 input
             }
             "dd" => {
-                let input = self.state.input.to_string();
+                let input = self.world.shell.input.to_string();
                 if let Some(path) = arguments.iter().find_map(|word| word.strip_prefix("of=")) {
                     self.write_file(path, &input, false);
                     return true;
@@ -35,7 +35,7 @@ impl Run<'_> {
                 input
             }
             "sponge" => {
-                let input = self.state.input.to_string();
+                let input = self.world.shell.input.to_string();
                 for path in operands() {
                     self.write_file(path, &input, false);
                 }
@@ -65,7 +65,7 @@ impl Run<'_> {
                 joined(lines.into_iter().map(str::to_owned))
             }
             "paste" => {
-                let text = self.state.input.to_string();
+                let text = self.world.shell.input.to_string();
                 let separator =
                     arguments.iter().find_map(|word| word.strip_prefix("-sd")).filter(|word| !word.is_empty());
                 format!("{}\n", text.lines().collect::<Vec<_>>().join(separator.unwrap_or(" ")))
@@ -102,10 +102,10 @@ impl Run<'_> {
                 format!("{}\n", if word.is_empty() { "y".to_owned() } else { word })
             }
             "envsubst" => {
-                let text = self.state.input.to_string();
+                let text = self.world.shell.input.to_string();
                 let document = format!("cat <<BASHFUL\n{}\nBASHFUL", text.replace(['`', '\\'], ""));
-                self.capturing(|run| {
-                    run.derived(&document.replace("$(", "( "));
+                self.capturing(|walk| {
+                    walk.derived(&document.replace("$(", "( "));
                 })
             }
             _ => return false,
@@ -121,12 +121,12 @@ impl Run<'_> {
         for path in operands {
             any = true;
             if path == "-" {
-                text.push_str(&self.state.input);
+                text.push_str(&self.world.shell.input);
             } else {
                 text.push_str(&self.read_file(path));
             }
         }
-        if any { text } else { self.state.input.to_string() }
+        if any { text } else { self.world.shell.input.to_string() }
     }
 
     fn decoded(&mut self, name: &str, arguments: &[String]) -> bool {
@@ -165,7 +165,7 @@ impl Run<'_> {
             .filter(|word| !word.starts_with('-') || word.len() == 1)
             .map(|set| letters_of(set))
             .collect();
-        let text = self.state.input.to_string();
+        let text = self.world.shell.input.to_string();
         let out: String = match sets.as_slice() {
             [gone, ..] if flags.contains('d') => {
                 text.chars().filter(|letter| gone.contains(letter) == flags.contains(['c', 'C'])).collect()
@@ -232,7 +232,7 @@ impl Run<'_> {
         let delimiter = value("-d").or_else(|| value("--delimiter=")).unwrap_or_else(|| "\t".to_owned());
         let fields = value("-f").or_else(|| value("--fields="));
         let letters = value("-c").or_else(|| value("-b"));
-        let text = self.state.input.to_string();
+        let text = self.world.shell.input.to_string();
         let mut out = String::new();
         for line in text.lines() {
             let (units, ranges, joint): (Vec<String>, &String, &str) = match (&fields, &letters) {
@@ -268,7 +268,7 @@ impl Run<'_> {
             self.write(&UNKNOWN.to_string());
             return true;
         };
-        self.spend(text.len() / 64);
+        self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
             // What a listing stands for may match or not.
@@ -313,7 +313,7 @@ impl Run<'_> {
         for command in scripts.iter().flat_map(|script| commands_of(script)) {
             match substitution(&command) {
                 Some((wanted, by, flags)) => {
-                    self.spend(text.len() / 64);
+                    self.budget.spend(text.len() / 64);
                     text = substituted(&text, &wanted, &by, &flags);
                     if flags.contains('e') {
                         let lines = text.clone();

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use crate::marks::{HOME, UNKNOWN};
-use crate::run::decode;
-use crate::run::tokens::Token;
+use crate::walk::decode;
+use crate::walk::tokens::CodeToken;
 
 /// What names stand for. A string is a list of one.
 pub(super) type Values = HashMap<String, Vec<String>>;
@@ -30,23 +30,23 @@ pub(super) struct Arguments {
 }
 
 /// Reads the arguments of a call up to its closing parenthesis, or the end of the statement.
-pub(super) fn arguments(tokens: &[Token], start: usize, values: &Values, parenthesized: bool) -> Arguments {
-    Reader { tokens, values, depth: 0 }.arguments(start, parenthesized)
+pub(super) fn arguments(tokens: &[CodeToken], start: usize, values: &Values, parenthesized: bool) -> Arguments {
+    CallReader { tokens, values, depth: 0 }.arguments(start, parenthesized)
 }
 
-struct Reader<'t> {
-    tokens: &'t [Token],
+struct CallReader<'t> {
+    tokens: &'t [CodeToken],
     values: &'t Values,
     depth: usize,
 }
 
-impl<'t> Reader<'t> {
-    fn token(&self, at: usize) -> Option<&'t Token> {
+impl<'t> CallReader<'t> {
+    fn token(&self, at: usize) -> Option<&'t CodeToken> {
         self.tokens.get(at)
     }
 
     fn is_sign(&self, at: usize, sign: char) -> bool {
-        self.token(at) == Some(&Token::Sign(sign))
+        self.token(at) == Some(&CodeToken::Sign(sign))
     }
 
     fn arguments(&mut self, start: usize, parenthesized: bool) -> Arguments {
@@ -68,38 +68,38 @@ impl<'t> Reader<'t> {
             let before = at.checked_sub(2).and_then(|before| self.token(before));
             let mut fresh: Option<Vec<String>> = None;
             match token {
-                Token::Sign('[') if before.is_some_and(ends_value) && !joins => {
+                CodeToken::Sign('[') if before.is_some_and(ends_value) && !joins => {
                     let (index, next) = self.index(at);
                     if let Some(last) = found.words.last_mut().filter(|_| index == "::-1") {
                         *last = last.chars().rev().collect();
                     }
                     at = next;
                 }
-                Token::Sign('(' | '[' | '{') => {
+                CodeToken::Sign('(' | '[' | '{') => {
                     opened.push(found.words.len());
                     // A list that is added to a list does not become a part of its last word.
-                    joins = joins && *token == Token::Sign('(');
+                    joins = joins && *token == CodeToken::Sign('(');
                 }
-                Token::Sign(')' | ']' | '}') => {
+                CodeToken::Sign(')' | ']' | '}') => {
                     closed = opened.pop();
-                    let ends = opened.is_empty() && !matches!(self.token(at), Some(Token::Sign('+' | ',' | '.')));
+                    let ends = opened.is_empty() && !matches!(self.token(at), Some(CodeToken::Sign('+' | ',' | '.')));
                     if closed.is_none() || !parenthesized && ends {
                         break;
                     }
                     continue;
                 }
-                Token::Sign(';' | '\n') if !parenthesized => break,
-                Token::Sign('|') if !parenthesized && opened.is_empty() => {
+                CodeToken::Sign(';' | '\n') if !parenthesized => break,
+                CodeToken::Sign('|') if !parenthesized && opened.is_empty() => {
                     at -= 1;
                     break;
                 }
-                Token::Sign('+') => joins = !matches!(before, Some(Token::Sign(']'))),
-                Token::Sign('%') if !found.words.is_empty() => {
+                CodeToken::Sign('+') => joins = !matches!(before, Some(CodeToken::Sign(']'))),
+                CodeToken::Sign('%') if !found.words.is_empty() => {
                     let (with, next) = self.operand(at);
                     fill(found.words.last_mut(), &with);
                     at = next;
                 }
-                Token::Sign('.') => {
+                CodeToken::Sign('.') => {
                     if let Some(next) = self.method(at, &mut found.words, closed) {
                         at = next;
                     } else {
@@ -107,16 +107,16 @@ impl<'t> Reader<'t> {
                         joins = !found.words.is_empty();
                     }
                 }
-                Token::Sign(',') => {
+                CodeToken::Sign(',') => {
                     joins = false;
                     skipping = false;
                     directory = false;
                 }
-                Token::Text(text) => fresh = Some(vec![text.clone()]),
-                Token::Template(text) => fresh = Some(vec![self.filled(text)]),
-                Token::Name(name) => {
+                CodeToken::Text(text) => fresh = Some(vec![text.clone()]),
+                CodeToken::Template(text) => fresh = Some(vec![self.filled(text)]),
+                CodeToken::Name(name) => {
                     found.recursive |= name == "recursive";
-                    if matches!(self.token(at), Some(Token::Sign('=' | ':'))) {
+                    if matches!(self.token(at), Some(CodeToken::Sign('=' | ':'))) {
                         directory = name == "cwd";
                         skipping = !directory && !NAMED.contains(&name.as_str());
                     } else if name.ends_with("expanduser") || name.ends_with("expand_path") {
@@ -126,7 +126,7 @@ impl<'t> Reader<'t> {
                         at = next;
                     }
                 }
-                Token::Sign(_) => {}
+                CodeToken::Sign(_) => {}
             }
             let Some(words) = fresh.filter(|_| !skipping) else { continue };
             if directory {
@@ -134,7 +134,7 @@ impl<'t> Reader<'t> {
                 continue;
             }
             // Strings side by side are one.
-            joins |= matches!(before, Some(Token::Text(_) | Token::Template(_)));
+            joins |= matches!(before, Some(CodeToken::Text(_) | CodeToken::Template(_)));
             let words = words.into_iter().map(|text| match text.strip_prefix('~') {
                 Some(rest) if expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
                 _ => text,
@@ -158,9 +158,9 @@ impl<'t> Reader<'t> {
         while let Some(token) = self.token(at) {
             at += 1;
             match token {
-                Token::Sign(']') => break,
-                Token::Sign(sign) => text.push(*sign),
-                Token::Name(name) | Token::Text(name) | Token::Template(name) => text.push_str(name),
+                CodeToken::Sign(']') => break,
+                CodeToken::Sign(sign) => text.push(*sign),
+                CodeToken::Name(name) | CodeToken::Text(name) | CodeToken::Template(name) => text.push_str(name),
             }
         }
         (text, at)
@@ -169,12 +169,12 @@ impl<'t> Reader<'t> {
     /// What stands right of an operator: one value, or several in parentheses.
     fn operand(&mut self, at: usize) -> (Vec<String>, usize) {
         match self.token(at) {
-            Some(Token::Sign('(' | '[')) => {
+            Some(CodeToken::Sign('(' | '[')) => {
                 let found = self.arguments(at + 1, true);
                 (found.words, found.next)
             }
-            Some(Token::Text(text)) => (vec![text.clone()], at + 1),
-            Some(Token::Name(name)) => self.known(name, at + 1).unwrap_or((Vec::new(), at + 1)),
+            Some(CodeToken::Text(text)) => (vec![text.clone()], at + 1),
+            Some(CodeToken::Name(name)) => self.known(name, at + 1).unwrap_or((Vec::new(), at + 1)),
             _ => (Vec::new(), at),
         }
     }
@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
     fn digits(&self, start: usize) -> (String, usize) {
         let mut at = start + 1;
         let mut text = String::new();
-        while let Some(Token::Sign(sign)) = self.token(at) {
+        while let Some(CodeToken::Sign(sign)) = self.token(at) {
             at += 1;
             if *sign == ')' {
                 break;
@@ -245,7 +245,7 @@ impl<'t> Reader<'t> {
 
     /// A method of the value before the dot, if it is one that changes it.
     fn method(&mut self, at: usize, words: &mut Vec<String>, closed: Option<usize>) -> Option<usize> {
-        let Some(Token::Name(name)) = self.token(at) else { return None };
+        let Some(CodeToken::Name(name)) = self.token(at) else { return None };
         if !self.is_sign(at + 1, '(') {
             if name != "reverse" {
                 return None;
@@ -255,7 +255,7 @@ impl<'t> Reader<'t> {
             return Some(at + 1);
         }
         let method = name.split('.').next().unwrap_or(name).to_owned();
-        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(Token::Sign(']')));
+        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(CodeToken::Sign(']')));
         let found = self.arguments(at + 2, true);
         match method.as_str() {
             "join" if list => {
@@ -295,8 +295,8 @@ impl<'t> Reader<'t> {
                 }
                 None => ("", opener),
             };
-            let code = crate::run::tokens::tokens("python", name);
-            let inner = Reader { tokens: &code, values: self.values, depth: self.depth + 1 }.arguments(0, false);
+            let code = crate::walk::tokens::tokens("python", name);
+            let inner = CallReader { tokens: &code, values: self.values, depth: self.depth + 1 }.arguments(0, false);
             match (inner.words.as_slice(), name) {
                 ([], "") => out.push_str(from.get(..1).unwrap_or("")),
                 ([], _) => out.push(UNKNOWN),
@@ -309,8 +309,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn ends_value(token: &Token) -> bool {
-    matches!(token, Token::Text(_) | Token::Template(_) | Token::Sign(')' | ']'))
+fn ends_value(token: &CodeToken) -> bool {
+    matches!(token, CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Sign(')' | ']'))
 }
 
 /// Puts words where a format has room for them.

@@ -1,7 +1,7 @@
 //! `git`: options before the subcommand, aliases, and subcommands that run commands.
 
 use crate::rules;
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// Options before the subcommand that take another word.
 const VALUED: [&str; 8] =
@@ -59,10 +59,10 @@ const RUN_VARIABLES: [&str; 9] = [
 /// How many aliases may lead to each other.
 const MOST_ALIASES: usize = 8;
 
-impl Run<'_> {
+impl Walk<'_> {
     pub(crate) fn git(&mut self, arguments: &[String]) {
-        self.spend(self.git_config.len() / 4);
-        let before = self.state.clone();
+        self.budget.spend(self.world.git_config.len() / 4);
+        let before = self.world.shell.clone();
         let mut config = Vec::new();
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
@@ -84,7 +84,7 @@ impl Run<'_> {
             match name {
                 "-C" => {
                     let path = self.absolute(&value);
-                    self.state.set_directory(path);
+                    self.world.shell.set_directory(path);
                 }
                 "-c" => config.extend(value.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned()))),
                 "--config-env" => {
@@ -98,10 +98,10 @@ impl Run<'_> {
         }
         config.extend(self.config_from_environment());
         config.extend(self.config_from_files(&config));
-        let settings: Vec<(String, String)> = self.git_config.iter().cloned().chain(config).collect();
+        let settings: Vec<(String, String)> = self.world.git_config.iter().cloned().chain(config).collect();
         self.run_settings(&settings);
         self.subcommand(rest, &settings, 0);
-        self.state = before;
+        self.world.shell = before;
     }
 
     /// `GIT_CONFIG_COUNT` and its keys and values.
@@ -119,7 +119,7 @@ impl Run<'_> {
     /// Settings in files that the script has written.
     fn config_from_files(&mut self, config: &[(String, String)]) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        if self.files.is_empty() {
+        if self.world.files.texts.is_empty() {
             return found;
         }
         let home = crate::marks::HOME;
@@ -153,7 +153,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs what the configuration makes git run.
+    /// Runs what the configuration makes git walk.
     fn run_settings(&mut self, settings: &[(String, String)]) {
         for (key, value) in settings {
             let last = key.rsplit('.').next().unwrap_or("");
@@ -162,7 +162,7 @@ impl Run<'_> {
             }
         }
         for name in RUN_VARIABLES {
-            if self.state.variable(name).is_some_and(|variable| variable.exported)
+            if self.world.shell.variable(name).is_some_and(|variable| variable.exported)
                 && let Some(value) = self.scalar(name)
             {
                 self.aside(&value);
@@ -172,12 +172,12 @@ impl Run<'_> {
 
     /// Runs a script in a shell of its own, and forgets what it writes.
     fn aside(&mut self, script: &str) {
-        self.capturing(|run| {
-            run.nested += 1;
-            run.new_shell("sh".to_owned(), Vec::new(), |run| {
-                run.derived(script);
+        self.capturing(|walk| {
+            walk.world.nested += 1;
+            walk.new_shell("sh".to_owned(), Vec::new(), |walk| {
+                walk.derived(script);
             });
-            run.nested -= 1;
+            walk.world.nested -= 1;
         });
     }
 
@@ -193,29 +193,29 @@ impl Run<'_> {
                 let mut arguments = arguments.to_vec();
                 // The arguments are appended to the script as words.
                 let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
-                self.nested += 1;
-                self.new_shell("sh".to_owned(), std::mem::take(&mut arguments), |run| {
-                    run.derived(&script);
+                self.world.nested += 1;
+                self.new_shell("sh".to_owned(), std::mem::take(&mut arguments), |walk| {
+                    walk.derived(&script);
                 });
-                self.nested -= 1;
+                self.world.nested -= 1;
             } else {
                 let mut expanded = alias_words(text);
                 expanded.extend_from_slice(arguments);
-                self.unwrapped.push(format!("git {}", expanded.join(" ")));
+                self.trail.unwrapped.push(format!("git {}", expanded.join(" ")));
                 if expanded.first().is_some_and(|word| word.starts_with('-')) {
-                    if self.enter() {
+                    if self.budget.enter() {
                         self.git(&expanded);
-                        self.depth -= 1;
+                        self.budget.leave();
                     }
                 } else {
                     self.subcommand(&expanded, settings, depth + 1);
                 }
-                self.unwrapped.pop();
+                self.trail.unwrapped.pop();
             }
             return;
         }
         rules::judge_git(self, name, arguments, settings);
-        if !self.files.is_empty() {
+        if !self.world.files.texts.is_empty() {
             self.hooks(name);
         }
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
@@ -226,7 +226,7 @@ impl Run<'_> {
             "submodule" => {
                 if let Some(at) = arguments.iter().position(|word| word == "foreach") {
                     let command = arguments.get(at + 1..).unwrap_or(&[]);
-                    let command = crate::run::builtins::after_options(command, "");
+                    let command = crate::walk::builtins::after_options(command, "");
                     self.aside(&command.join(" "));
                 }
             }
@@ -272,8 +272,8 @@ impl Run<'_> {
             && let (Some(key), Some(value)) = (words.get(at), words.get(at + 1))
         {
             let setting = (key.to_lowercase(), (*value).clone());
-            self.git_config.retain(|known| *known != setting);
-            self.git_config.push(setting);
+            self.world.git_config.retain(|known| *known != setting);
+            self.world.git_config.push(setting);
         }
     }
 

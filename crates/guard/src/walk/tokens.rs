@@ -1,7 +1,7 @@
 //! The tokens of code in other languages.
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+pub(super) enum CodeToken {
     Name(String),
     Text(String),
     /// A string with names in it, for whose values they stand.
@@ -10,7 +10,7 @@ pub(super) enum Token {
 }
 
 /// The tokens of some code: names, strings and signs. Comments are left out.
-pub(super) fn tokens(language: &str, code: &str) -> Vec<Token> {
+pub(super) fn tokens(language: &str, code: &str) -> Vec<CodeToken> {
     let mut tokens = Vec::new();
     let letters: Vec<char> = code.chars().collect();
     let mut at = 0;
@@ -32,17 +32,21 @@ pub(super) fn tokens(language: &str, code: &str) -> Vec<Token> {
                 let (text, next) = string(&letters, at);
                 let script = matches!(language, "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node");
                 if letter == '`' && !script {
-                    tokens.push(Token::Sign('`'));
+                    tokens.push(CodeToken::Sign('`'));
                 }
                 let fills = match language {
                     "perl" | "php" | "ruby" | "groovy" | "julia" | "elixir" => letter != '\'',
                     _ if script => letter == '`',
                     // An `f` before the quote.
                     _ => {
-                        matches!(tokens.last(), Some(Token::Name(prefix)) if ["f", "F", "rf", "fr"].contains(&prefix.as_str()))
+                        matches!(tokens.last(), Some(CodeToken::Name(prefix)) if ["f", "F", "rf", "fr"].contains(&prefix.as_str()))
                     }
                 };
-                tokens.push(if fills && text.contains(['$', '{']) { Token::Template(text) } else { Token::Text(text) });
+                tokens.push(if fills && text.contains(['$', '{']) {
+                    CodeToken::Template(text)
+                } else {
+                    CodeToken::Text(text)
+                });
                 at = next;
             }
             _ if letter.is_alphabetic() || letter == '_' || letter == '$' || letter == '@' => {
@@ -59,16 +63,16 @@ pub(super) fn tokens(language: &str, code: &str) -> Vec<Token> {
                 if matches!(name.as_str(), "q" | "qq" | "qx") && opener.is_some_and(|o| "{([<|/!".contains(o)) {
                     let (text, next) = enclosed(&letters, at);
                     if name == "qx" {
-                        tokens.push(Token::Sign('`'));
+                        tokens.push(CodeToken::Sign('`'));
                     }
-                    tokens.push(Token::Text(text));
+                    tokens.push(CodeToken::Text(text));
                     at = next;
                 } else if name == "qw" && opener.is_some_and(|o| "{([<|/!".contains(o)) {
                     let (text, next) = enclosed(&letters, at);
                     tokens.extend(words(&text));
                     at = next;
                 } else {
-                    tokens.push(Token::Name(name));
+                    tokens.push(CodeToken::Name(name));
                 }
             }
             '%' if matches!(letters.get(at + 1), Some('w' | 'W'))
@@ -80,13 +84,13 @@ pub(super) fn tokens(language: &str, code: &str) -> Vec<Token> {
             }
             '%' if letters.get(at + 1) == Some(&'x') && letters.get(at + 2).is_some_and(|o| "{([<|/!".contains(*o)) => {
                 let (text, next) = enclosed(&letters, at + 2);
-                tokens.push(Token::Sign('`'));
-                tokens.push(Token::Text(text));
+                tokens.push(CodeToken::Sign('`'));
+                tokens.push(CodeToken::Text(text));
                 at = next;
             }
             ' ' | '\t' | '\r' => at += 1,
             _ => {
-                tokens.push(Token::Sign(letter));
+                tokens.push(CodeToken::Sign(letter));
                 at += 1;
             }
         }
@@ -95,8 +99,8 @@ pub(super) fn tokens(language: &str, code: &str) -> Vec<Token> {
 }
 
 /// The words of a list that is written without quotes.
-fn words(text: &str) -> impl Iterator<Item = Token> {
-    text.split_whitespace().flat_map(|word| [Token::Text(word.to_owned()), Token::Sign(',')])
+fn words(text: &str) -> impl Iterator<Item = CodeToken> {
+    text.split_whitespace().flat_map(|word| [CodeToken::Text(word.to_owned()), CodeToken::Sign(',')])
 }
 
 /// A quoted string, and where the code goes on.

@@ -5,9 +5,9 @@
 
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
-use crate::run::Run;
-use crate::run::tokens::{Token, tokens};
-use crate::run::values::{Values, arguments, fill};
+use crate::walk::Walk;
+use crate::walk::tokens::{CodeToken, tokens};
+use crate::walk::values::{Values, arguments, fill};
 
 /// Calls that run a script or a list of words.
 const RUNS: &[&str] = &[
@@ -108,7 +108,7 @@ const DIRECTORIES: [(&str, &str); 19] = [
     ("path.sep", "/"),
 ];
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Looks into the code that an interpreter is given, if this is one.
     pub(crate) fn interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
@@ -155,7 +155,7 @@ impl Run<'_> {
             } else if !word.starts_with('-') || word == "-" {
                 if codes.is_empty() {
                     // A script, or standard input.
-                    let text = if word == "-" { Some(self.state.input.clone()) } else { self.known_file(word) };
+                    let text = if word == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(word) };
                     codes.extend(text.map(|text| text.to_string()));
                     if codes.is_empty() {
                         self.write(&UNKNOWN.to_string());
@@ -168,7 +168,7 @@ impl Run<'_> {
             }
         }
         if codes.is_empty() {
-            codes.push(self.state.input.to_string());
+            codes.push(self.world.shell.input.to_string());
         }
         let known = self.values_of(language, rest);
         for code in codes {
@@ -180,7 +180,7 @@ impl Run<'_> {
     /// What a program finds when it starts: its arguments and its input.
     fn values_of(&self, language: &str, arguments: &[String]) -> Values {
         let with_program = || std::iter::once(String::new()).chain(arguments.iter().cloned()).collect();
-        let input = self.state.input.trim_end_matches('\n');
+        let input = self.world.shell.input.trim_end_matches('\n');
         let mut values = Values::new();
         match language {
             "python" | "pypy" => values.insert("sys.argv".to_owned(), with_program()),
@@ -211,7 +211,7 @@ impl Run<'_> {
                 }
                 "-f" => {
                     let file = words.next().map_or("-", String::as_str);
-                    let text = if file == "-" { Some(self.state.input.clone()) } else { self.known_file(file) };
+                    let text = if file == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(file) };
                     program = text.map(|text| text.to_string());
                     break;
                 }
@@ -232,7 +232,7 @@ impl Run<'_> {
         let printed =
             inside.and_then(|code| code.strip_prefix("print ")).filter(|code| !code.contains(['|', '>', ';', '(']));
         let printed = printed.or(inside.filter(|code| *code == "print").map(|_| ""));
-        let input = self.state.input.to_string();
+        let input = self.world.shell.input.to_string();
         if let Some(expression) = printed {
             let parts = tokens("awk", expression);
             for line in input.lines() {
@@ -271,8 +271,8 @@ impl Run<'_> {
     /// Looks through code for calls that matter, with what its names stand for at first.
     #[expect(clippy::too_many_lines, reason = "one arm for each kind of call")]
     fn code_with(&mut self, language: &str, code: &str, mut values: Values) {
-        self.spend(1 + code.len() / 32);
-        if self.over.is_some() {
+        self.budget.spend(1 + code.len() / 32);
+        if self.budget.is_exhausted() {
             return;
         }
         let code = with_directories(code);
@@ -285,24 +285,25 @@ impl Run<'_> {
         while let Some(token) = tokens.get(at) {
             at += 1;
             let name = match token {
-                Token::Name(name) => name,
-                Token::Sign('`') => {
-                    if language != "node" && matches!(tokens.get(at), Some(Token::Text(_) | Token::Template(_))) {
+                CodeToken::Name(name) => name,
+                CodeToken::Sign('`') => {
+                    if language != "node" && matches!(tokens.get(at), Some(CodeToken::Text(_) | CodeToken::Template(_)))
+                    {
                         let script = arguments(&tokens, at, &values, false).words.into_iter().next();
                         self.script_in_code(&script.unwrap_or_default(), None);
                     }
                     continue;
                 }
                 // `print "…" | "sh"`, and `"…" | getline`.
-                Token::Sign('|') if language == "awk" => {
+                CodeToken::Sign('|') if language == "awk" => {
                     self.awk_pipe(&tokens, at, printed.as_deref());
                     continue;
                 }
                 _ => continue,
             };
-            let sign = |at: usize, sign: char| tokens.get(at) == Some(&Token::Sign(sign));
+            let sign = |at: usize, sign: char| tokens.get(at) == Some(&CodeToken::Sign(sign));
             // `name = "text"`
-            if sign(at, '=') && !matches!(tokens.get(at + 1), Some(Token::Sign('=' | '~'))) {
+            if sign(at, '=') && !matches!(tokens.get(at + 1), Some(CodeToken::Sign('=' | '~'))) {
                 let found = arguments(&tokens, at + 1, &values, false);
                 // A call on the right side is looked at for itself.
                 if !found.words.is_empty() {
@@ -312,7 +313,8 @@ impl Run<'_> {
             }
             // `for name in […]`
             if matches!(name.as_str(), "for" | "foreach")
-                && let (Some(Token::Name(variable)), Some(Token::Name(word))) = (tokens.get(at), tokens.get(at + 1))
+                && let (Some(CodeToken::Name(variable)), Some(CodeToken::Name(word))) =
+                    (tokens.get(at), tokens.get(at + 1))
                 && matches!(word.as_str(), "in" | "of")
             {
                 let found = arguments(&tokens, at + 2, &values, false);
@@ -321,7 +323,7 @@ impl Run<'_> {
                 continue;
             }
             if name == "as"
-                && let (Some(Token::Name(from)), Some(Token::Name(to))) =
+                && let (Some(CodeToken::Name(from)), Some(CodeToken::Name(to))) =
                     (at.checked_sub(2).and_then(|before| tokens.get(before)), tokens.get(at))
             {
                 renamed.push((to, from));
@@ -344,7 +346,7 @@ impl Run<'_> {
             let parenthesized = sign(at_arguments, '(');
             let follows = matches!(
                 tokens.get(at_arguments),
-                Some(Token::Text(_) | Token::Template(_) | Token::Name(_) | Token::Sign('*'))
+                Some(CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Name(_) | CodeToken::Sign('*'))
             );
             if !parenthesized && !follows {
                 continue;
@@ -354,7 +356,7 @@ impl Run<'_> {
             // `"…".execute()`
             if words.is_empty()
                 && runs
-                && let Some(Token::Text(text)) = at.checked_sub(3).and_then(|before| tokens.get(before))
+                && let Some(CodeToken::Text(text)) = at.checked_sub(3).and_then(|before| tokens.get(before))
             {
                 words.push(text.clone());
             }
@@ -365,7 +367,7 @@ impl Run<'_> {
             at = if prints { at } else { found.next.max(at).saturating_sub(usize::from(!parenthesized)) };
             if let Some(directory) = found.directory {
                 let path = self.absolute(&directory);
-                self.state.set_directory(path);
+                self.world.shell.set_directory(path);
             }
             if prints {
                 let text = printed_text(base, language, words);
@@ -373,11 +375,11 @@ impl Run<'_> {
                 printed = Some(text);
             } else if moves {
                 let path = self.absolute(words.first().map_or("", String::as_str));
-                self.state.set_directory(path);
+                self.world.shell.set_directory(path);
             } else if evaluates && (language == "python" || base != "exec") {
-                if self.enter() {
+                if self.budget.enter() {
                     self.code_with(language, &words.join(""), values.clone());
-                    self.depth -= 1;
+                    self.budget.leave();
                 }
             } else if deletes || may_delete && found.recursive {
                 // Options and callbacks follow the path.
@@ -390,18 +392,18 @@ impl Run<'_> {
                 self.run_in_code(base, words, false);
             }
         }
-        self.state.set_directory(directory);
+        self.world.shell.set_directory(directory);
         if printed.is_none() {
             self.write(&UNKNOWN.to_string());
         }
     }
 
     /// A pipe in awk: to a command, which reads what was printed last, or from one.
-    fn awk_pipe(&mut self, tokens: &[Token], at: usize, printed: Option<&str>) {
+    fn awk_pipe(&mut self, tokens: &[CodeToken], at: usize, printed: Option<&str>) {
         let before = at.checked_sub(2).and_then(|before| tokens.get(before));
         match (before, tokens.get(at)) {
-            (_, Some(Token::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
-            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => {
+            (_, Some(CodeToken::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
+            (Some(CodeToken::Text(command)), Some(CodeToken::Name(name))) if name == "getline" => {
                 self.script_in_code(command, None);
             }
             _ => {}
@@ -431,22 +433,22 @@ impl Run<'_> {
             [first, second, ..] => {
                 // `execvp("rm", ["rm", …])` names the program twice.
                 let twice = (base.starts_with("exec") || base.contains("spawn")) && last(first) == last(second);
-                self.nested += 1;
+                self.world.nested += 1;
                 self.call(words.get(usize::from(twice)..).unwrap_or(&[]).to_vec());
-                self.nested -= 1;
+                self.world.nested -= 1;
             }
         }
     }
 
     fn script_in_code(&mut self, script: &str, input: Option<String>) {
-        self.nested += 1;
-        self.new_shell("sh".to_owned(), Vec::new(), |run| {
+        self.world.nested += 1;
+        self.new_shell("sh".to_owned(), Vec::new(), |walk| {
             if let Some(input) = input {
-                run.state.input = input.into();
+                walk.world.shell.input = input.into();
             }
-            run.derived(script);
+            walk.derived(script);
         });
-        self.nested -= 1;
+        self.world.nested -= 1;
     }
 }
 
@@ -480,7 +482,7 @@ fn printed_text(base: &str, language: &str, words: Vec<String>) -> String {
 }
 
 /// What `print` makes of one line: texts and columns, joined, with a blank for each comma.
-fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
+fn awk_line(line: &str, parts: &[CodeToken], separator: Option<&str>) -> String {
     let columns: Vec<&str> = match separator {
         Some(separator) => line.split(separator).collect(),
         None => line.split_whitespace().collect(),
@@ -491,9 +493,9 @@ fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
-            Token::Text(text) => out.push_str(text),
-            Token::Sign(',') => out.push(' '),
-            Token::Name(name) => match name.strip_prefix('$') {
+            CodeToken::Text(text) => out.push_str(text),
+            CodeToken::Sign(',') => out.push(' '),
+            CodeToken::Name(name) => match name.strip_prefix('$') {
                 Some("0") => out.push_str(line),
                 Some("NF") => out.push_str(columns.last().copied().unwrap_or("")),
                 Some(number) => {
@@ -502,12 +504,12 @@ fn awk_line(line: &str, parts: &[Token], separator: Option<&str>) -> String {
                 }
                 None => out.push(UNKNOWN),
             },
-            Token::Sign(_) | Token::Template(_) => out.push(UNKNOWN),
+            CodeToken::Sign(_) | CodeToken::Template(_) => out.push(UNKNOWN),
         }
     }
     out
 }
 
 fn last(path: &str) -> &str {
-    crate::run::files::base_name(path)
+    crate::walk::files::base_name(path)
 }
