@@ -10,79 +10,73 @@ use crate::walk::{Flow, Walk};
 /// The longest path that a directory may have, in bytes.
 const LONGEST_PATH: usize = 1024;
 
+/// Runs a builtin. The name comes along because some builtins share a function.
+type Builtin = fn(&mut Walk<'_>, &str, &[String]);
+
+/// The builtins that change the shell or print, and programs that the walk follows in the same way.
+fn builtin_named(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "cd" | "pushd" | "popd" => |walk, name, arguments| walk.change_directory(name, arguments),
+        "source" | "." => |walk, _, arguments| walk.source_file(arguments),
+        "trap" => |walk, _, arguments| walk.set_trap(arguments),
+        "alias" => |walk, _, arguments| walk.define_aliases(arguments),
+        "unalias" => |walk, _, arguments| walk.remove_aliases(arguments),
+        "unset" => |walk, _, arguments| walk.unset(arguments),
+        "set" => |walk, _, arguments| walk.set_options(arguments),
+        "shift" => |walk, _, arguments| walk.shift_arguments(arguments),
+        "shopt" => |walk, _, arguments| walk.set_shell_options(arguments),
+        "read" => |walk, _, arguments| walk.read_variables(arguments),
+        "mapfile" | "readarray" => |walk, _, arguments| walk.read_array(arguments),
+        "getopts" => |walk, _, arguments| walk.forget_option_variable(arguments),
+        "let" => |walk, _, arguments| {
+            for expression in arguments {
+                walk.number(expression);
+            }
+        },
+        "hash" => |walk, _, arguments| walk.hash_programs(arguments),
+        "declare" | "typeset" | "local" | "export" | "readonly" => {
+            |walk, name, arguments| walk.declare_fields(name, arguments)
+        }
+        // Nothing that the walk follows changes.
+        ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
+        | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
+            |_, _, _| {}
+        }
+        "command" => |walk, _, arguments| walk.command_builtin(arguments),
+        "cp" | "ln" | "install" | "mv" => |walk, _, arguments| walk.copy_files(arguments),
+        "echo" => |walk, _, arguments| walk.echo(arguments),
+        "printf" => |walk, _, arguments| walk.printf(arguments),
+        "pwd" => |walk, _, _| {
+            let directory = walk.directory();
+            walk.write(&format!("{directory}\n"));
+        },
+        "type" | "which" | "whereis" => |walk, _, arguments| walk.locate_programs(arguments),
+        _ => return None,
+    })
+}
+
 impl Walk<'_> {
-    /// Runs a builtin, if this is one.
+    /// Runs a builtin; none if no builtin has this name.
     pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
             "eval" => {
                 let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
-                return Some(self.derived(&words.join(" ")));
+                Some(self.derived(&words.join(" ")))
             }
-            "exit" | "return" | "break" | "continue" => return Some(Flow::Leaves),
-            "cd" | "pushd" | "popd" => self.change_directory(name, arguments),
-            "source" | "." => self.source_file(arguments),
-            "trap" => self.trap(arguments),
-            "alias" => self.alias(arguments),
-            "unalias" => {
-                for name in arguments {
-                    Rc::make_mut(&mut self.world.shell.aliases).remove(name);
-                }
-            }
-            "unset" => self.unset(arguments),
-            "set" => self.set(arguments),
-            "shift" => {
-                let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
-                self.budget.spend(self.world.shell.arguments.len() / 4);
-                let rest = self.world.shell.arguments.iter().skip(by).cloned().collect();
-                self.world.shell.arguments = Rc::new(rest);
-            }
-            "shopt" => {
-                if arguments.iter().any(|word| word == "expand_aliases") {
-                    self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
-                }
-            }
-            "read" => self.read(arguments),
-            "mapfile" | "readarray" => self.map_file(arguments),
-            "getopts" => {
-                if let Some(name) = arguments.get(1) {
-                    self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
-                }
-            }
-            "let" => {
-                for expression in arguments {
-                    self.number(expression);
-                }
-            }
-            "hash" => self.hash(arguments),
-            "declare" | "typeset" | "local" | "export" | "readonly" => {
-                let extent = self.trail.extent;
-                let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
-                self.declare(name, &words);
-            }
-            ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-            | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm"
-            | "rmdir" => {}
+            "exit" | "return" | "break" | "continue" => Some(Flow::Leaves),
             "exec" => {
                 let command = after_options(arguments, "a");
                 self.call(command.to_vec());
-                return Some(if command.is_empty() { Flow::Next } else { Flow::Leaves });
+                Some(if command.is_empty() { Flow::Next } else { Flow::Leaves })
             }
-            "command" => self.command_builtin(arguments),
-            "builtin" | "noglob" | "nocorrect" => {
-                return Some(self.call_ignoring_functions(arguments.to_vec()));
+            "builtin" | "noglob" | "nocorrect" => Some(self.call_ignoring_functions(arguments.to_vec())),
+            _ => {
+                let builtin = builtin_named(name)?;
+                builtin(self, name, arguments);
+                Some(Flow::Next)
             }
-            "cp" | "ln" | "install" | "mv" => self.copy(arguments),
-            "echo" => self.echo(arguments),
-            "printf" => self.printf(arguments),
-            "pwd" => {
-                let directory = self.directory();
-                self.write(&format!("{directory}\n"));
-            }
-            "type" | "which" | "whereis" => self.locate(arguments),
-            _ => return None,
         }
-        Some(Flow::Next)
     }
 
     /// `command`: past functions; with `-v` it only says what would walk.
@@ -90,13 +84,13 @@ impl Walk<'_> {
         let command = after_options(arguments, "");
         let flags = arguments.iter().take_while(|word| word.starts_with('-') && *word != "--");
         if flags.clone().any(|flag| flag.contains(['v', 'V'])) {
-            self.locate(command);
+            self.locate_programs(command);
         } else {
             self.call_ignoring_functions(command.to_vec());
         }
     }
 
-    fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
+    pub(super) fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
         let before = std::mem::take(&mut self.world.shell.functions);
         let flow = self.call(words);
         self.world.shell.functions = before;
@@ -104,7 +98,7 @@ impl Walk<'_> {
     }
 
     /// Prints where a program is.
-    fn locate(&mut self, arguments: &[String]) {
+    fn locate_programs(&mut self, arguments: &[String]) {
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             let path = if name.contains('/') { name.clone() } else { format!("/usr/bin/{name}") };
             self.write(&format!("{path}\n"));
@@ -143,7 +137,7 @@ impl Walk<'_> {
     }
 
     /// Notes an action for the end of the shell. `-` and an empty action take it back.
-    fn trap(&mut self, arguments: &[String]) {
+    fn set_trap(&mut self, arguments: &[String]) {
         let words = after_options(arguments, "");
         match words {
             [action, _, ..] if action != "-" && !action.is_empty() => {
@@ -155,13 +149,46 @@ impl Walk<'_> {
         }
     }
 
-    fn alias(&mut self, arguments: &[String]) {
+    fn define_aliases(&mut self, arguments: &[String]) {
         let line = self.world.line;
         for word in arguments {
             if let Some((name, text)) = word.split_once('=') {
                 Rc::make_mut(&mut self.world.shell.aliases).insert(name.to_owned(), (text.to_owned(), line));
             }
         }
+    }
+
+    fn remove_aliases(&mut self, arguments: &[String]) {
+        for name in arguments {
+            Rc::make_mut(&mut self.world.shell.aliases).remove(name);
+        }
+    }
+
+    fn shift_arguments(&mut self, arguments: &[String]) {
+        let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
+        self.budget.spend(self.world.shell.arguments.len() / 4);
+        let rest = self.world.shell.arguments.iter().skip(by).cloned().collect();
+        self.world.shell.arguments = Rc::new(rest);
+    }
+
+    fn set_shell_options(&mut self, arguments: &[String]) {
+        if arguments.iter().any(|word| word == "expand_aliases") {
+            self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
+        }
+    }
+
+    /// `getopts`: which option comes is not known.
+    fn forget_option_variable(&mut self, arguments: &[String]) {
+        if let Some(name) = arguments.get(1) {
+            self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
+        }
+    }
+
+    /// A declaration whose words have been expanded already, as behind `builtin`.
+    fn declare_fields(&mut self, name: &str, arguments: &[String]) {
+        let extent = self.trail.extent;
+        let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
+        self.declare(name, &words);
     }
 
     fn unset(&mut self, arguments: &[String]) {
@@ -191,7 +218,8 @@ impl Walk<'_> {
         }
     }
 
-    fn set(&mut self, arguments: &[String]) {
+    /// `set`: the few options that the walk follows, and the arguments of the shell.
+    fn set_options(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
             match word.as_str() {
@@ -232,7 +260,7 @@ impl Walk<'_> {
     }
 
     /// `read`: a line of known input into variables.
-    fn read(&mut self, arguments: &[String]) {
+    fn read_variables(&mut self, arguments: &[String]) {
         let mut names = Vec::new();
         let mut array = None;
         let mut delimiter = '\n';
@@ -303,7 +331,8 @@ impl Walk<'_> {
         line
     }
 
-    fn map_file(&mut self, arguments: &[String]) {
+    /// `mapfile`: lines of known input into an array.
+    fn read_array(&mut self, arguments: &[String]) {
         let names: Vec<&String> = after_options(arguments, "dnOsucC").iter().collect();
         let name = names.first().map_or("MAPFILE", |name| name.as_str()).to_owned();
         let option = |flag: &str| {
@@ -333,7 +362,7 @@ impl Walk<'_> {
     }
 
     /// `hash -p path name`
-    fn hash(&mut self, arguments: &[String]) {
+    fn hash_programs(&mut self, arguments: &[String]) {
         if let [flag, path, names @ ..] = arguments
             && flag == "-p"
         {
@@ -344,7 +373,7 @@ impl Walk<'_> {
     }
 
     /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
-    fn copy(&mut self, arguments: &[String]) {
+    fn copy_files(&mut self, arguments: &[String]) {
         let valued =
             |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
         let operands: Vec<&String> = arguments

@@ -329,9 +329,8 @@ impl Walk<'_> {
         if self.wrapper(name, words) || self.shell(name, words) || self.special(name, words) {
             return Flow::Next;
         }
-        if !self.filter(name, words) {
-            self.write(&UNKNOWN.to_string());
-        }
+        let text = self.filter(name, words).unwrap_or_else(|| UNKNOWN.to_string());
+        self.write(&text);
         Flow::Next
     }
 

@@ -6,84 +6,9 @@
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
 use crate::walk::Walk;
+use crate::walk::code_scan::{CodeCall, CodeScan};
 use crate::walk::tokens::{CodeToken, tokens};
-use crate::walk::values::{Values, arguments, fill};
-
-/// Calls that run a script or a list of words.
-const RUNS: &[&str] = &[
-    "system",
-    "popen",
-    "execSync",
-    "exec",
-    "spawnSync",
-    "spawn",
-    "execFileSync",
-    "execFile",
-    "run",
-    "call",
-    "check_call",
-    "check_output",
-    "Popen",
-    "getoutput",
-    "getstatusoutput",
-    "shell_exec",
-    "passthru",
-    "proc_open",
-    "execute",
-    "execl",
-    "execlp",
-    "execv",
-    "execvp",
-    "execvpe",
-    "capture2",
-    "capture2e",
-    "capture3",
-    "qx",
-    "popen2",
-    "script",
-    "sh",
-    "spawnlp",
-    "spawnvp",
-    "spawnl",
-    "spawnv",
-    "posix_spawn",
-    "pcntl_exec",
-    "create_subprocess_shell",
-    "create_subprocess_exec",
-    "cmd",
-    "Command",
-];
-
-/// Calls that run code of the same language.
-const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
-
-/// Calls that delete a whole tree.
-const DELETES: &[&str] = &[
-    "rmtree",
-    "remove_tree",
-    "rm_rf",
-    "rm_r",
-    "remove_entry_secure",
-    "rmSync",
-    "rmdirSync",
-    "rimraf",
-    "RemoveAll",
-    "removeSync",
-    "remove_dir_all",
-    "remove_entry",
-    "emptyDirSync",
-    "remove_dir",
-    "deltree",
-];
-
-/// Calls that delete a tree if they are told so by an option.
-const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", "remove"];
-
-/// How many lines of known input awk is followed through.
-const MOST_LINES: usize = 64;
-
-/// Calls that print.
-const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];
+use crate::walk::values::{Values, fill};
 
 /// Expressions that mean a directory.
 const DIRECTORIES: [(&str, &str); 19] = [
@@ -108,65 +33,65 @@ const DIRECTORIES: [(&str, &str); 19] = [
     ("path.sep", "/"),
 ];
 
+/// How an interpreter is given code.
+struct Interpreter {
+    /// Options before code.
+    flags: &'static [&'static str],
+    /// The letter of such an option at the end of a cluster; NUL if there is none.
+    letter: char,
+    /// Options that take another word.
+    valued: &'static [&'static str],
+}
+
+/// The interpreter of a language, by the name of its program without a version.
+fn interpreter_named(language: &str) -> Option<Interpreter> {
+    let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
+        "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
+        "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
+        "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
+        "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
+        | "scala" => (&["-e", "-E"], 'e', &["-l"]),
+        "erl" => (&["-eval"], '\0', &[]),
+        "emacs" => (&["--eval", "-eval"], '\0', &["-l", "-L"]),
+        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => {
+            (&["-e", "-p", "--eval", "--print", "-pe"], 'e', &["-r", "--require", "--import", "-C"])
+        }
+        "deno" => (&["eval"], '\0', &[]),
+        "php" => (&["-r"], 'r', &["-d", "-c"]),
+        _ => return None,
+    };
+    Some(Interpreter { flags, letter, valued })
+}
+
+impl Interpreter {
+    /// True if the next word is code.
+    fn is_flag(&self, language: &str, word: &str) -> bool {
+        // Options without values may stand before it in one word; those with values are not among them.
+        let apart: &[char] = if language == "python" { &['-', 'm', 'W', 'X'] } else { &['-', 'M', 'I', 'm', 'r'] };
+        let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with(apart));
+        self.flags.contains(&word) || cluster.is_some_and(|letters| letters.len() < 6 && letters.ends_with(self.letter))
+    }
+
+    /// The code that is attached to an option.
+    fn attached<'w>(&self, word: &'w str) -> Option<&'w str> {
+        let code = self.flags.iter().find_map(|flag| word.strip_prefix(flag)).filter(|code| !code.is_empty())?;
+        (!word.starts_with("--") || word.contains('=')).then(|| code.trim_start_matches('='))
+    }
+}
+
 impl Walk<'_> {
     /// Looks into the code that an interpreter is given, if this is one.
     pub(crate) fn interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        // Flags before code, the letter that may end a cluster, and options that take another word.
-        let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
-            "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
-            "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
-            "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
-            "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
-            | "scala" => (&["-e", "-E"], 'e', &["-l"]),
-            "erl" => (&["-eval"], '\0', &[]),
-            "emacs" => (&["--eval", "-eval"], '\0', &["-l", "-L"]),
-            "node" | "nodejs" | "bun" | "tsx" | "ts-node" => {
-                (&["-e", "-p", "--eval", "--print", "-pe"], 'e', &["-r", "--require", "--import", "-C"])
-            }
-            "deno" => (&["eval"], '\0', &[]),
-            "php" => (&["-r"], 'r', &["-d", "-c"]),
-            "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk" => return self.awk(arguments),
-            _ => return false,
-        };
-        let mut codes: Vec<String> = Vec::new();
-        let mut rest = arguments;
-        while let Some((word, after)) = rest.split_first() {
-            rest = after;
-            let attached = flags.iter().find_map(|flag| word.strip_prefix(flag)).filter(|rest| !rest.is_empty());
-            // Options without values may stand before it in one word; those with values are not among them.
-            let apart: &[char] = if language == "python" { &['-', 'm', 'W', 'X'] } else { &['-', 'M', 'I', 'm', 'r'] };
-            let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with(apart));
-            let is_flag = flags.contains(&word.as_str())
-                || cluster.is_some_and(|letters| letters.len() < 6 && letters.ends_with(letter));
-            if is_flag {
-                if let Some((code, after)) = rest.split_first() {
-                    codes.push(code.clone());
-                    rest = after;
-                }
-                // What follows is the program's, but Perl and Ruby may be given more code.
-                if language == "python" {
-                    break;
-                }
-            } else if valued.contains(&word.as_str()) {
-                rest = rest.get(1..).unwrap_or(&[]);
-            } else if let Some(code) = attached.filter(|_| !word.starts_with("--") || word.contains('=')) {
-                codes.push(code.trim_start_matches('=').to_owned());
-            } else if !word.starts_with('-') || word == "-" {
-                if codes.is_empty() {
-                    // A script, or standard input.
-                    let text = if word == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(word) };
-                    codes.extend(text.map(|text| text.to_string()));
-                    if codes.is_empty() {
-                        self.write(&UNKNOWN.to_string());
-                        return true;
-                    }
-                } else if word != "--" {
-                    rest = arguments.get(arguments.len() - after.len() - 1..).unwrap_or(&[]);
-                }
-                break;
-            }
+        if matches!(language, "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk") {
+            self.awk(arguments);
+            return true;
         }
+        let Some(interpreter) = interpreter_named(language) else { return false };
+        let Some((mut codes, rest)) = self.given_code(language, &interpreter, arguments) else {
+            self.write(&UNKNOWN.to_string());
+            return true;
+        };
         if codes.is_empty() {
             codes.push(self.world.shell.input.to_string());
         }
@@ -175,6 +100,51 @@ impl Walk<'_> {
             self.code_with(language, &code, known.clone());
         }
         true
+    }
+
+    /// The code among the arguments of an interpreter, and the arguments of the code; none if it is in an unknown file.
+    fn given_code<'w>(
+        &mut self,
+        language: &str,
+        interpreter: &Interpreter,
+        arguments: &'w [String],
+    ) -> Option<(Vec<String>, &'w [String])> {
+        let mut codes: Vec<String> = Vec::new();
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            if interpreter.is_flag(language, word) {
+                rest = after;
+                if let Some((code, after)) = after.split_first() {
+                    codes.push(code.clone());
+                    rest = after;
+                }
+                // What follows is the program's, but Perl and Ruby may be given more code.
+                if language == "python" {
+                    break;
+                }
+            } else if interpreter.valued.contains(&word.as_str()) {
+                rest = after.get(1..).unwrap_or(&[]);
+            } else if let Some(code) = interpreter.attached(word) {
+                codes.push(code.to_owned());
+                rest = after;
+            } else if word.starts_with('-') && word != "-" {
+                rest = after;
+            } else {
+                if codes.is_empty() {
+                    // A script, or standard input.
+                    codes.push(self.code_in_file(word)?);
+                    rest = after;
+                }
+                break;
+            }
+        }
+        Some((codes, rest))
+    }
+
+    /// The text of a file that the script has written; `-` is standard input.
+    pub(super) fn code_in_file(&mut self, file: &str) -> Option<String> {
+        let text = if file == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(file) };
+        text.map(|text| text.to_string())
     }
 
     /// What a program finds when it starts: its arguments and its input.
@@ -196,81 +166,13 @@ impl Walk<'_> {
         values
     }
 
-    fn awk(&mut self, arguments: &[String]) -> bool {
-        let mut words = arguments.iter();
-        let mut program = None;
-        let mut separator = None;
-        let mut values = Values::new();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "-F" => separator = words.next().cloned(),
-                "-v" => {
-                    if let Some((name, value)) = words.next().and_then(|word| word.split_once('=')) {
-                        values.insert(name.to_owned(), vec![value.to_owned()]);
-                    }
-                }
-                "-f" => {
-                    let file = words.next().map_or("-", String::as_str);
-                    let text = if file == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(file) };
-                    program = text.map(|text| text.to_string());
-                    break;
-                }
-                "-i" => {
-                    words.next();
-                }
-                flag if flag.starts_with("-F") => separator = flag.strip_prefix("-F").map(str::to_owned),
-                flag if flag.starts_with('-') && flag.len() > 1 => {}
-                _ => {
-                    program = Some(word.clone());
-                    break;
-                }
-            }
-        }
-        let Some(program) = program else { return true };
-        let code = program.trim();
-        let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim);
-        let printed =
-            inside.and_then(|code| code.strip_prefix("print ")).filter(|code| !code.contains(['|', '>', ';', '(']));
-        let printed = printed.or(inside.filter(|code| *code == "print").map(|_| ""));
-        let input = self.world.shell.input.to_string();
-        if let Some(expression) = printed {
-            let parts = tokens("awk", expression);
-            for line in input.lines() {
-                let line = awk_line(line, &parts, separator.as_deref());
-                self.write(&format!("{line}\n"));
-            }
-            return true;
-        }
-        values.insert("ARGV".to_owned(), std::iter::once(String::new()).chain(words.cloned()).collect());
-        let mut lines: Vec<&str> = input.lines().take(MOST_LINES).collect();
-        if lines.is_empty() || code.starts_with("BEGIN") {
-            lines = vec![""];
-        }
-        for line in lines {
-            let mut values = values.clone();
-            if !line.is_empty() {
-                values.insert("0".to_owned(), vec![line.to_owned()]);
-                let columns: Vec<&str> = match &separator {
-                    Some(separator) => line.split(separator.as_str()).collect(),
-                    None => line.split_whitespace().collect(),
-                };
-                for (at, column) in columns.into_iter().enumerate() {
-                    values.insert((at + 1).to_string(), vec![column.to_owned()]);
-                }
-            }
-            self.code_with("awk", code, values);
-        }
-        true
-    }
-
     /// Looks through code for calls that matter.
     pub(crate) fn code_text(&mut self, language: &str, code: &str) {
         self.code_with(language, code, Values::new());
     }
 
     /// Looks through code for calls that matter, with what its names stand for at first.
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of call")]
-    fn code_with(&mut self, language: &str, code: &str, mut values: Values) {
+    pub(super) fn code_with(&mut self, language: &str, code: &str, values: Values) {
         self.budget.spend(1 + code.len() / 32);
         if self.budget.is_exhausted() {
             return;
@@ -278,135 +180,63 @@ impl Walk<'_> {
         let code = with_directories(code);
         let tokens = tokens(language, &code);
         let directory = self.directory();
-        // `system as s`: other names for calls.
-        let mut renamed: Vec<(&str, &str)> = Vec::new();
-        let mut printed: Option<String> = None;
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            at += 1;
-            let name = match token {
-                CodeToken::Name(name) => name,
-                CodeToken::Sign('`') => {
-                    if language != "node" && matches!(tokens.get(at), Some(CodeToken::Text(_) | CodeToken::Template(_)))
+        let mut scan = CodeScan::new(language, &tokens, values);
+        while let Some(token) = scan.next() {
+            match token {
+                CodeToken::Name(name) => {
+                    if !scan.note_name(name)
+                        && let Some(call) = scan.call(name)
                     {
-                        let script = arguments(&tokens, at, &values, false).words.into_iter().next();
-                        self.script_in_code(&script.unwrap_or_default(), None);
+                        self.code_call(&mut scan, call);
                     }
-                    continue;
+                }
+                CodeToken::Sign('`') => {
+                    if let Some(script) = scan.backquoted() {
+                        self.script_in_code(&script, None);
+                    }
                 }
                 // `print "…" | "sh"`, and `"…" | getline`.
                 CodeToken::Sign('|') if language == "awk" => {
-                    self.awk_pipe(&tokens, at, printed.as_deref());
-                    continue;
+                    self.awk_pipe(scan.around(), scan.printed.as_deref());
                 }
-                _ => continue,
-            };
-            let sign = |at: usize, sign: char| tokens.get(at) == Some(&CodeToken::Sign(sign));
-            // `name = "text"`
-            if sign(at, '=') && !matches!(tokens.get(at + 1), Some(CodeToken::Sign('=' | '~'))) {
-                let found = arguments(&tokens, at + 1, &values, false);
-                // A call on the right side is looked at for itself.
-                if !found.words.is_empty() {
-                    values.insert(name.trim_start_matches(['$', '@']).to_owned(), found.words);
-                }
-                continue;
-            }
-            // `for name in […]`
-            if matches!(name.as_str(), "for" | "foreach")
-                && let (Some(CodeToken::Name(variable)), Some(CodeToken::Name(word))) =
-                    (tokens.get(at), tokens.get(at + 1))
-                && matches!(word.as_str(), "in" | "of")
-            {
-                let found = arguments(&tokens, at + 2, &values, false);
-                values.insert(variable.clone(), found.words);
-                at += 2;
-                continue;
-            }
-            if name == "as"
-                && let (Some(CodeToken::Name(from)), Some(CodeToken::Name(to))) =
-                    (at.checked_sub(2).and_then(|before| tokens.get(before)), tokens.get(at))
-            {
-                renamed.push((to, from));
-                continue;
-            }
-            let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
-            let base = renamed.iter().find(|(to, _)| *to == base).map_or(base, |(_, from)| from);
-            let prints = PRINTS.contains(&base);
-            let opens = base == "open" && language == "perl";
-            let runs = RUNS.contains(&base) || opens;
-            let deletes = DELETES.contains(&base);
-            let may_delete = DELETES_IF_RECURSIVE.contains(&base);
-            let moves = base == "chdir" || name == "Dir.chdir";
-            let evaluates = EVALUATES.contains(&base) && *name == base && language != "perl" && language != "awk";
-            if !(runs || deletes || prints || may_delete || moves || evaluates) {
-                continue;
-            }
-            // `rm_rf!(…)`
-            let at_arguments = at + usize::from(sign(at, '!'));
-            let parenthesized = sign(at_arguments, '(');
-            let follows = matches!(
-                tokens.get(at_arguments),
-                Some(CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Name(_) | CodeToken::Sign('*'))
-            );
-            if !parenthesized && !follows {
-                continue;
-            }
-            let found = arguments(&tokens, at_arguments + usize::from(parenthesized), &values, parenthesized);
-            let mut words = found.words;
-            // `"…".execute()`
-            if words.is_empty()
-                && runs
-                && let Some(CodeToken::Text(text)) = at.checked_sub(3).and_then(|before| tokens.get(before))
-            {
-                words.push(text.clone());
-            }
-            if words.is_empty() {
-                continue;
-            }
-            // The arguments of a call may be calls themselves: `print(os.system("…"))`.
-            at = if prints { at } else { found.next.max(at).saturating_sub(usize::from(!parenthesized)) };
-            if let Some(directory) = found.directory {
-                let path = self.absolute(&directory);
-                self.world.shell.set_directory(path);
-            }
-            if prints {
-                let text = printed_text(base, language, words);
-                self.write(&text);
-                printed = Some(text);
-            } else if moves {
-                let path = self.absolute(words.first().map_or("", String::as_str));
-                self.world.shell.set_directory(path);
-            } else if evaluates && (language == "python" || base != "exec") {
-                if self.budget.enter() {
-                    self.code_with(language, &words.join(""), values.clone());
-                    self.budget.leave();
-                }
-            } else if deletes || may_delete && found.recursive {
-                // Options and callbacks follow the path.
-                let count = if deletes { words.len() } else { 1 };
-                words.iter().take(count).for_each(|path| rules::deleted(self, path));
-            } else if runs {
-                self.run_in_code(base, words, opens);
-            } else if name.ends_with("sh.rm") {
-                words.insert(0, "rm".to_owned());
-                self.run_in_code(base, words, false);
+                _ => {}
             }
         }
         self.world.shell.set_directory(directory);
-        if printed.is_none() {
+        if scan.printed.is_none() {
             self.write(&UNKNOWN.to_string());
         }
     }
 
-    /// A pipe in awk: to a command, which reads what was printed last, or from one.
-    fn awk_pipe(&mut self, tokens: &[CodeToken], at: usize, printed: Option<&str>) {
-        let before = at.checked_sub(2).and_then(|before| tokens.get(before));
-        match (before, tokens.get(at)) {
-            (_, Some(CodeToken::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
-            (Some(CodeToken::Text(command)), Some(CodeToken::Name(name))) if name == "getline" => {
-                self.script_in_code(command, None);
+    /// Does what a call in some code does.
+    fn code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
+        let CodeCall { name, base, effects, mut words, directory, recursive } = call;
+        let language = scan.language;
+        if let Some(directory) = directory {
+            let path = self.absolute(&directory);
+            self.world.shell.set_directory(path);
+        }
+        if effects.prints {
+            let text = printed_text(base, language, words);
+            self.write(&text);
+            scan.printed = Some(text);
+        } else if effects.moves {
+            let path = self.absolute(words.first().map_or("", String::as_str));
+            self.world.shell.set_directory(path);
+        } else if effects.evaluates && (language == "python" || base != "exec") {
+            if self.budget.enter() {
+                self.code_with(language, &words.join(""), scan.values.clone());
+                self.budget.leave();
             }
-            _ => {}
+        } else if effects.deletes || effects.may_delete && recursive {
+            // Options and callbacks follow the path.
+            let count = if effects.deletes { words.len() } else { 1 };
+            words.iter().take(count).for_each(|path| rules::deleted(self, path));
+        } else if effects.runs {
+            self.run_in_code(base, words, effects.opens);
+        } else if name.ends_with("sh.rm") {
+            words.insert(0, "rm".to_owned());
+            self.run_in_code(base, words, false);
         }
     }
 
@@ -440,7 +270,7 @@ impl Walk<'_> {
         }
     }
 
-    fn script_in_code(&mut self, script: &str, input: Option<String>) {
+    pub(super) fn script_in_code(&mut self, script: &str, input: Option<String>) {
         self.world.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |walk| {
             if let Some(input) = input {
@@ -479,35 +309,6 @@ fn printed_text(base: &str, language: &str, words: Vec<String>) -> String {
         _ if language == "perl" || language == "php" => words.concat(),
         _ => format!("{}\n", words.join(" ")),
     }
-}
-
-/// What `print` makes of one line: texts and columns, joined, with a blank for each comma.
-fn awk_line(line: &str, parts: &[CodeToken], separator: Option<&str>) -> String {
-    let columns: Vec<&str> = match separator {
-        Some(separator) => line.split(separator).collect(),
-        None => line.split_whitespace().collect(),
-    };
-    if parts.is_empty() {
-        return line.to_owned();
-    }
-    let mut out = String::new();
-    for part in parts {
-        match part {
-            CodeToken::Text(text) => out.push_str(text),
-            CodeToken::Sign(',') => out.push(' '),
-            CodeToken::Name(name) => match name.strip_prefix('$') {
-                Some("0") => out.push_str(line),
-                Some("NF") => out.push_str(columns.last().copied().unwrap_or("")),
-                Some(number) => {
-                    let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-                    out.push_str(at.and_then(|at| columns.get(at)).copied().unwrap_or(""));
-                }
-                None => out.push(UNKNOWN),
-            },
-            CodeToken::Sign(_) | CodeToken::Template(_) => out.push(UNKNOWN),
-        }
-    }
-    out
 }
 
 fn last(path: &str) -> &str {

@@ -1,7 +1,7 @@
 //! Lists, pipelines, branches and loops.
 
 use crate::marks::{STAR, UNKNOWN};
-use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord};
+use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, Walk};
 
@@ -121,48 +121,8 @@ impl Walk<'_> {
             Compound::If { arms, otherwise } => self.branches(arms, otherwise.as_ref()),
             Compound::While { condition, body } => self.repeat(condition, body),
             Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body),
-            Compound::ForArith { head, body } => {
-                let head = self.text(&ShellWord { pieces: head.clone(), ..ShellWord::default() });
-                let mut parts = head.split(';');
-                let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-                self.number(first.unwrap_or(""));
-                for round in 0..MOST_ROUNDS {
-                    let goes_on = self.number(condition);
-                    if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS
-                    {
-                        break;
-                    }
-                    self.budget.spend(1);
-                    self.list(body);
-                    self.number(step);
-                }
-                Flow::Next
-            }
-            Compound::Case { subject, arms } => {
-                self.choosing(&mut |walk| {
-                    walk.text(subject);
-                    Flow::Next
-                });
-                let before = self.world.shell.clone();
-                let mut joined: Option<ShellState> = None;
-                let mut catches_all = false;
-                for (patterns, body) in arms {
-                    self.world.shell = before.clone();
-                    for pattern in patterns {
-                        let pattern = self.pattern(pattern);
-                        catches_all |= pattern.chars().eq([STAR]);
-                    }
-                    if self.list(body) == Flow::Next {
-                        joined = Some(self.join_with(joined));
-                    }
-                }
-                self.world.shell = before;
-                if !catches_all || joined.is_none() {
-                    joined = Some(self.join_with(joined));
-                }
-                self.world.shell = joined.unwrap_or_else(ShellState::new);
-                Flow::Next
-            }
+            Compound::ForArith { head, body } => self.for_arithmetic(head, body),
+            Compound::Case { subject, arms } => self.case(subject, arms),
             Compound::Test(words) => self.choosing(&mut |walk| {
                 for word in words {
                     walk.text(word);
@@ -174,6 +134,51 @@ impl Walk<'_> {
                 Flow::Next
             }),
         }
+    }
+
+    /// `for ((first; condition; step))`
+    fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
+        let head = self.text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
+        let mut parts = head.split(';');
+        let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        self.number(first.unwrap_or(""));
+        for round in 0..MOST_ROUNDS {
+            let goes_on = self.number(condition);
+            if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
+                break;
+            }
+            self.budget.spend(1);
+            self.list(body);
+            self.number(step);
+        }
+        Flow::Next
+    }
+
+    /// `case`: every arm is taken, and none of them unless one catches all.
+    fn case(&mut self, subject: &ShellWord, arms: &[(Vec<ShellWord>, List)]) -> Flow {
+        self.choosing(&mut |walk| {
+            walk.text(subject);
+            Flow::Next
+        });
+        let before = self.world.shell.clone();
+        let mut joined: Option<ShellState> = None;
+        let mut catches_all = false;
+        for (patterns, body) in arms {
+            self.world.shell = before.clone();
+            for pattern in patterns {
+                let pattern = self.pattern(pattern);
+                catches_all |= pattern.chars().eq([STAR]);
+            }
+            if self.list(body) == Flow::Next {
+                joined = Some(self.join_with(joined));
+            }
+        }
+        self.world.shell = before;
+        if !catches_all || joined.is_none() {
+            joined = Some(self.join_with(joined));
+        }
+        self.world.shell = joined.unwrap_or_else(ShellState::new);
+        Flow::Next
     }
 
     /// What has been joined so far, and the present state.

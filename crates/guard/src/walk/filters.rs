@@ -1,121 +1,131 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
-use regex::RegexBuilder;
-
 use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
 use crate::walk::files::{base_name, normalized};
+use crate::walk::sed::expression;
 use crate::walk::{Walk, decode};
 
-/// How big a compiled expression may be, in bytes. Larger ones leave the text unknown.
-const LARGEST_EXPRESSION: usize = 1 << 18;
+/// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
+type Filter = fn(&mut Walk<'_>, &str, &[String]) -> Option<String>;
+
+/// The programs whose output the walk knows.
+fn filter_named(name: &str) -> Option<Filter> {
+    Some(match name {
+        "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold"
+        | "fmt" | "strings" | "iconv" | "dos2unix" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
+        "tee" => |walk, _, arguments| Some(walk.tee(arguments)),
+        "dd" => |walk, _, arguments| Some(walk.dd(arguments)),
+        "sponge" => |walk, _, arguments| Some(walk.sponge(arguments)),
+        "dirname" => |_, _, arguments| Some(joined(operands(arguments).map(|path| directory_of(path)))),
+        "basename" => {
+            |_, _, arguments| Some(joined(operands(arguments).take(1).map(|path| base_name(path).to_owned())))
+        }
+        "realpath" | "readlink" => {
+            |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path))))
+        }
+        "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => {
+            |walk, name, arguments| Some(walk.decode_input(name, arguments))
+        }
+        "rev" => |walk, _, arguments| {
+            let text = walk.input_of(operands(arguments));
+            Some(joined(text.lines().map(|line| line.chars().rev().collect())))
+        },
+        "tac" => |walk, _, arguments| {
+            let text = walk.input_of(operands(arguments));
+            Some(joined(text.lines().rev().map(str::to_owned)))
+        },
+        "tr" => |walk, _, arguments| Some(walk.translate(arguments)),
+        "head" | "tail" => |walk, name, arguments| Some(walk.head_or_tail(name, arguments)),
+        "uniq" => |walk, _, arguments| Some(walk.uniq(arguments)),
+        "paste" => |walk, _, arguments| Some(walk.paste(arguments)),
+        "cut" => |walk, _, arguments| Some(walk.cut_columns(arguments)),
+        "grep" | "egrep" | "fgrep" | "rg" => |walk, _, arguments| walk.grep(arguments),
+        "sed" | "gsed" => |walk, _, arguments| Some(walk.sed(arguments)),
+        "ls" | "dir" | "exa" | "eza" => |walk, _, arguments| Some(walk.list_directories(arguments)),
+        "mktemp" => |_, _, _| Some("/tmp/tmp.XXXXXXXXXX\n".to_owned()),
+        "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "wc" | "logname" | "tty" => {
+            |_, _, _| Some(format!("{SOME}\n"))
+        }
+        "seq" => |_, _, arguments| Some(number_sequence(arguments)),
+        "printenv" => |walk, _, arguments| Some(walk.printenv(arguments)),
+        "getent" => |_, _, _| Some(format!("{SOME}:x:{SOME}:{SOME}:{SOME}:{HOME}:/bin/bash\n")),
+        "yes" => |_, _, arguments| {
+            let word = operands(arguments).cloned().collect::<Vec<_>>().join(" ");
+            Some(format!("{}\n", if word.is_empty() { "y".to_owned() } else { word }))
+        },
+        "envsubst" => |walk, _, _| Some(walk.envsubst()),
+        _ => return None,
+    })
+}
+
+/// The words that are no options.
+fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
+    arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1)
+}
 
 impl Walk<'_> {
-    /// Writes what a program of this name would write, if that is known.
-    pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> bool {
-        let arguments = words.get(1..).unwrap_or(&[]);
-        let operands = || arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1);
-        let has = |flags: &[&str]| arguments.iter().any(|word| flags.contains(&word.as_str()));
-        let text = match name {
-            "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand"
-            | "fold" | "fmt" | "strings" | "iconv" | "dos2unix" => self.input_of(operands()),
-            "tee" => {
-                let input = self.world.shell.input.to_string();
-                let keeps = has(&["-a", "--append"]);
-                for path in operands() {
-                    self.write_file(path, &input, keeps);
-                }
-                input
+    /// The text that a program of this name writes; none if that is not known.
+    pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
+        filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))
+    }
+
+    fn tee(&mut self, arguments: &[String]) -> String {
+        let input = self.world.shell.input.to_string();
+        let keeps = arguments.iter().any(|word| word == "-a" || word == "--append");
+        for path in operands(arguments) {
+            self.write_file(path, &input, keeps);
+        }
+        input
+    }
+
+    fn dd(&mut self, arguments: &[String]) -> String {
+        let input = self.world.shell.input.to_string();
+        match arguments.iter().find_map(|word| word.strip_prefix("of=")) {
+            Some(path) => {
+                self.write_file(path, &input, false);
+                String::new()
             }
-            "dd" => {
-                let input = self.world.shell.input.to_string();
-                if let Some(path) = arguments.iter().find_map(|word| word.strip_prefix("of=")) {
-                    self.write_file(path, &input, false);
-                    return true;
-                }
-                input
-            }
-            "sponge" => {
-                let input = self.world.shell.input.to_string();
-                for path in operands() {
-                    self.write_file(path, &input, false);
-                }
-                return true;
-            }
-            "dirname" => joined(operands().map(|path| directory_of(path))),
-            "basename" => joined(operands().take(1).map(|path| base_name(path).to_owned())),
-            "realpath" | "readlink" => {
-                let paths: Vec<String> = operands().cloned().collect();
-                joined(paths.iter().map(|path| self.absolute(path)))
-            }
-            "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => return self.decoded(name, arguments),
-            "rev" => {
-                let text = self.input_of(operands());
-                joined(text.lines().map(|line| line.chars().rev().collect()))
-            }
-            "tac" => {
-                let text = self.input_of(operands());
-                joined(text.lines().rev().map(str::to_owned))
-            }
-            "tr" => return self.translate(arguments),
-            "head" | "tail" => return self.head_or_tail(name, arguments),
-            "uniq" => {
-                let text = self.input_of(operands());
-                let mut lines: Vec<&str> = text.lines().collect();
-                lines.dedup();
-                joined(lines.into_iter().map(str::to_owned))
-            }
-            "paste" => {
-                let text = self.world.shell.input.to_string();
-                let separator =
-                    arguments.iter().find_map(|word| word.strip_prefix("-sd")).filter(|word| !word.is_empty());
-                format!("{}\n", text.lines().collect::<Vec<_>>().join(separator.unwrap_or(" ")))
-            }
-            "cut" => return self.cut(arguments),
-            "grep" | "egrep" | "fgrep" | "rg" => return self.grep(arguments),
-            "sed" | "gsed" => return self.sed(arguments),
-            "ls" | "dir" | "exa" | "eza" => self.listing(operands()),
-            "mktemp" => "/tmp/tmp.XXXXXXXXXX\n".to_owned(),
-            "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "wc" | "logname" | "tty" => {
-                format!("{SOME}\n")
-            }
-            "seq" => {
-                let numbers: Vec<i64> = operands().filter_map(|word| word.parse().ok()).collect();
-                let (first, last) = match numbers.as_slice() {
-                    [last] => (1, *last),
-                    [first, last] => (*first, *last),
-                    _ => (1, 0),
-                };
-                // Steps and long sequences are only some numbers.
-                if (first..first.saturating_add(64)).contains(&last) && arguments.len() < 3 {
-                    joined((first..=last).map(|number| number.to_string()))
-                } else {
-                    format!("{SOME}\n")
-                }
-            }
-            "printenv" => {
-                let name = operands().next().cloned().unwrap_or_default();
-                format!("{}\n", self.scalar(&name).unwrap_or_else(|| UNKNOWN.to_string()))
-            }
-            "getent" => format!("{SOME}:x:{SOME}:{SOME}:{SOME}:{HOME}:/bin/bash\n"),
-            "yes" => {
-                let word = operands().cloned().collect::<Vec<_>>().join(" ");
-                format!("{}\n", if word.is_empty() { "y".to_owned() } else { word })
-            }
-            "envsubst" => {
-                let text = self.world.shell.input.to_string();
-                let document = format!("cat <<BASHFUL\n{}\nBASHFUL", text.replace(['`', '\\'], ""));
-                self.capturing(|walk| {
-                    walk.derived(&document.replace("$(", "( "));
-                })
-            }
-            _ => return false,
-        };
-        self.write(&text);
-        true
+            None => input,
+        }
+    }
+
+    fn sponge(&mut self, arguments: &[String]) -> String {
+        let input = self.world.shell.input.to_string();
+        for path in operands(arguments) {
+            self.write_file(path, &input, false);
+        }
+        String::new()
+    }
+
+    fn uniq(&mut self, arguments: &[String]) -> String {
+        let text = self.input_of(operands(arguments));
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.dedup();
+        joined(lines.into_iter().map(str::to_owned))
+    }
+
+    fn paste(&mut self, arguments: &[String]) -> String {
+        let text = &self.world.shell.input;
+        let separator = arguments.iter().find_map(|word| word.strip_prefix("-sd")).filter(|word| !word.is_empty());
+        format!("{}\n", text.lines().collect::<Vec<_>>().join(separator.unwrap_or(" ")))
+    }
+
+    fn printenv(&mut self, arguments: &[String]) -> String {
+        let name = operands(arguments).next().cloned().unwrap_or_default();
+        format!("{}\n", self.scalar(&name).unwrap_or_else(|| UNKNOWN.to_string()))
+    }
+
+    /// `envsubst` expands variables as a here-document does, and runs nothing.
+    fn envsubst(&mut self) -> String {
+        let text = self.world.shell.input.to_string();
+        let document = format!("cat <<BASHFUL\n{}\nBASHFUL", text.replace(['`', '\\'], ""));
+        self.capturing(|walk| {
+            walk.derived(&document.replace("$(", "( "));
+        })
     }
 
     /// What a program reads: its files, or standard input.
-    fn input_of<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
+    pub(super) fn input_of<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
         let mut text = String::new();
         let mut any = false;
         for path in operands {
@@ -129,7 +139,7 @@ impl Walk<'_> {
         if any { text } else { self.world.shell.input.to_string() }
     }
 
-    fn decoded(&mut self, name: &str, arguments: &[String]) -> bool {
+    fn decode_input(&mut self, name: &str, arguments: &[String]) -> String {
         let decodes = arguments.iter().any(|word| {
             matches!(word.as_str(), "--decode" | "-di" | "-id" | "-D")
                 || word.starts_with("-d") && word.len() <= 3
@@ -137,8 +147,7 @@ impl Walk<'_> {
                 || word == "-d"
         });
         if !decodes {
-            self.write(&SOME.to_string());
-            return true;
+            return SOME.to_string();
         }
         let files =
             arguments.iter().filter(|word| !word.starts_with('-') && !matches!(word.as_str(), "enc" | "base64"));
@@ -154,19 +163,14 @@ impl Walk<'_> {
         } else {
             decode::base64(&text)
         };
-        self.write(&plain.unwrap_or_else(|| UNKNOWN.to_string()));
-        true
+        plain.unwrap_or_else(|| UNKNOWN.to_string())
     }
 
-    fn translate(&mut self, arguments: &[String]) -> bool {
+    fn translate(&mut self, arguments: &[String]) -> String {
         let flags: String = arguments.iter().filter_map(|word| word.strip_prefix('-')).collect();
-        let sets: Vec<Vec<char>> = arguments
-            .iter()
-            .filter(|word| !word.starts_with('-') || word.len() == 1)
-            .map(|set| letters_of(set))
-            .collect();
+        let sets: Vec<Vec<char>> = operands(arguments).map(|set| letters_of(set)).collect();
         let text = self.world.shell.input.to_string();
-        let out: String = match sets.as_slice() {
+        match sets.as_slice() {
             [gone, ..] if flags.contains('d') => {
                 text.chars().filter(|letter| gone.contains(letter) == flags.contains(['c', 'C'])).collect()
             }
@@ -178,12 +182,10 @@ impl Walk<'_> {
                 })
                 .collect(),
             _ => text,
-        };
-        self.write(&out);
-        true
+        }
     }
 
-    fn head_or_tail(&mut self, name: &str, arguments: &[String]) -> bool {
+    fn head_or_tail(&mut self, name: &str, arguments: &[String]) -> String {
         let mut count = "10".to_owned();
         let mut bytes = false;
         let mut files = Vec::new();
@@ -218,12 +220,10 @@ impl Walk<'_> {
             (_, Some('+')) => number.saturating_sub(1).min(total)..total,
             _ => total.saturating_sub(number)..total,
         };
-        let out: String = units.get(kept).unwrap_or(&[]).concat();
-        self.write(&out);
-        true
+        units.get(kept).unwrap_or(&[]).concat()
     }
 
-    fn cut(&mut self, arguments: &[String]) -> bool {
+    fn cut_columns(&mut self, arguments: &[String]) -> String {
         let value = |flag: &str| {
             let at = arguments.iter().position(|word| word.starts_with(flag))?;
             let attached = arguments.get(at)?.strip_prefix(flag)?;
@@ -249,25 +249,20 @@ impl Walk<'_> {
             out.push_str(&kept.join(joint));
             out.push('\n');
         }
-        self.write(&out);
-        true
+        out
     }
 
-    fn grep(&mut self, arguments: &[String]) -> bool {
+    fn grep(&mut self, arguments: &[String]) -> Option<String> {
         let flags: String =
             arguments.iter().filter(|w| !w.starts_with("--")).filter_map(|w| w.strip_prefix('-')).collect();
         let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
-        let Some(wanted) = operands.next() else { return false };
+        let wanted = operands.next()?;
         let files: Vec<String> = operands.cloned().collect();
         let text = self.input_of(files.iter());
         if flags.contains(['c', 'l', 'q']) {
-            self.write(&SOME.to_string());
-            return true;
+            return Some(SOME.to_string());
         }
-        let Some(expression) = expression(wanted, flags.contains('i')) else {
-            self.write(&UNKNOWN.to_string());
-            return true;
-        };
+        let expression = expression(wanted, flags.contains('i'))?;
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
@@ -284,69 +279,13 @@ impl Walk<'_> {
                 out.push('\n');
             }
         }
-        self.write(&out);
-        true
-    }
-
-    fn sed(&mut self, arguments: &[String]) -> bool {
-        let mut scripts = Vec::new();
-        let mut files = Vec::new();
-        let mut quiet = false;
-        let mut in_place = false;
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "-e" | "--expression" => scripts.extend(words.next().cloned()),
-                "-f" => {
-                    words.next();
-                }
-                flags if flags.starts_with('-') && flags.len() > 1 => {
-                    quiet |= !flags.starts_with("--") && flags.contains('n');
-                    in_place |= flags.starts_with("-i") || flags.starts_with("--in-place");
-                }
-                _ if scripts.is_empty() => scripts.push(word.clone()),
-                _ => files.push(word.clone()),
-            }
-        }
-        let mut text = self.input_of(files.iter());
-        let mut printed = String::new();
-        for command in scripts.iter().flat_map(|script| commands_of(script)) {
-            match substitution(&command) {
-                Some((wanted, by, flags)) => {
-                    self.budget.spend(text.len() / 64);
-                    text = substituted(&text, &wanted, &by, &flags);
-                    if flags.contains('e') {
-                        let lines = text.clone();
-                        self.derived(&lines);
-                    }
-                }
-                None => {
-                    if let Some(lines) = selected(&text, &command) {
-                        printed.push_str(&lines);
-                    } else if command.trim_start().starts_with("e ") {
-                        let script = command.trim_start().trim_start_matches("e ").to_owned();
-                        self.derived(&script);
-                    }
-                }
-            }
-        }
-        let out = if quiet { printed } else { text };
-        if in_place {
-            for path in &files {
-                if self.known_file(path).is_some() {
-                    self.write_file(path, &out, false);
-                }
-            }
-        } else {
-            self.write(&out);
-        }
-        true
+        Some(out)
     }
 
     /// What `ls` prints: the names in a directory.
-    fn listing<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
+    fn list_directories(&mut self, arguments: &[String]) -> String {
         let mut out = String::new();
-        for path in operands {
+        for path in operands(arguments) {
             if path.contains(crate::marks::is_wild) {
                 out.push_str(path);
             } else {
@@ -361,7 +300,7 @@ impl Walk<'_> {
 }
 
 /// Lines, each with its end.
-fn joined(lines: impl Iterator<Item = String>) -> String {
+pub(super) fn joined(lines: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for line in lines {
         out.push_str(&line);
@@ -410,108 +349,17 @@ fn in_ranges(ranges: &str, at: usize) -> bool {
     })
 }
 
-/// A basic or extended expression, taken for what both agree on.
-fn expression(text: &str, ignore_case: bool) -> Option<regex::Regex> {
-    let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
-    RegexBuilder::new(&text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok()
-}
-
-/// The commands of a script of `sed`, split at semicolons and line ends outside of `s///`.
-fn commands_of(script: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    let mut rest = script.trim_start();
-    while !rest.is_empty() {
-        let length = match substitution_length(rest) {
-            Some(length) => length + rest.get(length..).unwrap_or("").find([';', '\n']).unwrap_or(rest.len() - length),
-            None => rest.find([';', '\n']).unwrap_or(rest.len()),
-        };
-        commands.push(rest.get(..length).unwrap_or("").to_owned());
-        rest = rest.get(length + 1..).unwrap_or("").trim_start();
-    }
-    commands
-}
-
-/// Where the last separator of `s///` stands.
-fn substitution_length(command: &str) -> Option<usize> {
-    let rest = command.strip_prefix('s')?;
-    let separator = rest.chars().next().filter(|letter| !letter.is_alphanumeric() && !letter.is_whitespace())?;
-    let mut seen = 0;
-    let mut escaped = false;
-    for (at, letter) in command.char_indices().skip(1) {
-        if escaped {
-            escaped = false;
-        } else if letter == '\\' {
-            escaped = true;
-        } else if letter == separator {
-            seen += 1;
-            if seen == 3 {
-                return Some(at + letter.len_utf8());
-            }
-        }
-    }
-    None
-}
-
-/// What `s/wanted/by/flags` says.
-fn substitution(command: &str) -> Option<(String, String, String)> {
-    let length = substitution_length(command)?;
-    let separator = command.chars().nth(1)?;
-    let inside = command.get(1 + separator.len_utf8()..length - separator.len_utf8())?;
-    let mut parts: Vec<String> = vec![String::new()];
-    let mut escaped = false;
-    for letter in inside.chars() {
-        if escaped {
-            if letter != separator {
-                parts.last_mut()?.push('\\');
-            }
-            parts.last_mut()?.push(letter);
-            escaped = false;
-        } else if letter == '\\' {
-            escaped = true;
-        } else if letter == separator {
-            parts.push(String::new());
-        } else {
-            parts.last_mut()?.push(letter);
-        }
-    }
-    let [wanted, by] = parts.as_slice() else { return None };
-    Some((wanted.clone(), by.clone(), command.get(length..)?.to_owned()))
-}
-
-fn substituted(text: &str, wanted: &str, by: &str, flags: &str) -> String {
-    let Some(expression) = expression(wanted, flags.contains(['i', 'I'])) else { return UNKNOWN.to_string() };
-    let mut replacement = by.replace('$', "$$").replace("\\&", "\u{1}").replace('&', "${0}").replace('\u{1}', "&");
-    for group in 1..=9 {
-        replacement = replacement.replace(&format!("\\{group}"), &format!("${{{group}}}"));
-    }
-    let replacement = replacement.replace("\\n", "\n");
-    let mut out = String::new();
-    for line in text.lines() {
-        let changed = if flags.contains('g') {
-            expression.replace_all(line, replacement.as_str())
-        } else {
-            expression.replace(line, replacement.as_str())
-        };
-        out.push_str(&changed);
-        out.push('\n');
-    }
-    out
-}
-
-/// The lines that `Np`, `$p` or `/x/p` print.
-fn selected(text: &str, command: &str) -> Option<String> {
-    let address = command.trim().strip_suffix('p')?;
-    let lines: Vec<&str> = text.lines().collect();
-    let line = if address == "$" {
-        lines.last().copied()
-    } else if let Ok(number) = address.parse::<usize>() {
-        lines.get(number.checked_sub(1)?).copied()
-    } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-        let expression = expression(wanted, false)?;
-        let lines = lines.into_iter().filter(|line| expression.is_match(line));
-        return Some(joined(lines.map(str::to_owned)));
-    } else {
-        return Some(text.to_owned());
+/// `seq`: the numbers of a short sequence without a step, otherwise only some number.
+fn number_sequence(arguments: &[String]) -> String {
+    let numbers: Vec<i64> = operands(arguments).filter_map(|word| word.parse().ok()).collect();
+    let (first, last) = match numbers.as_slice() {
+        [last] => (1, *last),
+        [first, last] => (*first, *last),
+        _ => (1, 0),
     };
-    line.map(|line| format!("{line}\n"))
+    if (first..first.saturating_add(64)).contains(&last) && arguments.len() < 3 {
+        joined((first..=last).map(|number| number.to_string()))
+    } else {
+        format!("{SOME}\n")
+    }
 }

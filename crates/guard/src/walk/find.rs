@@ -52,9 +52,22 @@ const FILTERS: [&str; 27] = [
 const VALUED: [&str; 9] =
     ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
 
-impl Walk<'_> {
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of test")]
-    pub(crate) fn find(&mut self, arguments: &[String]) {
+/// The expression of `find` while its words are read.
+#[derive(Debug)]
+struct FindExpression<'w> {
+    roots: Vec<String>,
+    /// The words that have not been read yet.
+    rest: &'w [String],
+    /// What the current action applies to: one for every side of an `-o` in parentheses.
+    scopes: Vec<FindScope>,
+    /// The scopes in which parentheses were opened.
+    outer: Vec<FindScope>,
+    /// An action was there, so that nothing is printed by itself.
+    acted: bool,
+}
+
+impl<'w> FindExpression<'w> {
+    fn new(arguments: &'w [String]) -> Self {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
             match word.as_str() {
@@ -68,105 +81,146 @@ impl Walk<'_> {
             .iter()
             .position(|word| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ","))
             .unwrap_or(rest.len());
-        let (roots, mut expression) = rest.split_at(count);
-        let roots: Vec<String> = if roots.is_empty() { vec![".".to_owned()] } else { roots.to_vec() };
-        // What stands before an `-o` belongs to another action; parentheses keep what is around them.
-        let mut scopes = vec![FindScope::default()];
-        let mut outer: Vec<FindScope> = Vec::new();
-        let mut acted = false;
-        while let Some((word, after)) = expression.split_first() {
-            expression = after;
-            let value = after.first().map_or("", String::as_str);
-            let current = scopes.last_mut();
-            match (word.as_str(), current) {
-                ("(", _) => {
-                    let start = scopes.last().cloned().unwrap_or_default();
-                    outer.push(start);
+        let (roots, rest) = rest.split_at(count);
+        let roots = if roots.is_empty() { vec![".".to_owned()] } else { roots.to_vec() };
+        Self { roots, rest, scopes: vec![FindScope::default()], outer: Vec::new(), acted: false }
+    }
+
+    /// Takes the next word.
+    fn next(&mut self) -> Option<&'w str> {
+        let (word, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(word)
+    }
+
+    /// Notes an operator, an option or a test; false if the word is none of these.
+    fn note_test(&mut self, word: &str) -> bool {
+        let value = self.rest.first().map_or("", String::as_str);
+        let Some(scope) = self.scopes.last_mut() else { return false };
+        let takes_value = match word {
+            "(" => {
+                self.outer.push(scope.clone());
+                false
+            }
+            ")" => {
+                self.outer.pop();
+                false
+            }
+            "!" | "-not" => {
+                scope.negated = true;
+                false
+            }
+            // What stands before an `-o` belongs to another action; parentheses keep what is around them.
+            "-o" | "-or" | "," => {
+                match self.outer.last() {
+                    Some(outer) => self.scopes.push(outer.clone()),
+                    None => self.scopes = vec![FindScope::default()],
                 }
-                (")", _) => {
-                    outer.pop();
-                }
-                ("!" | "-not", Some(scope)) => scope.negated = true,
-                ("-o" | "-or" | ",", _) => {
-                    if outer.is_empty() {
-                        scopes = vec![FindScope::default()];
-                    } else {
-                        scopes.push(outer.last().cloned().unwrap_or_default());
-                    }
-                }
-                ("-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename", Some(scope)) => {
-                    expression = after.get(1..).unwrap_or(&[]);
-                    if std::mem::take(&mut scope.negated) {
-                        // Leaving out the starting point leaves everything else.
-                        scope.filtered |= !matches!(value, "." | ".." | "");
-                    } else {
-                        // A test that ignores case may mean any of them; names that matter are small.
-                        let ignores = word.starts_with("-i");
-                        scope.names.push(alive(&if ignores { value.to_lowercase() } else { value.to_owned() }));
-                    }
-                }
-                ("-maxdepth", Some(scope)) => {
-                    expression = after.get(1..).unwrap_or(&[]);
-                    scope.roots_only |= value == "0";
-                }
-                (
-                    "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false",
-                    Some(scope),
-                ) => {
-                    scope.negated = false;
-                    scope.filtered = true;
-                }
-                ("-regex" | "-iregex", Some(scope)) if value == ".*" && !scope.negated => {
-                    expression = after.get(1..).unwrap_or(&[]);
-                }
-                (test, Some(scope)) if FILTERS.contains(&test) => {
-                    expression = after.get(1..).unwrap_or(&[]);
-                    scope.negated = false;
-                    scope.filtered = true;
-                }
-                (option, Some(scope)) if VALUED.contains(&option) => {
-                    expression = after.get(1..).unwrap_or(&[]);
-                    scope.negated = false;
-                    // Links and sockets are hardly ever all there is.
-                    scope.filtered |= matches!(option, "-type" | "-xtype") && !value.contains(['f', 'd']);
-                }
-                ("-delete", _) => {
-                    acted = true;
-                    for path in found(&roots, &scopes) {
-                        rules::deleted_one_by_one(self, &path);
-                    }
-                }
-                ("-exec" | "-execdir" | "-ok" | "-okdir", _) => {
-                    acted = true;
-                    let end = after.iter().position(|word| word == ";" || word == "+").unwrap_or(after.len());
-                    let command = after.get(..end).unwrap_or(&[]).to_vec();
-                    expression = after.get(end + 1..).unwrap_or(&[]);
-                    for path in found(&roots, &scopes) {
-                        self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
-                    }
-                }
-                ("-print" | "-print0" | "-printf" | "-ls" | "-quit", _) => {
-                    acted = true;
-                    let separator = if word == "-print0" { '\0' } else { '\n' };
-                    for path in found(&roots, &scopes) {
-                        if word == "-printf" {
-                            self.write(&value.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
-                        } else {
-                            self.write(&format!("{path}{separator}"));
-                        }
-                    }
-                    if word == "-printf" {
-                        expression = after.get(1..).unwrap_or(&[]);
-                    }
-                }
-                _ => {}
+                false
+            }
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" => {
+                scope.note_name(word, value);
+                true
+            }
+            "-maxdepth" => {
+                scope.roots_only |= value == "0";
+                true
+            }
+            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false" => {
+                scope.narrow();
+                false
+            }
+            "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
+            test if FILTERS.contains(&test) => {
+                scope.narrow();
+                true
+            }
+            option if VALUED.contains(&option) => {
+                scope.negated = false;
+                // Links and sockets are hardly ever all there is.
+                scope.filtered |= matches!(option, "-type" | "-xtype") && !value.contains(['f', 'd']);
+                true
+            }
+            _ => return false,
+        };
+        if takes_value {
+            self.rest = self.rest.get(1..).unwrap_or(&[]);
+        }
+        true
+    }
+
+    fn paths(&self) -> Vec<String> {
+        found(&self.roots, &self.scopes)
+    }
+}
+
+impl FindScope {
+    /// Notes a test that only some files pass.
+    fn narrow(&mut self) {
+        self.negated = false;
+        self.filtered = true;
+    }
+
+    /// Notes a test of names or paths.
+    fn note_name(&mut self, test: &str, pattern: &str) {
+        if std::mem::take(&mut self.negated) {
+            // Leaving out the starting point leaves everything else.
+            self.filtered |= !matches!(pattern, "." | ".." | "");
+        } else {
+            // A test that ignores case may mean any of them; names that matter are small.
+            let ignores = test.starts_with("-i");
+            self.names.push(alive(&if ignores { pattern.to_lowercase() } else { pattern.to_owned() }));
+        }
+    }
+}
+
+impl Walk<'_> {
+    pub(crate) fn find(&mut self, arguments: &[String]) {
+        let mut expression = FindExpression::new(arguments);
+        while let Some(word) = expression.next() {
+            if !expression.note_test(word) {
+                self.find_action(word, &mut expression);
             }
         }
-        if !acted {
-            for path in found(&roots, &scopes) {
+        if !expression.acted {
+            for path in expression.paths() {
                 self.write(&format!("{path}\n"));
             }
         }
+    }
+
+    /// Does what an action of `find` does with the paths so far; nothing for other words.
+    fn find_action(&mut self, action: &str, expression: &mut FindExpression<'_>) {
+        match action {
+            "-delete" => {
+                for path in expression.paths() {
+                    rules::deleted_one_by_one(self, &path);
+                }
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let rest = expression.rest;
+                let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
+                let command = rest.get(..end).unwrap_or(&[]);
+                expression.rest = rest.get(end + 1..).unwrap_or(&[]);
+                for path in expression.paths() {
+                    self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
+                }
+            }
+            "-printf" => {
+                let format = expression.next().unwrap_or("");
+                for path in expression.paths() {
+                    self.write(&format.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
+                }
+            }
+            "-print" | "-print0" | "-ls" | "-quit" => {
+                let separator = if action == "-print0" { '\0' } else { '\n' };
+                for path in expression.paths() {
+                    self.write(&format!("{path}{separator}"));
+                }
+            }
+            _ => return,
+        }
+        expression.acted = true;
     }
 
     /// `fd pattern -x command`

@@ -33,6 +33,17 @@ const RUN_OPTIONS: [&str; 8] = [
     "--extcmd",
 ];
 
+/// Subcommands with options of their own whose value is run by a shell.
+const OPTION_SCRIPTS: [(&str, &[&str]); 4] = [
+    ("rebase", &["-x", "--exec"]),
+    (
+        "filter-branch",
+        &["--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter", "--parent-filter"],
+    ),
+    ("difftool", &["-x", "--extcmd"]),
+    ("clone", &["-u"]),
+];
+
 /// Hooks that a subcommand runs.
 const HOOKS: [(&str, &[&str]); 6] = [
     ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
@@ -189,30 +200,7 @@ impl Walk<'_> {
             && depth < MOST_ALIASES
             && !matches!(name.as_str(), "add" | "push" | "commit" | "status" | "config")
         {
-            if let Some(script) = text.strip_prefix('!') {
-                let mut arguments = arguments.to_vec();
-                // The arguments are appended to the script as words.
-                let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
-                self.world.nested += 1;
-                self.new_shell("sh".to_owned(), std::mem::take(&mut arguments), |walk| {
-                    walk.derived(&script);
-                });
-                self.world.nested -= 1;
-            } else {
-                let mut expanded = alias_words(text);
-                expanded.extend_from_slice(arguments);
-                self.trail.unwrapped.push(format!("git {}", expanded.join(" ")));
-                if expanded.first().is_some_and(|word| word.starts_with('-')) {
-                    if self.budget.enter() {
-                        self.git(&expanded);
-                        self.budget.leave();
-                    }
-                } else {
-                    self.subcommand(&expanded, settings, depth + 1);
-                }
-                self.trail.unwrapped.pop();
-            }
-            return;
+            return self.run_git_alias(text, arguments, settings, depth);
         }
         rules::judge_git(self, name, arguments, settings);
         if !self.world.files.texts.is_empty() {
@@ -221,7 +209,39 @@ impl Walk<'_> {
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
             self.option_scripts(arguments, &RUN_OPTIONS);
         }
-        match name.as_str() {
+        match OPTION_SCRIPTS.iter().find(|(subcommand, _)| subcommand == name) {
+            Some((_, options)) => self.option_scripts(arguments, options),
+            None => self.run_subcommand(name, arguments),
+        }
+    }
+
+    /// Runs an alias of git's: a script behind `!`, otherwise another subcommand.
+    fn run_git_alias(&mut self, text: &str, arguments: &[String], settings: &[(String, String)], depth: usize) {
+        if let Some(script) = text.strip_prefix('!') {
+            // The arguments are appended to the script as words.
+            let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
+            self.world.nested += 1;
+            self.new_shell("sh".to_owned(), arguments.to_vec(), |walk| {
+                walk.derived(&script);
+            });
+            self.world.nested -= 1;
+            return;
+        }
+        let mut expanded = alias_words(text);
+        expanded.extend_from_slice(arguments);
+        self.trail.unwrapped.push(format!("git {}", expanded.join(" ")));
+        if !expanded.first().is_some_and(|word| word.starts_with('-')) {
+            self.subcommand(&expanded, settings, depth + 1);
+        } else if self.budget.enter() {
+            self.git(&expanded);
+            self.budget.leave();
+        }
+        self.trail.unwrapped.pop();
+    }
+
+    /// Subcommands that run commands, change settings, or write something that is known.
+    fn run_subcommand(&mut self, name: &str, arguments: &[String]) {
+        match name {
             "config" => self.note_config(arguments),
             "submodule" => {
                 if let Some(at) = arguments.iter().position(|word| word == "foreach") {
@@ -238,20 +258,6 @@ impl Walk<'_> {
                 words.extend(arguments.iter().filter(|word| !word.starts_with("--config")).cloned());
                 self.call(words);
             }
-            "rebase" => self.option_scripts(arguments, &["-x", "--exec"]),
-            "filter-branch" => self.option_scripts(
-                arguments,
-                &[
-                    "--tree-filter",
-                    "--index-filter",
-                    "--env-filter",
-                    "--msg-filter",
-                    "--commit-filter",
-                    "--parent-filter",
-                ],
-            ),
-            "difftool" => self.option_scripts(arguments, &["-x", "--extcmd"]),
-            "clone" => self.option_scripts(arguments, &["-u"]),
             "rev-parse" => self.rev_parse(arguments),
             "ls-files" => {
                 let narrow = arguments.iter().any(|word| word.starts_with('-') && word != "-z" && word != "-c")

@@ -10,10 +10,12 @@
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
 
+mod awk;
 mod budget;
 mod builtins;
 mod call;
 mod code;
+mod code_scan;
 mod compound;
 mod declare;
 mod decode;
@@ -24,6 +26,7 @@ mod git;
 mod leftover;
 mod print;
 mod redirect;
+mod sed;
 mod shells;
 pub(crate) mod state;
 mod tokens;

@@ -19,6 +19,80 @@ enum ScriptSource {
     Nothing,
 }
 
+/// What a shell's options say.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the shell's own")]
+struct ShellOptions<'w> {
+    /// `-c`: the first word is the script.
+    command: bool,
+    /// `-s`: the script is on standard input.
+    from_input: bool,
+    /// `-n`: nothing is run.
+    checks_only: bool,
+    /// `-i` or `-O expand_aliases`.
+    aliases: bool,
+    /// `--command=…`; no option behind it counts.
+    attached_script: Option<&'w str>,
+    /// `--rcfile`
+    start_file: Option<&'w String>,
+    /// The words behind the options.
+    rest: &'w [String],
+}
+
+impl<'w> ShellOptions<'w> {
+    fn of(arguments: &'w [String]) -> Self {
+        let mut options = Self { rest: arguments, ..Self::default() };
+        while let Some((word, after)) = options.rest.split_first() {
+            match word.as_str() {
+                "--" | "-" => {
+                    options.rest = after;
+                    break;
+                }
+                "--rcfile" | "--init-file" => {
+                    options.start_file = after.first();
+                    options.rest = after.get(1..).unwrap_or(&[]);
+                    continue;
+                }
+                "--command" | "-Command" => options.command = true,
+                long if long.starts_with("--command=") => {
+                    options.attached_script = long.strip_prefix("--command=");
+                    break;
+                }
+                long if long.starts_with("--") => {}
+                flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
+                    let turns_on = flags.starts_with('-');
+                    options.command |= turns_on && flags.contains('c');
+                    options.from_input |= turns_on && flags.contains('s');
+                    options.checks_only |= turns_on && flags.contains('n');
+                    options.aliases |= turns_on && flags.contains('i');
+                    if flags.contains(['o', 'O']) {
+                        options.aliases |= turns_on && after.first().is_some_and(|option| option == "expand_aliases");
+                        options.rest = after.get(1..).unwrap_or(&[]);
+                        continue;
+                    }
+                }
+                _ => break,
+            }
+            options.rest = after;
+        }
+        options
+    }
+
+    /// Where the script comes from, its `$0` if that is not the shell, and its arguments.
+    fn source(&self) -> (ScriptSource, Option<&'w String>, &'w [String]) {
+        match self.rest.split_first() {
+            Some((script, after)) if self.command => {
+                let (zero, arguments) = after.split_first().map_or((None, &[][..]), |(zero, rest)| (Some(zero), rest));
+                (ScriptSource::Text(script.clone()), zero, arguments)
+            }
+            None if self.command => (ScriptSource::Nothing, None, &[]),
+            _ if self.from_input => (ScriptSource::Input, None, self.rest),
+            Some((file, after)) => (ScriptSource::File(file.clone()), Some(file), after),
+            None => (ScriptSource::Input, None, &[]),
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Runs a shell, if this is one.
     pub(crate) fn shell(&mut self, name: &str, words: &[String]) -> bool {
@@ -30,69 +104,25 @@ impl Walk<'_> {
         if !SHELLS.contains(&name) {
             return false;
         }
-        let mut rest = arguments;
-        let mut command = false;
-        let mut from_input = false;
-        let mut checks_only = false;
-        let mut aliases = false;
-        let mut start_file = None;
-        while let Some((word, after)) = rest.split_first() {
-            match word.as_str() {
-                "--" | "-" => {
-                    rest = after;
-                    break;
-                }
-                "--rcfile" | "--init-file" => {
-                    start_file = after.first().cloned();
-                    rest = after.get(1..).unwrap_or(&[]);
-                    continue;
-                }
-                "--command" | "-Command" => command = true,
-                long if long.starts_with("--command=") => {
-                    let script = long.strip_prefix("--command=").unwrap_or("").to_owned();
-                    self.run_shell(name, ScriptSource::Text(script), Vec::new(), true);
-                    return true;
-                }
-                long if long.starts_with("--") => {}
-                flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
-                    let turns_on = flags.starts_with('-');
-                    command |= turns_on && flags.contains('c');
-                    from_input |= turns_on && flags.contains('s');
-                    checks_only |= turns_on && flags.contains('n');
-                    aliases |= turns_on && flags.contains('i');
-                    if flags.contains(['o', 'O']) {
-                        aliases |= turns_on && after.first().is_some_and(|option| option == "expand_aliases");
-                        rest = after.get(1..).unwrap_or(&[]);
-                        continue;
-                    }
-                }
-                _ => break,
-            }
-            rest = after;
-        }
-        if let Some(file) = start_file.and_then(|file| self.known_file(&file)) {
-            self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
-        }
-        if checks_only {
+        let options = ShellOptions::of(arguments);
+        if let Some(script) = options.attached_script {
+            self.run_shell(name, ScriptSource::Text(script.to_owned()), Vec::new(), true);
             return true;
         }
-        let (source, zero, arguments) = match rest.split_first() {
-            Some((script, after)) if command => {
-                let (zero, arguments) = after.split_first().map_or((None, &[][..]), |(zero, rest)| (Some(zero), rest));
-                (ScriptSource::Text(script.clone()), zero.cloned(), arguments)
-            }
-            None if command => (ScriptSource::Nothing, None, &[][..]),
-            _ if from_input => (ScriptSource::Input, None, rest),
-            Some((file, after)) => (ScriptSource::File(file.clone()), Some(file.clone()), after),
-            None => (ScriptSource::Input, None, &[][..]),
-        };
+        if let Some(file) = options.start_file.and_then(|file| self.known_file(file)) {
+            self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
+        }
+        if options.checks_only {
+            return true;
+        }
+        let (source, zero, arguments) = options.source();
         let asks_about_itself = words.iter().any(|word| word == "--version" || word == "--help");
         if matches!(source, ScriptSource::Input) && !asks_about_itself {
             self.find_interactive();
         }
         // Only bash needs to be told to expand aliases.
-        aliases |= name != "bash";
-        self.run_shell(&zero.unwrap_or_else(|| name.to_owned()), source, arguments.to_vec(), aliases);
+        let aliases = options.aliases || name != "bash";
+        self.run_shell(zero.map_or(name, String::as_str), source, arguments.to_vec(), aliases);
         true
     }
 

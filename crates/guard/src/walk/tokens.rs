@@ -11,91 +11,121 @@ pub(super) enum CodeToken {
 
 /// The tokens of some code: names, strings and signs. Comments are left out.
 pub(super) fn tokens(language: &str, code: &str) -> Vec<CodeToken> {
-    let mut tokens = Vec::new();
     let letters: Vec<char> = code.chars().collect();
-    let mut at = 0;
-    while let Some(letter) = letters.get(at).copied() {
+    let mut lexer = CodeLexer { language, letters: &letters, at: 0, tokens: Vec::new() };
+    while let Some(letter) = lexer.ahead(0) {
+        lexer.read(letter);
+    }
+    lexer.tokens
+}
+
+/// Code while its tokens are read.
+struct CodeLexer<'c> {
+    language: &'c str,
+    letters: &'c [char],
+    at: usize,
+    tokens: Vec<CodeToken>,
+}
+
+impl CodeLexer<'_> {
+    fn ahead(&self, by: usize) -> Option<char> {
+        self.letters.get(self.at + by).copied()
+    }
+
+    /// True if brackets begin there in which Perl and Ruby quote.
+    fn opens_quote(&self, by: usize) -> bool {
+        self.ahead(by).is_some_and(|letter| "{([<|/!".contains(letter))
+    }
+
+    /// Reads the token that begins with this letter.
+    fn read(&mut self, letter: char) {
+        let language = self.language;
         match letter {
-            '#' if !matches!(language, "node" | "nodejs" | "bun" | "deno" | "lua") => {
-                while letters.get(at).is_some_and(|letter| *letter != '\n') {
-                    at += 1;
-                }
+            '#' if !matches!(language, "node" | "nodejs" | "bun" | "deno" | "lua") => self.skip_line(),
+            '/' if self.ahead(1) == Some('/') && matches!(language, "node" | "nodejs" | "bun" | "deno" | "php") => {
+                self.skip_line();
             }
-            '/' if letters.get(at + 1) == Some(&'/')
-                && matches!(language, "node" | "nodejs" | "bun" | "deno" | "php") =>
-            {
-                while letters.get(at).is_some_and(|letter| *letter != '\n') {
-                    at += 1;
-                }
+            '"' | '\'' | '`' => self.read_string(letter),
+            _ if letter.is_alphabetic() || matches!(letter, '_' | '$' | '@') => self.read_name(),
+            '%' if matches!(self.ahead(1), Some('w' | 'W')) && self.opens_quote(2) => {
+                let text = self.read_enclosed(2);
+                self.tokens.extend(words(&text));
             }
-            '"' | '\'' | '`' => {
-                let (text, next) = string(&letters, at);
-                let script = matches!(language, "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node");
-                if letter == '`' && !script {
-                    tokens.push(CodeToken::Sign('`'));
-                }
-                let fills = match language {
-                    "perl" | "php" | "ruby" | "groovy" | "julia" | "elixir" => letter != '\'',
-                    _ if script => letter == '`',
-                    // An `f` before the quote.
-                    _ => {
-                        matches!(tokens.last(), Some(CodeToken::Name(prefix)) if ["f", "F", "rf", "fr"].contains(&prefix.as_str()))
-                    }
-                };
-                tokens.push(if fills && text.contains(['$', '{']) {
-                    CodeToken::Template(text)
-                } else {
-                    CodeToken::Text(text)
-                });
-                at = next;
+            '%' if self.ahead(1) == Some('x') && self.opens_quote(2) => {
+                let text = self.read_enclosed(2);
+                self.tokens.extend([CodeToken::Sign('`'), CodeToken::Text(text)]);
             }
-            _ if letter.is_alphabetic() || letter == '_' || letter == '$' || letter == '@' => {
-                let start = at;
-                while letters.get(at).is_some_and(|l| l.is_alphanumeric() || matches!(l, '_' | '.' | '$' | '@'))
-                    || at > start && letters.get(at) == Some(&':') && letters.get(at + 1) == Some(&':')
-                    || at > start && letters.get(at) == Some(&':') && letters.get(at - 1) == Some(&':')
-                {
-                    at += 1;
-                }
-                let name: String = letters.get(start..at).unwrap_or(&[]).iter().collect();
-                // Perl and Ruby have more ways to quote.
-                let opener = letters.get(at).copied();
-                if matches!(name.as_str(), "q" | "qq" | "qx") && opener.is_some_and(|o| "{([<|/!".contains(o)) {
-                    let (text, next) = enclosed(&letters, at);
-                    if name == "qx" {
-                        tokens.push(CodeToken::Sign('`'));
-                    }
-                    tokens.push(CodeToken::Text(text));
-                    at = next;
-                } else if name == "qw" && opener.is_some_and(|o| "{([<|/!".contains(o)) {
-                    let (text, next) = enclosed(&letters, at);
-                    tokens.extend(words(&text));
-                    at = next;
-                } else {
-                    tokens.push(CodeToken::Name(name));
-                }
-            }
-            '%' if matches!(letters.get(at + 1), Some('w' | 'W'))
-                && letters.get(at + 2).is_some_and(|o| "{([<|/!".contains(*o)) =>
-            {
-                let (text, next) = enclosed(&letters, at + 2);
-                tokens.extend(words(&text));
-                at = next;
-            }
-            '%' if letters.get(at + 1) == Some(&'x') && letters.get(at + 2).is_some_and(|o| "{([<|/!".contains(*o)) => {
-                let (text, next) = enclosed(&letters, at + 2);
-                tokens.push(CodeToken::Sign('`'));
-                tokens.push(CodeToken::Text(text));
-                at = next;
-            }
-            ' ' | '\t' | '\r' => at += 1,
+            ' ' | '\t' | '\r' => self.at += 1,
             _ => {
-                tokens.push(CodeToken::Sign(letter));
-                at += 1;
+                self.tokens.push(CodeToken::Sign(letter));
+                self.at += 1;
             }
         }
     }
-    tokens
+
+    fn skip_line(&mut self) {
+        while self.ahead(0).is_some_and(|letter| letter != '\n') {
+            self.at += 1;
+        }
+    }
+
+    fn read_string(&mut self, quote: char) {
+        let (text, next) = string(self.letters, self.at);
+        let is_script = matches!(self.language, "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node");
+        if quote == '`' && !is_script {
+            self.tokens.push(CodeToken::Sign('`'));
+        }
+        let fills = match self.language {
+            "perl" | "php" | "ruby" | "groovy" | "julia" | "elixir" => quote != '\'',
+            _ if is_script => quote == '`',
+            // An `f` before the quote.
+            _ => {
+                let is_prefix = |name: &String| ["f", "F", "rf", "fr"].contains(&name.as_str());
+                matches!(self.tokens.last(), Some(CodeToken::Name(name)) if is_prefix(name))
+            }
+        };
+        let is_template = fills && text.contains(['$', '{']);
+        self.tokens.push(if is_template { CodeToken::Template(text) } else { CodeToken::Text(text) });
+        self.at = next;
+    }
+
+    fn read_name(&mut self) {
+        let start = self.at;
+        let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '$' | '@');
+        while self.ahead(0).is_some_and(is_part) || self.at > start && self.is_in_double_colon() {
+            self.at += 1;
+        }
+        let name: String = self.letters.get(start..self.at).unwrap_or(&[]).iter().collect();
+        // Perl and Ruby have more ways to quote.
+        match name.as_str() {
+            "q" | "qq" if self.opens_quote(0) => {
+                let text = self.read_enclosed(0);
+                self.tokens.push(CodeToken::Text(text));
+            }
+            "qx" if self.opens_quote(0) => {
+                let text = self.read_enclosed(0);
+                self.tokens.extend([CodeToken::Sign('`'), CodeToken::Text(text)]);
+            }
+            "qw" if self.opens_quote(0) => {
+                let text = self.read_enclosed(0);
+                self.tokens.extend(words(&text));
+            }
+            _ => self.tokens.push(CodeToken::Name(name)),
+        }
+    }
+
+    /// True on one of the colons of `::`, of which the second is known by the first.
+    fn is_in_double_colon(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.letters.get(at));
+        self.ahead(0) == Some(':') && (self.ahead(1) == Some(':') || before == Some(&':'))
+    }
+
+    /// Reads the text between the brackets that begin there.
+    fn read_enclosed(&mut self, by: usize) -> String {
+        let (text, next) = enclosed(self.letters, self.at + by);
+        self.at = next;
+        text
+    }
 }
 
 /// The words of a list that is written without quotes.

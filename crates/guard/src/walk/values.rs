@@ -34,6 +34,59 @@ pub(super) fn arguments(tokens: &[CodeToken], start: usize, values: &Values, par
     CallReader { tokens, values, depth: 0 }.arguments(start, parenthesized)
 }
 
+/// Arguments while they are read.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another part of a call, and none depends on another")]
+struct ReadArguments {
+    words: Vec<String>,
+    directory: Option<String>,
+    recursive: bool,
+    /// The token to read next.
+    next: usize,
+    /// A closing parenthesis ends the arguments, not the statement.
+    parenthesized: bool,
+    /// For every bracket that is open, how many words stand before it.
+    opened: Vec<usize>,
+    /// Where the words of the list begin that has just been closed.
+    closed: Option<usize>,
+    /// The next value is a part of the last word.
+    joins: bool,
+    /// The value of an option that says nothing about what is run.
+    skipping: bool,
+    /// The value of `cwd`.
+    in_directory: bool,
+    /// Tildes in paths are expanded.
+    expands: bool,
+}
+
+impl ReadArguments {
+    /// Adds a value, which stands behind the token `before`.
+    fn push(&mut self, words: Vec<String>, before: Option<&CodeToken>) {
+        if self.in_directory {
+            self.directory = words.into_iter().next();
+            return;
+        }
+        // Strings side by side are one.
+        self.joins |= matches!(before, Some(CodeToken::Text(_) | CodeToken::Template(_)));
+        let words = words.into_iter().map(|text| match text.strip_prefix('~') {
+            Some(rest) if self.expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
+            _ => text,
+        });
+        let mut words: Vec<String> = words.collect();
+        match (self.words.last_mut(), words.as_slice()) {
+            (Some(last), [text]) if self.joins => last.push_str(text),
+            _ => self.words.append(&mut words),
+        }
+        self.joins = false;
+    }
+}
+
+/// Whether more arguments may follow a token.
+enum Reading {
+    GoesOn,
+    Ends,
+}
+
 struct CallReader<'t> {
     tokens: &'t [CodeToken],
     values: &'t Values,
@@ -50,105 +103,94 @@ impl<'t> CallReader<'t> {
     }
 
     fn arguments(&mut self, start: usize, parenthesized: bool) -> Arguments {
-        let mut found = Arguments { next: start, ..Arguments::default() };
-        if self.depth >= DEEPEST {
-            return found;
+        let mut state = ReadArguments { next: start, parenthesized, ..ReadArguments::default() };
+        if self.depth < DEEPEST {
+            self.depth += 1;
+            while let Some(token) = self.tokens.get(state.next) {
+                state.next += 1;
+                let before = state.next.checked_sub(2).and_then(|before| self.token(before));
+                let words = match token {
+                    CodeToken::Sign(sign) => match self.read_sign(*sign, before, &mut state) {
+                        Reading::GoesOn => continue,
+                        Reading::Ends => break,
+                    },
+                    CodeToken::Text(text) => Some(vec![text.clone()]),
+                    CodeToken::Template(text) => Some(vec![self.filled(text)]),
+                    CodeToken::Name(name) => self.read_name(name, &mut state),
+                };
+                if let Some(words) = words.filter(|_| !state.skipping) {
+                    state.push(words, before);
+                }
+            }
+            self.depth -= 1;
         }
-        self.depth += 1;
-        let mut opened: Vec<usize> = Vec::new();
-        // Where the words of the list begin that has just been closed.
-        let mut closed = None;
-        let mut joins = false;
-        let mut skipping = false;
-        let mut directory = false;
-        let mut expands = false;
-        let mut at = start;
-        while let Some(token) = self.tokens.get(at) {
-            at += 1;
-            let before = at.checked_sub(2).and_then(|before| self.token(before));
-            let mut fresh: Option<Vec<String>> = None;
-            match token {
-                CodeToken::Sign('[') if before.is_some_and(ends_value) && !joins => {
-                    let (index, next) = self.index(at);
-                    if let Some(last) = found.words.last_mut().filter(|_| index == "::-1") {
-                        *last = last.chars().rev().collect();
-                    }
-                    at = next;
+        let ReadArguments { words, directory, recursive, next, .. } = state;
+        Arguments { words, directory, recursive, next }
+    }
+
+    /// Reads an operator or a bracket.
+    fn read_sign(&mut self, sign: char, before: Option<&CodeToken>, state: &mut ReadArguments) -> Reading {
+        match sign {
+            '[' if before.is_some_and(ends_value) && !state.joins => {
+                let (index, next) = self.index(state.next);
+                if let Some(last) = state.words.last_mut().filter(|_| index == "::-1") {
+                    *last = last.chars().rev().collect();
                 }
-                CodeToken::Sign('(' | '[' | '{') => {
-                    opened.push(found.words.len());
-                    // A list that is added to a list does not become a part of its last word.
-                    joins = joins && *token == CodeToken::Sign('(');
-                }
-                CodeToken::Sign(')' | ']' | '}') => {
-                    closed = opened.pop();
-                    let ends = opened.is_empty() && !matches!(self.token(at), Some(CodeToken::Sign('+' | ',' | '.')));
-                    if closed.is_none() || !parenthesized && ends {
-                        break;
-                    }
-                    continue;
-                }
-                CodeToken::Sign(';' | '\n') if !parenthesized => break,
-                CodeToken::Sign('|') if !parenthesized && opened.is_empty() => {
-                    at -= 1;
-                    break;
-                }
-                CodeToken::Sign('+') => joins = !matches!(before, Some(CodeToken::Sign(']'))),
-                CodeToken::Sign('%') if !found.words.is_empty() => {
-                    let (with, next) = self.operand(at);
-                    fill(found.words.last_mut(), &with);
-                    at = next;
-                }
-                CodeToken::Sign('.') => {
-                    if let Some(next) = self.method(at, &mut found.words, closed) {
-                        at = next;
-                    } else {
-                        // Perl, PHP and Lua join with dots.
-                        joins = !found.words.is_empty();
-                    }
-                }
-                CodeToken::Sign(',') => {
-                    joins = false;
-                    skipping = false;
-                    directory = false;
-                }
-                CodeToken::Text(text) => fresh = Some(vec![text.clone()]),
-                CodeToken::Template(text) => fresh = Some(vec![self.filled(text)]),
-                CodeToken::Name(name) => {
-                    found.recursive |= name == "recursive";
-                    if matches!(self.token(at), Some(CodeToken::Sign('=' | ':'))) {
-                        directory = name == "cwd";
-                        skipping = !directory && !NAMED.contains(&name.as_str());
-                    } else if name.ends_with("expanduser") || name.ends_with("expand_path") {
-                        expands = true;
-                    } else if let Some((words, next)) = self.known(name, at) {
-                        fresh = Some(words);
-                        at = next;
-                    }
-                }
-                CodeToken::Sign(_) => {}
+                state.next = next;
             }
-            let Some(words) = fresh.filter(|_| !skipping) else { continue };
-            if directory {
-                found.directory = words.into_iter().next();
-                continue;
+            '(' | '[' | '{' => {
+                state.opened.push(state.words.len());
+                // A list that is added to a list does not become a part of its last word.
+                state.joins &= sign == '(';
             }
-            // Strings side by side are one.
-            joins |= matches!(before, Some(CodeToken::Text(_) | CodeToken::Template(_)));
-            let words = words.into_iter().map(|text| match text.strip_prefix('~') {
-                Some(rest) if expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
-                _ => text,
-            });
-            let mut words: Vec<String> = words.collect();
-            match (found.words.last_mut(), words.as_slice()) {
-                (Some(last), [text]) if joins => last.push_str(text),
-                _ => found.words.append(&mut words),
+            ')' | ']' | '}' => {
+                state.closed = state.opened.pop();
+                let goes_on = matches!(self.token(state.next), Some(CodeToken::Sign('+' | ',' | '.')));
+                if state.closed.is_none() || !state.parenthesized && state.opened.is_empty() && !goes_on {
+                    return Reading::Ends;
+                }
             }
-            joins = false;
+            ';' | '\n' if !state.parenthesized => return Reading::Ends,
+            '|' if !state.parenthesized && state.opened.is_empty() => {
+                state.next -= 1;
+                return Reading::Ends;
+            }
+            '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
+            '%' if !state.words.is_empty() => {
+                let (with, next) = self.operand(state.next);
+                fill(state.words.last_mut(), &with);
+                state.next = next;
+            }
+            '.' => match self.method(state.next, &mut state.words, state.closed) {
+                Some(next) => state.next = next,
+                // Perl, PHP and Lua join with dots.
+                None => state.joins = !state.words.is_empty(),
+            },
+            ',' => {
+                state.joins = false;
+                state.skipping = false;
+                state.in_directory = false;
+            }
+            _ => {}
         }
-        self.depth -= 1;
-        found.next = at;
-        found
+        Reading::GoesOn
+    }
+
+    /// Reads a name: of an option, of something that expands paths, or of a value, which is given back.
+    fn read_name(&mut self, name: &str, state: &mut ReadArguments) -> Option<Vec<String>> {
+        state.recursive |= name == "recursive";
+        if matches!(self.token(state.next), Some(CodeToken::Sign('=' | ':'))) {
+            state.in_directory = name == "cwd";
+            state.skipping = !state.in_directory && !NAMED.contains(&name);
+            return None;
+        }
+        if name.ends_with("expanduser") || name.ends_with("expand_path") {
+            state.expands = true;
+            return None;
+        }
+        let (words, next) = self.known(name, state.next)?;
+        state.next = next;
+        Some(words)
     }
 
     /// What stands between brackets, and where the code goes on.

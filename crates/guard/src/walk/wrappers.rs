@@ -1,9 +1,11 @@
 //! Programs that run another program: one way to read the table of them, and the few that have a way of their own.
 
+use std::collections::VecDeque;
+
 use crate::marks::HOME;
 use crate::walk::Walk;
-use crate::walk::state::ShellValue;
-use crate::walk::wrapper_table::{WRAPPERS, Wrapper};
+use crate::walk::state::{ShellValue, ShellVariable};
+use crate::walk::wrapper_table::{ANY_OPERANDS, WRAPPERS, Wrapper};
 
 /// Options that take two words each.
 const BUBBLEWRAP_PAIRS: [&str; 9] = [
@@ -33,6 +35,47 @@ const BUBBLEWRAP_SINGLES: [&str; 13] = [
     "--args",
     "--remount-ro",
 ];
+
+/// The command of a wrapper while the wrapper's own words are taken off.
+struct WrappedCommand<'w> {
+    /// The words that have not been taken off.
+    rest: &'w [String],
+    /// Options may still come.
+    options: bool,
+    /// Words that are neither options nor the command, and are still to come.
+    operands: usize,
+    /// An option may also stand behind an operand: `flock file -c …`.
+    options_anywhere: bool,
+    /// Scripts that options carry.
+    scripts: Vec<String>,
+    /// Variables that the wrapper's assignments hide.
+    hidden: Vec<(String, Option<ShellVariable>)>,
+}
+
+impl<'w> WrappedCommand<'w> {
+    fn new(wrapper: Wrapper, arguments: &'w [String]) -> Self {
+        // Without a user by option, `runuser` is `su`.
+        let is_su = wrapper.names == ["runuser"]
+            && !arguments.iter().any(|word| word.starts_with("-u") || word.starts_with("--user"));
+        Self {
+            rest: arguments,
+            options: true,
+            operands: if is_su { ANY_OPERANDS } else { wrapper.operands },
+            options_anywhere: !wrapper.script.is_empty(),
+            scripts: Vec::new(),
+            hidden: Vec::new(),
+        }
+    }
+
+    /// Takes off an operand; false if the next word is the command.
+    fn take_operand(&mut self) -> bool {
+        let Some(left) = self.operands.checked_sub(1) else { return false };
+        self.operands = left;
+        self.rest = self.rest.get(1..).unwrap_or(&[]);
+        self.options &= self.options_anywhere;
+        true
+    }
+}
 
 impl Walk<'_> {
     /// Runs what a wrapper runs, if this is one.
@@ -73,92 +116,74 @@ impl Walk<'_> {
     }
 
     fn unwrap(&mut self, wrapper: Wrapper, arguments: &[String]) {
-        let mut operands = wrapper.operands;
-        // Without a user by option it is `su`.
-        if wrapper.names == ["runuser"]
-            && !arguments.iter().any(|word| word.starts_with("-u") || word.starts_with("--user"))
-        {
-            operands = 99;
-        }
         let directory = self.directory();
-        let mut rest = arguments;
-        let mut options = true;
-        let mut scripts = Vec::new();
-        let mut remembered = Vec::new();
-        while let Some((word, after)) = rest.split_first() {
-            if options && word == "--" {
-                options = false;
-                rest = after;
+        let mut command = WrappedCommand::new(wrapper, arguments);
+        while let Some((word, after)) = command.rest.split_first() {
+            let is_assignment =
+                |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if command.options && word == "--" {
+                command.rest = after;
                 // `su user -- -c …` and `script -- …`: what follows is for the shell.
-                if wrapper.operands < 99 {
-                    continue;
-                }
-                options = true;
-                continue;
-            }
-            if options && word.len() > 1 && word.starts_with('-') {
-                if let Some(path) = wrapper.directory.iter().find_map(|name| match word.strip_prefix(name)? {
-                    "" => after.first().cloned(),
-                    attached => Some(attached.trim_start_matches('=').to_owned()),
-                }) {
+                command.options = wrapper.operands >= ANY_OPERANDS;
+            } else if command.options && word.len() > 1 && word.starts_with('-') {
+                if let Some(path) = directory_option(wrapper, word, after) {
                     let path = self.absolute(&path);
                     self.world.shell.set_directory(path);
                 }
                 let (script, taken) = option(wrapper, word, after);
-                scripts.extend(script);
-                rest = after.get(taken..).unwrap_or(&[]);
-                continue;
-            }
-            if word == "-" && options {
-                rest = after;
-                continue;
-            }
-            if wrapper.assigns
-                && let Some((name, value)) = word.split_once('=')
-                && !name.is_empty()
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                command.scripts.extend(script);
+                command.rest = after.get(taken..).unwrap_or(&[]);
+            } else if word == "-" && command.options {
+                command.rest = after;
+            } else if wrapper.assigns
+                && let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_assignment(name))
             {
-                remembered.push(self.world.remember(name));
-                self.assign(name, ShellValue::Scalar(value.to_owned()), None);
-                self.world.shell.variable_mut(name).exported = true;
-                rest = after;
-                continue;
-            }
-            if operands == 0 {
+                command.hidden.push(self.export_for_now(name, value));
+                command.rest = after;
+            } else if !command.take_operand() {
                 break;
             }
-            operands -= 1;
-            rest = after;
-            // An option of these may also stand after the operand: `flock file -c …`.
-            options = options && !wrapper.script.is_empty();
         }
-        if rest.first().is_some_and(|word| word == "--") {
-            rest = rest.get(1..).unwrap_or(&[]);
+        self.run_wrapped(wrapper, &command);
+        if !wrapper.directory.is_empty() {
+            self.world.shell.set_directory(directory);
         }
-        for script in &scripts {
-            // Editors and archivers want a sign before what a shell is to walk.
+        for (name, variable) in command.hidden.into_iter().rev() {
+            self.world.shell.restore(&name, variable);
+        }
+    }
+
+    /// Runs the scripts that options of a wrapper carry, or else its command.
+    fn run_wrapped(&mut self, wrapper: Wrapper, command: &WrappedCommand<'_>) {
+        let rest = command.rest.strip_prefix(&["--".to_owned()]).unwrap_or(command.rest);
+        for script in &command.scripts {
+            // Editors and archivers want a sign before what a shell is to run.
             let script = script.trim_start_matches([':', '!']);
             let script = script.strip_prefix("exec=").unwrap_or(script);
             self.run_text(script, Vec::new(), wrapper.remote);
         }
-        if scripts.is_empty() && wrapper.joined && !rest.is_empty() {
+        if !command.scripts.is_empty() {
+            return;
+        }
+        if rest.is_empty() {
+            if wrapper.remote || matches!(wrapper.names, ["su" | "sudo", ..]) {
+                // A login shell without a command reads one.
+                let input = std::mem::replace(&mut self.world.shell.input, "".into());
+                self.run_text(&input, Vec::new(), wrapper.remote);
+            }
+        } else if wrapper.joined {
             self.run_text(&rest.join(" "), Vec::new(), wrapper.remote);
-        } else if scripts.is_empty() && !rest.is_empty() {
+        } else {
             self.call(rest.to_vec());
-        } else if rest.is_empty()
-            && (wrapper.remote || matches!(wrapper.names, ["su" | "sudo", ..]))
-            && scripts.is_empty()
-        {
-            // A login shell without a command reads one.
-            let input = std::mem::replace(&mut self.world.shell.input, "".into());
-            self.run_text(&input, Vec::new(), wrapper.remote);
         }
-        if !wrapper.directory.is_empty() {
-            self.world.shell.set_directory(directory);
-        }
-        for (name, variable) in remembered.into_iter().rev() {
-            self.world.shell.restore(&name, variable);
-        }
+    }
+
+    /// Exports a variable for one command, and gives what it was before.
+    fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<ShellVariable>) {
+        let before = self.world.remember(name);
+        self.assign(name, ShellValue::Scalar(value.to_owned()), None);
+        self.world.shell.variable_mut(name).exported = true;
+        before
     }
 
     /// Runs a script in a new shell, perhaps on another machine.
@@ -175,52 +200,37 @@ impl Walk<'_> {
 
     /// `env`, which splits strings by itself and changes directory.
     fn env(&mut self, arguments: &[String]) {
-        let mut words: Vec<String> = arguments.to_vec();
-        let mut remembered = Vec::new();
+        let mut words: VecDeque<String> = arguments.to_vec().into();
+        let mut hidden = Vec::new();
         let mut directory = None;
         // Every round takes at least one word away; strings that are split may add some.
         for _ in 0..1024 {
-            let Some(word) = words.first().cloned() else { break };
-            let value = |words: &mut Vec<String>, attached: &str| {
-                if attached.is_empty() && words.len() > 1 { words.remove(1) } else { attached.to_owned() }
-            };
-            if word == "--" {
-                words.remove(0);
-                break;
-            }
+            let Some(word) = words.front().cloned() else { break };
             if let Some((name, text)) =
                 word.split_once('=').filter(|(name, _)| !name.starts_with('-') && !name.is_empty())
             {
-                remembered.push(self.world.remember(name));
-                self.assign(name, ShellValue::Scalar(text.to_owned()), None);
-                self.world.shell.variable_mut(name).exported = true;
-                words.remove(0);
-                continue;
-            }
-            let string = word.strip_prefix("--split-string=").map(str::to_owned);
-            let cluster = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
-            let in_cluster = cluster.and_then(|flags| flags.split_once('S')).map(|(_, attached)| attached.to_owned());
-            if let Some(text) = string.or(in_cluster) {
-                let text = if text.is_empty() { value(&mut words, "") } else { text };
-                words.remove(0);
+                hidden.push(self.export_for_now(name, text));
+            } else if let Some(text) = split_option(&word) {
+                let text = if text.is_empty() { take_value(&mut words) } else { text.to_owned() };
                 let split = self.split_string(&text);
-                words.splice(0..0, split);
+                words.pop_front();
+                split.into_iter().rev().for_each(|word| words.push_front(word));
                 continue;
+            } else if matches!(word.as_str(), "-u" | "--unset") {
+                let name = take_value(&mut words);
+                hidden.push(self.world.remember(&name));
+                self.assign(&name, ShellValue::Unset, None);
+            } else if matches!(word.as_str(), "-C" | "--chdir") {
+                directory = Some(take_value(&mut words));
+            } else if let Some(path) = word.strip_prefix("--chdir=").or(word.strip_prefix("-C")) {
+                directory = Some(path.to_owned());
+            } else if !word.starts_with('-') {
+                break;
             }
-            match word.as_str() {
-                "-u" | "--unset" => {
-                    let name = value(&mut words, "");
-                    remembered.push(self.world.remember(&name));
-                    self.assign(&name, ShellValue::Unset, None);
-                }
-                "-C" | "--chdir" => directory = Some(value(&mut words, "")),
-                "-S" | "--split-string" => {}
-                _ if word.starts_with("--chdir=") => directory = word.strip_prefix("--chdir=").map(str::to_owned),
-                _ if word.starts_with("-C") => directory = word.strip_prefix("-C").map(str::to_owned),
-                _ if word.starts_with('-') => {}
-                _ => break,
+            words.pop_front();
+            if word == "--" {
+                break;
             }
-            words.remove(0);
         }
         let before = self.world.shell.clone();
         if let Some(directory) = directory {
@@ -230,18 +240,12 @@ impl Walk<'_> {
         if words.is_empty() {
             self.write(&crate::marks::UNKNOWN.to_string());
         } else {
-            self.call_ignoring(words);
+            self.call_ignoring_functions(words.into());
         }
         self.world.shell = before;
-        for (name, variable) in remembered.into_iter().rev() {
+        for (name, variable) in hidden.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
-    }
-
-    fn call_ignoring(&mut self, words: Vec<String>) {
-        let before = std::mem::take(&mut self.world.shell.functions);
-        self.call(words);
-        self.world.shell.functions = before;
     }
 
     /// Splits as `env -S` does: quotes, backslashes and `${NAME}`, but no tilde and no globs.
@@ -275,6 +279,27 @@ impl Walk<'_> {
         words.extend(word);
         words
     }
+}
+
+/// The string of `--split-string=…` or of an `S` among short options of `env`; empty if it is the next word.
+fn split_option(word: &str) -> Option<&str> {
+    word.strip_prefix("--split-string=").or_else(|| {
+        let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'))?;
+        flags.split_once('S').map(|(_, attached)| attached)
+    })
+}
+
+/// Takes the word behind the first one; empty if there is none.
+fn take_value(words: &mut VecDeque<String>) -> String {
+    words.remove(1).unwrap_or_default()
+}
+
+/// The directory that an option of a wrapper names.
+fn directory_option(wrapper: Wrapper, word: &str, after: &[String]) -> Option<String> {
+    wrapper.directory.iter().find_map(|name| match word.strip_prefix(name)? {
+        "" => after.first().cloned(),
+        attached => Some(attached.trim_start_matches('=').to_owned()),
+    })
 }
 
 /// The script that an option carries, and how many more words it takes.

@@ -27,93 +27,111 @@ const VALUED: [&str; 16] = [
     "--colsep",
 ];
 
-impl Walk<'_> {
-    pub(crate) fn xargs(&mut self, arguments: &[String]) {
-        let mut rest = arguments;
-        let mut replace: Option<String> = None;
-        let mut delimiter: Option<char> = None;
-        let mut input = Rc::clone(&self.world.shell.input);
-        while let Some((word, after)) = rest.split_first() {
+/// What the options of `xargs` say.
+#[derive(Debug, Default)]
+struct XargsOptions<'w> {
+    /// `-I`: the text that every item takes the place of.
+    replace: Option<String>,
+    /// `-d` and `-0`; without one, blanks separate and quotes protect.
+    delimiter: Option<char>,
+    /// `-a`: the items are in this file.
+    file: Option<String>,
+    /// The command and its first arguments.
+    rest: &'w [String],
+}
+
+impl<'w> XargsOptions<'w> {
+    fn of(arguments: &'w [String]) -> Self {
+        let mut options = Self { rest: arguments, ..Self::default() };
+        while let Some((word, after)) = options.rest.split_first() {
             if word == "--" {
-                rest = after;
+                options.rest = after;
                 break;
             }
             let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.is_empty()) else { break };
-            rest = after;
-            if let Some(long) = flags.strip_prefix('-') {
-                let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-                match name {
-                    "null" => delimiter = Some('\0'),
-                    "replace" => replace = Some(attached.unwrap_or("{}").to_owned()),
-                    "delimiter" | "arg-file" | "max-args" | "max-lines" | "max-procs" | "max-chars" => {
-                        let value = if let Some(value) = attached {
-                            value.to_owned()
-                        } else {
-                            rest = after.get(1..).unwrap_or(&[]);
-                            after.first().cloned().unwrap_or_default()
-                        };
-                        match name {
-                            "delimiter" => delimiter = first_letter(&value),
-                            "arg-file" => input = self.read_file(&value),
-                            _ => {}
-                        }
-                    }
-                    _ => {}
-                }
-                continue;
+            options.rest = after;
+            match flags.strip_prefix('-') {
+                Some(long) => options.note_long(long),
+                None => options.note_short(flags),
             }
-            for (at, flag) in flags.char_indices() {
-                let attached = flags.get(at + flag.len_utf8()..).unwrap_or("");
-                if flag == '0' {
-                    delimiter = Some('\0');
-                }
-                if flag == 'i' {
-                    replace = Some(if attached.is_empty() { "{}" } else { attached }.to_owned());
+        }
+        options
+    }
+
+    /// The value of an option: attached to it, or the next word.
+    fn value(&mut self, attached: Option<&str>) -> String {
+        if let Some(value) = attached {
+            return value.to_owned();
+        }
+        let value = self.rest.first().cloned().unwrap_or_default();
+        self.rest = self.rest.get(1..).unwrap_or(&[]);
+        value
+    }
+
+    fn note_long(&mut self, long: &str) {
+        let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        match name {
+            "null" => self.delimiter = Some('\0'),
+            "replace" => self.replace = Some(attached.unwrap_or("{}").to_owned()),
+            "delimiter" => self.delimiter = first_letter(&self.value(attached)),
+            "arg-file" => self.file = Some(self.value(attached)),
+            "max-args" | "max-lines" | "max-procs" | "max-chars" => drop(self.value(attached)),
+            _ => {}
+        }
+    }
+
+    fn note_short(&mut self, flags: &str) {
+        for (at, flag) in flags.char_indices() {
+            let attached = flags.get(at + flag.len_utf8()..).filter(|attached| !attached.is_empty());
+            match flag {
+                '0' => self.delimiter = Some('\0'),
+                'i' => {
+                    self.replace = Some(attached.unwrap_or("{}").to_owned());
                     break;
                 }
-                if "aDdEILnPsRSJ".contains(flag) {
-                    let value = if attached.is_empty() {
-                        rest = after.get(1..).unwrap_or(&[]);
-                        after.first().cloned().unwrap_or_default()
-                    } else {
-                        attached.to_owned()
-                    };
+                flag if "aDdEILnPsRSJ".contains(flag) => {
+                    let value = self.value(attached);
                     match flag {
-                        'I' | 'J' => replace = Some(value),
-                        'd' => delimiter = first_letter(&value),
-                        'a' => input = self.read_file(&value),
+                        'I' | 'J' => self.replace = Some(value),
+                        'd' => self.delimiter = first_letter(&value),
+                        'a' => self.file = Some(value),
                         _ => {}
                     }
                     break;
                 }
+                _ => {}
             }
         }
-        let command: Vec<String> = if rest.is_empty() { vec!["echo".to_owned()] } else { rest.to_vec() };
+    }
+}
+
+impl Walk<'_> {
+    pub(crate) fn xargs(&mut self, arguments: &[String]) {
+        let options = XargsOptions::of(arguments);
+        let input = match &options.file {
+            Some(file) => self.read_file(file),
+            None => Rc::clone(&self.world.shell.input),
+        };
+        let command: Vec<String> =
+            if options.rest.is_empty() { vec!["echo".to_owned()] } else { options.rest.to_vec() };
         // Without `-a`, the command's own input is what is left, which is nothing.
         self.world.shell.input = "".into();
-        match replace {
-            Some(mark) if !mark.is_empty() => {
-                let items = match delimiter {
-                    Some(delimiter) => split_at(&input, delimiter),
-                    None => input.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
-                };
-                for item in items.iter().take(MOST_ITEMS) {
-                    self.call(command.iter().map(|word| word.replace(&mark, item)).collect());
-                }
+        if let Some(mark) = options.replace.as_ref().filter(|mark| !mark.is_empty()) {
+            let items = match options.delimiter {
+                Some(delimiter) => split_at(&input, delimiter),
+                None => input.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
+            };
+            for item in items.iter().take(MOST_ITEMS) {
+                self.call(command.iter().map(|word| word.replace(mark, item)).collect());
             }
-            _ => {
-                let items = match delimiter {
-                    Some(delimiter) => split_at(&input, delimiter),
-                    None => unquoted(&input),
-                };
-                if items.is_empty() && input.is_empty() {
-                    // GNU runs it once without items.
-                    self.call(command);
-                } else {
-                    self.call(command.into_iter().chain(items).collect());
-                }
-            }
+            return;
         }
+        let items = match options.delimiter {
+            Some(delimiter) => split_at(&input, delimiter),
+            None => unquoted(&input),
+        };
+        // GNU runs it once without items.
+        self.call(command.into_iter().chain(items).collect());
     }
 
     /// GNU `parallel`: `command ::: items`, or items on input; without a command the items are commands.
