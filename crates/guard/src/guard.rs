@@ -114,7 +114,7 @@ impl Guard {
         }
         let script = marks::without_marks(script);
         let mut walk = Walk::new(self, (&script, 0), prelude);
-        walk.whole();
+        walk.walk_script();
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
         findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
@@ -122,7 +122,7 @@ impl Guard {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
             let mut walk = Walk::new(self, (&text, definitions.len()), prelude);
-            walk.whole();
+            walk.walk_script();
             // Definitions that are too much to follow are not the script's fault.
             for finding in walk.trail.findings {
                 if !findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span) {

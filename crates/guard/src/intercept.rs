@@ -135,7 +135,7 @@ impl Interceptor {
         let prelude = Prelude::default();
         let mut walk = Walk::new(&guard, (&cleaned, 0), &prelude);
         walk.trail.watch = Some(CommandWatch::default());
-        walk.whole();
+        walk.walk_script();
         let commands = walk.trail.watch.unwrap_or_default().commands;
         for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
             let texts = commands.iter().filter(|command| !command.reads_pipe).flat_map(|command| {

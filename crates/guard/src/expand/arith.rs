@@ -11,7 +11,7 @@ const LONGEST: usize = 256;
 impl Walk<'_> {
     /// The value of an expression as text.
     pub(crate) fn arithmetic(&mut self, pieces: &[WordPiece]) -> String {
-        let expression = self.text(&ShellWord { pieces: pieces.to_vec(), ..ShellWord::default() });
+        let expression = self.expand_text(&ShellWord { pieces: pieces.to_vec(), ..ShellWord::default() });
         self.number(&expression).map_or_else(|| SOME.to_string(), |number| number.to_string())
     }
 

@@ -80,7 +80,7 @@ impl FieldList {
 
 impl Walk<'_> {
     /// The fields of all words.
-    pub(crate) fn fields(&mut self, words: &[ShellWord]) -> Vec<String> {
+    pub(crate) fn expand_fields(&mut self, words: &[ShellWord]) -> Vec<String> {
         let mut fields = Vec::with_capacity(words.len());
         for word in words {
             self.word_fields(word, &mut fields);
@@ -111,13 +111,13 @@ impl Walk<'_> {
     }
 
     /// The text of a word that is neither split nor matched against files.
-    pub(crate) fn text(&mut self, word: &ShellWord) -> String {
+    pub(crate) fn expand_text(&mut self, word: &ShellWord) -> String {
         self.expand(&word.pieces, ExpandMode::TEXT).joined()
     }
 
     /// The text of an assigned value: tildes also count after a colon.
-    pub(crate) fn assigned_text(&mut self, word: &ShellWord) -> String {
-        let text = self.text(word);
+    pub(crate) fn expand_assigned(&mut self, word: &ShellWord) -> String {
+        let text = self.expand_text(word);
         match word.pieces.first() {
             Some(WordPiece::Text(first)) if first.contains(":~") => text.replace(":~", &format!(":{HOME}")),
             _ => text,
@@ -125,7 +125,7 @@ impl Walk<'_> {
     }
 
     /// A word as a pattern: what is not quoted is alive.
-    pub(crate) fn pattern(&mut self, word: &ShellWord) -> String {
+    pub(crate) fn expand_pattern(&mut self, word: &ShellWord) -> String {
         self.expand(&word.pieces, ExpandMode::PATTERN).joined()
     }
 
@@ -136,11 +136,11 @@ impl Walk<'_> {
             && let Some((expanded, left)) = self.tilde(first, after.is_empty())
         {
             fields.push(&expanded);
-            self.piece(&WordPiece::Text(left.to_owned()), mode, &mut fields);
+            self.push_piece(&WordPiece::Text(left.to_owned()), mode, &mut fields);
             rest = after;
         }
         for piece in rest {
-            self.piece(piece, mode, &mut fields);
+            self.push_piece(piece, mode, &mut fields);
         }
         fields
     }
@@ -175,10 +175,10 @@ impl Walk<'_> {
         Some((format!("{before}{path}"), left))
     }
 
-    fn piece(&mut self, piece: &WordPiece, mode: ExpandMode, fields: &mut FieldList) {
+    fn push_piece(&mut self, piece: &WordPiece, mode: ExpandMode, fields: &mut FieldList) {
         match piece {
             WordPiece::Text(text) if mode.quoted || !mode.live => fields.push(text),
-            WordPiece::Text(text) => self.live(text, fields),
+            WordPiece::Text(text) => self.push_live(text, fields),
             WordPiece::Quoted(text) => fields.push(text),
             WordPiece::Double(inner) => {
                 // `"$@"` without arguments is no field at all.
@@ -186,17 +186,17 @@ impl Walk<'_> {
                     fields.touch();
                 }
                 for piece in inner {
-                    self.piece(piece, ExpandMode { quoted: true, ..mode }, fields);
+                    self.push_piece(piece, ExpandMode { quoted: true, ..mode }, fields);
                 }
             }
-            WordPiece::Param(param) => self.param(param, mode, fields),
+            WordPiece::Param(param) => self.push_param(param, mode, fields),
             WordPiece::Command(list) => {
                 let text = self.captured(list);
-                self.result(&text, mode, fields);
+                self.push_expansion(&text, mode, fields);
             }
             WordPiece::Arith(inner) => {
                 let text = self.arithmetic(inner);
-                self.result(&text, mode, fields);
+                self.push_expansion(&text, mode, fields);
             }
             WordPiece::Input(list) => {
                 let path = self.process_file(list);
@@ -208,7 +208,7 @@ impl Walk<'_> {
             }
             WordPiece::Extended { options, .. } => {
                 for option in options {
-                    self.pattern(option);
+                    self.expand_pattern(option);
                 }
                 fields.push_letter(if mode.live { STAR } else { UNKNOWN });
             }
@@ -217,7 +217,7 @@ impl Walk<'_> {
     }
 
     /// Text outside of quotes.
-    fn live(&self, text: &str, fields: &mut FieldList) {
+    fn push_live(&self, text: &str, fields: &mut FieldList) {
         fields.touch();
         let closed = text.rfind(']').unwrap_or(0);
         for (at, letter) in text.char_indices() {
@@ -237,10 +237,10 @@ impl Walk<'_> {
     }
 
     /// The result of an expansion.
-    fn result(&mut self, text: &str, mode: ExpandMode, fields: &mut FieldList) {
+    fn push_expansion(&mut self, text: &str, mode: ExpandMode, fields: &mut FieldList) {
         if mode.quoted || !mode.split {
             if mode.live && !mode.quoted {
-                self.live(text, fields);
+                self.push_live(text, fields);
             } else {
                 fields.push(text);
             }

@@ -45,22 +45,22 @@ impl Walk<'_> {
     }
 
     /// Expands one parameter into the fields.
-    pub(super) fn param(&mut self, param: &Param, mode: ExpandMode, fields: &mut FieldList) {
+    pub(super) fn push_param(&mut self, param: &Param, mode: ExpandMode, fields: &mut FieldList) {
         let mut name = param.name.clone();
         let mut index = param.index.clone();
         if param.indirect {
             if matches!(param.change, ParamChange::Names) {
                 let names: Vec<String> =
                     self.world.shell.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
-                return self.give(Base::Many { items: names, joined: false, positional: false }, mode, fields);
+                return self.push_base(Base::Many { items: names, joined: false, positional: false }, mode, fields);
             }
             if matches!(param.index, Some(Index::All | Index::Joined)) {
                 let keys = self.keys(&name);
-                return self.give(Base::Many { items: keys, joined: false, positional: false }, mode, fields);
+                return self.push_base(Base::Many { items: keys, joined: false, positional: false }, mode, fields);
             }
             match self.base(&name, index.as_ref()) {
                 Base::One(other) => (name, index) = self.target(&other),
-                _ => return self.give(Base::Outside, mode, fields),
+                _ => return self.push_base(Base::Outside, mode, fields),
             }
         }
         let base = self.base(&name, index.as_ref());
@@ -71,13 +71,13 @@ impl Walk<'_> {
                 Base::Unset => "0".to_owned(),
                 Base::One(_) | Base::Outside => SOME.to_string(),
             };
-            return self.result(&text, mode, fields);
+            return self.push_expansion(&text, mode, fields);
         }
         if let ParamChange::Fallback { kind, empty_too, word } = &param.change {
             return self.fallback(base, (*kind, *empty_too), word, &name, mode, fields);
         }
         let changed = self.changed(base, &param.change);
-        self.give(changed, mode, fields);
+        self.push_base(changed, mode, fields);
     }
 
     /// What another name, as text, means: it may have an index.
@@ -122,7 +122,7 @@ impl Walk<'_> {
         let Some(value) = self.value(name) else {
             // The index is expanded all the same.
             if let Some(Index::At(word)) = index {
-                self.text(word);
+                self.expand_text(word);
             }
             return match ShellState::inherited(name) {
                 Some(text) => Base::One(text),
@@ -134,7 +134,7 @@ impl Walk<'_> {
             Some(Index::All) => Base::Many { items: value.all(), joined: false, positional: false },
             Some(Index::Joined) => Base::Many { items: value.all(), joined: true, positional: false },
             Some(Index::At(word)) => {
-                let key = self.text(word);
+                let key = self.expand_text(word);
                 self.element(&value, &key)
             }
             None => match value.scalar() {
@@ -178,7 +178,7 @@ impl Walk<'_> {
         match (kind, is_set) {
             ('+', true) | ('-' | '=', false) => {
                 if kind == '=' {
-                    let text = self.text(word);
+                    let text = self.expand_text(word);
                     self.assign(name, ShellValue::Scalar(text), None);
                 }
                 let expanded = self.expand(&word.pieces, mode);
@@ -186,11 +186,11 @@ impl Walk<'_> {
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.
-            ('?', false) => self.result(&SOME.to_string(), mode, fields),
+            ('?', false) => self.push_expansion(&SOME.to_string(), mode, fields),
             ('?', true) if matches!(&base, Base::One(text) if text.contains(UNKNOWN)) => {
-                self.result(&SOME.to_string(), mode, fields);
+                self.push_expansion(&SOME.to_string(), mode, fields);
             }
-            _ => self.give(base, mode, fields),
+            _ => self.push_base(base, mode, fields),
         }
     }
 
@@ -198,11 +198,11 @@ impl Walk<'_> {
         match change {
             ParamChange::None | ParamChange::Names | ParamChange::Fallback { .. } => base,
             ParamChange::Slice { offset, length } => {
-                let offset = self.text(offset);
+                let offset = self.expand_text(offset);
                 let Some(offset) = self.number(&offset) else { return Base::One(UNKNOWN.to_string()) };
                 let mut end = None;
                 if let Some(length) = length {
-                    let text = self.text(length);
+                    let text = self.expand_text(length);
                     end = self.number(&text);
                     if end.is_none() {
                         return Base::One(UNKNOWN.to_string());
@@ -211,8 +211,8 @@ impl Walk<'_> {
                 self.slice(base, offset, end)
             }
             ParamChange::Trim { from_end, longest, pattern } => {
-                let pattern = self.pattern(pattern);
-                self.each(base, |walk, text| {
+                let pattern = self.expand_pattern(pattern);
+                self.change_each(base, |walk, text| {
                     walk.budget.spend(text.len() * text.len() / 256);
                     match pattern::trim(&pattern, text, *from_end, *longest) {
                         Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
@@ -222,20 +222,20 @@ impl Walk<'_> {
                 })
             }
             ParamChange::Replace { anchor, pattern, by } => {
-                let pattern = self.pattern(pattern);
-                let by = self.text(by);
-                self.each(base, |walk, text| {
+                let pattern = self.expand_pattern(pattern);
+                let by = self.expand_text(by);
+                self.change_each(base, |walk, text| {
                     walk.budget.spend(text.len() * text.len() / 256);
                     replace(text, &pattern, &by, *anchor)
                 })
             }
-            ParamChange::Case { kind, all } => self.each(base, |_, text| change_case(text, *kind, *all)),
-            ParamChange::Transform(kind) => self.each(base, |_, text| transform(text, *kind)),
+            ParamChange::Case { kind, all } => self.change_each(base, |_, text| change_case(text, *kind, *all)),
+            ParamChange::Transform(kind) => self.change_each(base, |_, text| transform(text, *kind)),
         }
     }
 
     /// Applies a change of text to every element.
-    fn each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
+    fn change_each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
         let mut apply = |text: String| {
             if text.contains([HOME, START, REPO]) {
                 let changed = change(self, &self.world.concrete(&text));
@@ -277,23 +277,23 @@ impl Walk<'_> {
     }
 
     /// Puts the outcome into the fields.
-    fn give(&mut self, base: Base, mode: ExpandMode, fields: &mut FieldList) {
+    fn push_base(&mut self, base: Base, mode: ExpandMode, fields: &mut FieldList) {
         match base {
             Base::Unset => {}
-            Base::Outside => self.result(&UNKNOWN.to_string(), mode, fields),
-            Base::One(text) => self.result(&text, mode, fields),
+            Base::Outside => self.push_expansion(&UNKNOWN.to_string(), mode, fields),
+            Base::One(text) => self.push_expansion(&text, mode, fields),
             Base::Many { items, joined: true, .. } if mode.quoted || !mode.split => {
                 let separators = self.scalar("IFS").unwrap_or_else(|| " ".to_owned());
                 let separator: String = separators.chars().take(1).collect();
-                self.result(&items.join(&separator), mode, fields);
+                self.push_expansion(&items.join(&separator), mode, fields);
             }
-            Base::Many { items, .. } if !mode.split => self.result(&items.join(" "), mode, fields),
+            Base::Many { items, .. } if !mode.split => self.push_expansion(&items.join(" "), mode, fields),
             Base::Many { items, .. } => {
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
                         fields.cut();
                     }
-                    self.result(item, mode, fields);
+                    self.push_expansion(item, mode, fields);
                 }
             }
         }

@@ -31,7 +31,7 @@ impl AwkArguments<'_> {
 }
 
 impl Walk<'_> {
-    pub(super) fn awk(&mut self, arguments: &[String]) {
+    pub(super) fn run_awk(&mut self, arguments: &[String]) {
         let awk = self.awk_arguments(arguments);
         let Some(code) = awk.program.as_deref().map(str::trim) else { return };
         let input = self.world.shell.input.to_string();
@@ -56,7 +56,7 @@ impl Walk<'_> {
                     values.insert((at + 1).to_string(), vec![column.to_owned()]);
                 }
             }
-            self.code_with("awk", code, values);
+            self.scan_code("awk", code, values);
         }
     }
 

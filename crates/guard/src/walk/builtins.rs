@@ -57,12 +57,12 @@ fn builtin_named(name: &str) -> Option<Builtin> {
 
 impl Walk<'_> {
     /// Runs a builtin; none if no builtin has this name.
-    pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
+    pub(crate) fn run_builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
             "eval" => {
                 let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
-                Some(self.derived(&words.join(" ")))
+                Some(self.run_derived(&words.join(" ")))
             }
             "exit" | "return" | "break" | "continue" => Some(Flow::Leaves),
             "exec" => {
@@ -132,7 +132,7 @@ impl Walk<'_> {
         if !more.is_empty() {
             self.world.shell.arguments = Rc::new(more.to_vec());
         }
-        self.derived(&text);
+        self.run_derived(&text);
         self.world.shell.arguments = before;
     }
 
@@ -352,7 +352,7 @@ impl Walk<'_> {
             for (at, item) in items.iter().take(8).enumerate() {
                 let arguments = vec![at.to_string(), item.clone()];
                 let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(arguments));
-                self.derived(&format!("{callback} \"$@\""));
+                self.run_derived(&format!("{callback} \"$@\""));
                 self.world.shell.arguments = before;
             }
         }

@@ -17,7 +17,7 @@ const BY_GLOB: [&str; 14] = [
 ];
 
 impl Walk<'_> {
-    pub(crate) fn simple(&mut self, simple: &SimpleCommand) -> Flow {
+    pub(crate) fn run_simple(&mut self, simple: &SimpleCommand) -> Flow {
         self.budget.spend(1);
         if self.budget.is_exhausted() {
             return Flow::Next;
@@ -25,14 +25,14 @@ impl Walk<'_> {
         let extent_before = std::mem::replace(&mut self.trail.extent, simple.extent);
         let trail_before = std::mem::take(&mut self.trail.assignments);
         let unwrapped_before = self.trail.unwrapped.len();
-        let flow = self.simple_here(simple);
+        let flow = self.run_simple_here(simple);
         self.trail.unwrapped.truncate(unwrapped_before);
         self.trail.assignments = trail_before;
         self.trail.extent = extent_before;
         flow
     }
 
-    fn simple_here(&mut self, simple: &SimpleCommand) -> Flow {
+    fn run_simple_here(&mut self, simple: &SimpleCommand) -> Flow {
         if let Some((name, text)) = self.alias_text(simple) {
             return self.run_alias(&name, &text);
         }
@@ -41,12 +41,12 @@ impl Walk<'_> {
             && !self.world.shell.functions.contains_key(&kind)
         {
             self.declare(&kind, simple.words.get(1..).unwrap_or(&[]));
-            self.channels(&simple.redirects);
+            self.open_channels(&simple.redirects);
             return Flow::Next;
         }
-        let words = self.fields(&simple.words);
+        let words = self.expand_fields(&simple.words);
         self.budget.spend(words.len() / 32);
-        let channels = self.channels(&simple.redirects);
+        let channels = self.open_channels(&simple.redirects);
         if words.is_empty() {
             for assign in &simple.assigns {
                 self.assignment(assign);
@@ -58,7 +58,7 @@ impl Walk<'_> {
             {
                 self.write(text);
             }
-            return self.through(channels, |_| Flow::Next);
+            return self.run_with_channels(channels, |_| Flow::Next);
         }
         // `exec` without a command changes the shell's own channels.
         if words.len() == 1 && words.first().is_some_and(|word| word == "exec") {
@@ -66,14 +66,14 @@ impl Walk<'_> {
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
             return Flow::Next;
         }
-        self.notice(&channels);
+        self.watch_command(&channels);
         let before: Vec<_> = simple.assigns.iter().map(|assign| self.world.remember(&assign.name)).collect();
         for assign in &simple.assigns {
             self.assignment(assign);
             self.world.shell.variable_mut(&assign.name).exported = true;
         }
         let last_word = words.last().cloned().unwrap_or_default();
-        let flow = self.through(channels, |walk| walk.call(words));
+        let flow = self.run_with_channels(channels, |walk| walk.call(words));
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
@@ -82,7 +82,7 @@ impl Walk<'_> {
     }
 
     /// Notes what the interceptor would want to know of a command.
-    fn notice(&mut self, channels: &crate::walk::redirect::Channels) {
+    fn watch_command(&mut self, channels: &crate::walk::redirect::Channels) {
         if let Some(watch) = &mut self.trail.watch {
             watch.current = ResolvedCommand {
                 words: Vec::new(),
@@ -106,7 +106,7 @@ impl Walk<'_> {
         if line >= self.world.line || self.world.calls.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
-        let rest = self.fields(simple.words.get(1..).unwrap_or(&[]));
+        let rest = self.expand_fields(simple.words.get(1..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
         Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
     }
@@ -115,7 +115,7 @@ impl Walk<'_> {
     pub(super) fn run_alias(&mut self, name: &str, text: &str) -> Flow {
         self.world.calls.push(alias_key(name));
         let line = std::mem::replace(&mut self.world.line, usize::MAX);
-        let flow = self.derived(text);
+        let flow = self.run_derived(text);
         self.world.line = line;
         self.world.calls.pop();
         flow
@@ -127,12 +127,12 @@ impl Walk<'_> {
         match (&assign.value, &assign.index) {
             (AssignedValue::Array(elements), _) => self.assign_array(&assign.name, elements, assign.append, origin),
             (AssignedValue::Scalar(word), Some(index)) => {
-                let key = self.text(index);
-                let text = self.assigned_text(word);
+                let key = self.expand_text(index);
+                let text = self.expand_assigned(word);
                 self.assign_element(&assign.name, &key, text, assign.append, origin);
             }
             (AssignedValue::Scalar(word), None) => {
-                let mut text = self.assigned_text(word);
+                let mut text = self.expand_assigned(word);
                 if assign.append {
                     match self.value(&assign.name) {
                         Some(ShellValue::Array(_) | ShellValue::Table(_)) => {
@@ -196,10 +196,10 @@ impl Walk<'_> {
             };
             let mut key_of_pair: Option<String> = None;
             for element in elements {
-                let text = self.text(&element.value);
+                let text = self.expand_text(&element.value);
                 match (&element.index, key_of_pair.take()) {
                     (Some(index), _) => {
-                        let key = self.text(index);
+                        let key = self.expand_text(index);
                         items.insert(key, text);
                     }
                     // `(key value key value)`
@@ -219,14 +219,14 @@ impl Walk<'_> {
         let mut next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         for element in elements {
             if let Some(index) = &element.index {
-                let key = self.text(index);
+                let key = self.expand_text(index);
                 next = self.number(&key).unwrap_or(next);
-                let text = self.text(&element.value);
+                let text = self.expand_text(&element.value);
                 items.insert(next, text);
                 next = next.saturating_add(1);
                 continue;
             }
-            for text in self.fields(std::slice::from_ref(&element.value)) {
+            for text in self.expand_fields(std::slice::from_ref(&element.value)) {
                 items.insert(next, text);
                 next = next.saturating_add(1);
             }
@@ -253,7 +253,7 @@ impl Walk<'_> {
     fn resolve(&mut self, words: Vec<String>) -> Flow {
         let Some(first) = words.first() else { return Flow::Next };
         if let Some(body) = self.world.shell.functions.get(first).cloned() {
-            return self.function(&body, words);
+            return self.call_function(&body, words);
         }
         if first.contains('/')
             && let Some(text) = self.known_file(first)
@@ -266,7 +266,7 @@ impl Walk<'_> {
         self.program_call(&name, &words)
     }
 
-    fn function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
+    fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
         if self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION {
@@ -277,7 +277,7 @@ impl Walk<'_> {
         let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
         let locals_before = self.world.locals.len();
         let extent = self.trail.extent;
-        self.command(body);
+        self.run_command(body);
         self.trail.extent = extent;
         for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
             self.world.shell.restore(&name, variable);
@@ -323,10 +323,10 @@ impl Walk<'_> {
             watch.commands.push(ResolvedCommand { words, ..watch.current.clone() });
         }
         rules::judge(self, name, words);
-        if let Some(flow) = self.builtin(name, words) {
+        if let Some(flow) = self.run_builtin(name, words) {
             return flow;
         }
-        if self.wrapper(name, words) || self.shell(name, words) || self.special(name, words) {
+        if self.run_wrapper(name, words) || self.start_shell(name, words) || self.run_special(name, words) {
             return Flow::Next;
         }
         let text = self.filter(name, words).unwrap_or_else(|| UNKNOWN.to_string());
@@ -335,15 +335,15 @@ impl Walk<'_> {
     }
 
     /// Programs that run others in ways of their own.
-    fn special(&mut self, name: &str, words: &[String]) -> bool {
+    fn run_special(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
-            "xargs" | "gxargs" => self.xargs(arguments),
-            "parallel" => self.parallel(arguments),
-            "find" | "gfind" => self.find(arguments),
-            "make" | "gmake" => self.make(arguments),
-            "fd" | "fdfind" => self.fd(arguments),
-            "git" | "hub" => self.git(arguments),
+            "xargs" | "gxargs" => self.run_xargs(arguments),
+            "parallel" => self.run_parallel(arguments),
+            "find" | "gfind" => self.run_find(arguments),
+            "make" | "gmake" => self.run_make(arguments),
+            "fd" | "fdfind" => self.run_fd(arguments),
+            "git" | "hub" => self.run_git(arguments),
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }
@@ -351,9 +351,9 @@ impl Walk<'_> {
                 Some(subcommand) => {
                     let words: Vec<String> =
                         std::iter::once(subcommand.to_owned()).chain(arguments.iter().cloned()).collect();
-                    self.git(&words);
+                    self.run_git(&words);
                 }
-                None => return self.interpreter(name, arguments),
+                None => return self.run_interpreter(name, arguments),
             },
         }
         true

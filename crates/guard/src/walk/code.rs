@@ -81,10 +81,10 @@ impl Interpreter {
 
 impl Walk<'_> {
     /// Looks into the code that an interpreter is given, if this is one.
-    pub(crate) fn interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
+    pub(crate) fn run_interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         if matches!(language, "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk") {
-            self.awk(arguments);
+            self.run_awk(arguments);
             return true;
         }
         let Some(interpreter) = interpreter_named(language) else { return false };
@@ -97,7 +97,7 @@ impl Walk<'_> {
         }
         let known = self.values_of(language, rest);
         for code in codes {
-            self.code_with(language, &code, known.clone());
+            self.scan_code(language, &code, known.clone());
         }
         true
     }
@@ -167,12 +167,12 @@ impl Walk<'_> {
     }
 
     /// Looks through code for calls that matter.
-    pub(crate) fn code_text(&mut self, language: &str, code: &str) {
-        self.code_with(language, code, Values::new());
+    pub(crate) fn scan_code_text(&mut self, language: &str, code: &str) {
+        self.scan_code(language, code, Values::new());
     }
 
     /// Looks through code for calls that matter, with what its names stand for at first.
-    pub(super) fn code_with(&mut self, language: &str, code: &str, values: Values) {
+    pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) {
         self.budget.spend(1 + code.len() / 32);
         if self.budget.is_exhausted() {
             return;
@@ -187,7 +187,7 @@ impl Walk<'_> {
                     if !scan.note_name(name)
                         && let Some(call) = scan.call(name)
                     {
-                        self.code_call(&mut scan, call);
+                        self.run_code_call(&mut scan, call);
                     }
                 }
                 CodeToken::Sign('`') => {
@@ -209,7 +209,7 @@ impl Walk<'_> {
     }
 
     /// Does what a call in some code does.
-    fn code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
+    fn run_code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
         let CodeCall { name, base, effects, mut words, directory, recursive } = call;
         let language = scan.language;
         if let Some(directory) = directory {
@@ -225,7 +225,7 @@ impl Walk<'_> {
             self.world.shell.set_directory(path);
         } else if effects.evaluates && (language == "python" || base != "exec") {
             if self.budget.enter() {
-                self.code_with(language, &words.join(""), scan.values.clone());
+                self.scan_code(language, &words.join(""), scan.values.clone());
                 self.budget.leave();
             }
         } else if effects.deletes || effects.may_delete && recursive {
@@ -276,7 +276,7 @@ impl Walk<'_> {
             if let Some(input) = input {
                 walk.world.shell.input = input.into();
             }
-            walk.derived(script);
+            walk.run_derived(script);
         });
         self.world.nested -= 1;
     }

@@ -12,17 +12,17 @@ const MOST_ROUNDS: usize = 64;
 const UNKNOWN_ROUNDS: usize = 3;
 
 impl Walk<'_> {
-    pub(crate) fn list(&mut self, list: &List) -> Flow {
+    pub(crate) fn run_list(&mut self, list: &List) -> Flow {
         let mut flow = Flow::Next;
         for item in &list.items {
             if self.budget.is_exhausted() {
                 break;
             }
             let leaves = if item.background {
-                self.subshell(|walk| walk.item(item));
+                self.subshell(|walk| walk.run_and_or(item));
                 Flow::Next
             } else {
-                self.item(item)
+                self.run_and_or(item)
             };
             if leaves == Flow::Leaves {
                 flow = Flow::Leaves;
@@ -31,9 +31,9 @@ impl Walk<'_> {
         flow
     }
 
-    fn item(&mut self, item: &AndOrList) -> Flow {
+    fn run_and_or(&mut self, item: &AndOrList) -> Flow {
         let start = self.world.out.len();
-        let mut flow = self.pipeline(&item.first);
+        let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
         for (joint, pipeline) in &item.rest {
             let before = self.world.shell.clone();
@@ -41,7 +41,7 @@ impl Walk<'_> {
             let written = self.world.out.get(start..).unwrap_or("");
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
             let before_it = self.world.out.len();
-            let leaves = self.pipeline(pipeline);
+            let leaves = self.run_pipeline(pipeline);
             if worked {
                 self.world.out.truncate(before_it);
             }
@@ -65,9 +65,9 @@ impl Walk<'_> {
         flow
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline) -> Flow {
+    fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
         if let [stage] = pipeline.stages.as_slice() {
-            return self.command(stage);
+            return self.run_command(stage);
         }
         let mut piped: Option<String> = None;
         let last = pipeline.stages.len().saturating_sub(1);
@@ -80,7 +80,7 @@ impl Walk<'_> {
                         walk.world.shell.input = text.into();
                     }
                     walk.world.shell.reads_pipe = reads_pipe;
-                    walk.command(stage)
+                    walk.run_command(stage)
                 });
             });
             if at < last {
@@ -92,15 +92,15 @@ impl Walk<'_> {
         Flow::Next
     }
 
-    pub(crate) fn command(&mut self, command: &ShellCommand) -> Flow {
+    pub(crate) fn run_command(&mut self, command: &ShellCommand) -> Flow {
         if !self.budget.enter() {
             return Flow::Next;
         }
         let flow = match command {
-            ShellCommand::Simple(simple) => self.choosing(&mut |walk| walk.simple(simple)),
+            ShellCommand::Simple(simple) => self.run_with_choices(&mut |walk| walk.run_simple(simple)),
             ShellCommand::Compound { body, redirects, extent } => {
                 self.trail.extent = *extent;
-                self.redirected(redirects, |walk| walk.compound(body))
+                self.run_redirected(redirects, |walk| walk.run_compound(body))
             }
             ShellCommand::Function { name, body } => {
                 std::rc::Rc::make_mut(&mut self.world.shell.functions).insert(name.clone(), std::rc::Rc::clone(body));
@@ -111,25 +111,25 @@ impl Walk<'_> {
         flow
     }
 
-    fn compound(&mut self, compound: &Compound) -> Flow {
+    fn run_compound(&mut self, compound: &Compound) -> Flow {
         match compound {
-            Compound::Group(list) => self.list(list),
+            Compound::Group(list) => self.run_list(list),
             Compound::Subshell(list) => {
-                self.subshell(|walk| walk.list(list));
+                self.subshell(|walk| walk.run_list(list));
                 Flow::Next
             }
-            Compound::If { arms, otherwise } => self.branches(arms, otherwise.as_ref()),
-            Compound::While { condition, body } => self.repeat(condition, body),
+            Compound::If { arms, otherwise } => self.run_branches(arms, otherwise.as_ref()),
+            Compound::While { condition, body } => self.run_loop(condition, body),
             Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body),
             Compound::ForArith { head, body } => self.for_arithmetic(head, body),
-            Compound::Case { subject, arms } => self.case(subject, arms),
-            Compound::Test(words) => self.choosing(&mut |walk| {
+            Compound::Case { subject, arms } => self.run_case(subject, arms),
+            Compound::Test(words) => self.run_with_choices(&mut |walk| {
                 for word in words {
-                    walk.text(word);
+                    walk.expand_text(word);
                 }
                 Flow::Next
             }),
-            Compound::Arith(pieces) => self.choosing(&mut |walk| {
+            Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
                 walk.arithmetic(pieces);
                 Flow::Next
             }),
@@ -138,7 +138,7 @@ impl Walk<'_> {
 
     /// `for ((first; condition; step))`
     fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
-        let head = self.text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
+        let head = self.expand_text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
@@ -148,16 +148,16 @@ impl Walk<'_> {
                 break;
             }
             self.budget.spend(1);
-            self.list(body);
+            self.run_list(body);
             self.number(step);
         }
         Flow::Next
     }
 
     /// `case`: every arm is taken, and none of them unless one catches all.
-    fn case(&mut self, subject: &ShellWord, arms: &[(Vec<ShellWord>, List)]) -> Flow {
-        self.choosing(&mut |walk| {
-            walk.text(subject);
+    fn run_case(&mut self, subject: &ShellWord, arms: &[(Vec<ShellWord>, List)]) -> Flow {
+        self.run_with_choices(&mut |walk| {
+            walk.expand_text(subject);
             Flow::Next
         });
         let before = self.world.shell.clone();
@@ -166,10 +166,10 @@ impl Walk<'_> {
         for (patterns, body) in arms {
             self.world.shell = before.clone();
             for pattern in patterns {
-                let pattern = self.pattern(pattern);
+                let pattern = self.expand_pattern(pattern);
                 catches_all |= pattern.chars().eq([STAR]);
             }
-            if self.list(body) == Flow::Next {
+            if self.run_list(body) == Flow::Next {
                 joined = Some(self.join_with(joined));
             }
         }
@@ -189,17 +189,17 @@ impl Walk<'_> {
         }
     }
 
-    fn branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
+    fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
         let mut joined: Option<ShellState> = None;
         for (condition, body) in arms {
-            self.list(condition);
+            self.run_list(condition);
             let before = self.world.shell.clone();
-            if self.list(body) == Flow::Next {
+            if self.run_list(body) == Flow::Next {
                 joined = Some(self.join_with(joined));
             }
             self.world.shell = before;
         }
-        let flow = otherwise.map_or(Flow::Next, |body| self.list(body));
+        let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
         if flow == Flow::Next {
             joined = Some(self.join_with(joined));
         }
@@ -212,20 +212,20 @@ impl Walk<'_> {
         }
     }
 
-    fn repeat(&mut self, condition: &List, body: &List) -> Flow {
+    fn run_loop(&mut self, condition: &List, body: &List) -> Flow {
         let before = self.world.shell.clone();
         let mut rounds = 0;
         while rounds < MOST_ROUNDS && !self.budget.is_exhausted() {
             let could_read = self.world.shell.input.len();
             self.world.shell.read_failed = false;
-            self.list(condition);
+            self.run_list(condition);
             let reads = self.world.shell.input.len() < could_read;
             // The loop's last look at its input finds nothing more.
             if self.world.shell.read_failed && rounds > 0 {
                 break;
             }
             rounds += 1;
-            self.list(body);
+            self.run_list(body);
             if !reads && rounds >= UNKNOWN_ROUNDS {
                 break;
             }
@@ -241,8 +241,8 @@ impl Walk<'_> {
         match words {
             None => values = self.world.shell.arguments.to_vec(),
             Some(words) => {
-                self.choosing(&mut |walk| {
-                    let fields = walk.fields(words);
+                self.run_with_choices(&mut |walk| {
+                    let fields = walk.expand_fields(words);
                     for field in fields {
                         if !values.contains(&field) || values.len() < MOST_ROUNDS {
                             values.push(field);
@@ -263,13 +263,13 @@ impl Walk<'_> {
             }
             self.budget.spend(1);
             self.assign(name, ShellValue::Scalar(value), None);
-            self.list(body);
+            self.run_list(body);
         }
         if total == 0 {
             // Nothing would walk, unless the list comes from outside.
             self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
             let before = self.world.shell.clone();
-            self.list(body);
+            self.run_list(body);
             self.world.shell = before;
         }
         Flow::Next

@@ -19,21 +19,24 @@ impl Walk<'_> {
                 let append = head.ends_with('+');
                 let name = head.trim_end_matches('+');
                 let origin = self.trail.origin(word.extent);
-                self.prepare(kind, &flags, name);
+                self.apply_declare_flags(kind, &flags, name);
                 self.assign_array(name, elements, append, origin);
                 continue;
             }
             // `declare a=$x` is an assignment (not split); `declare $x` is a word.
             let looks_assigned = matches!(word.pieces.first(), Some(WordPiece::Text(text)) if text.contains('='));
-            let texts =
-                if looks_assigned { vec![self.assigned_text(word)] } else { self.fields(std::slice::from_ref(word)) };
+            let texts = if looks_assigned {
+                vec![self.expand_assigned(word)]
+            } else {
+                self.expand_fields(std::slice::from_ref(word))
+            };
             for text in texts {
                 if let Some(more) = text.strip_prefix(['-', '+']).filter(|_| !text.contains('=')) {
                     flags.push_str(more);
                     continue;
                 }
                 let origin = self.trail.origin(word.extent);
-                self.declared(kind, &flags, &text, origin);
+                self.declare_one(kind, &flags, &text, origin);
             }
         }
         if kind == "export" && flags.contains('p') || kind == "declare" && words.is_empty() {
@@ -41,7 +44,7 @@ impl Walk<'_> {
         }
     }
 
-    fn declared(&mut self, kind: &str, flags: &str, text: &str, origin: Option<Rc<str>>) {
+    fn declare_one(&mut self, kind: &str, flags: &str, text: &str, origin: Option<Rc<str>>) {
         let (head, value) = match text.split_once('=') {
             Some((head, value)) => (head, Some(value)),
             None => (text, None),
@@ -53,7 +56,7 @@ impl Walk<'_> {
             self.world.shell.export_function(name);
             return;
         }
-        self.prepare(kind, flags, name);
+        self.apply_declare_flags(kind, flags, name);
         let Some(value) = value else { return };
         if flags.contains('n') && kind != "export" {
             self.world.shell.variable_mut(name).refers_to = Some(value.to_owned());
@@ -84,7 +87,7 @@ impl Walk<'_> {
     }
 
     /// What the flags make of a variable before it gets a value.
-    fn prepare(&mut self, kind: &str, flags: &str, name: &str) {
+    fn apply_declare_flags(&mut self, kind: &str, flags: &str, name: &str) {
         let is_local = kind == "local" || matches!(kind, "declare" | "typeset") && !flags.contains('g');
         if is_local && self.world.calls.iter().any(|open| !open.starts_with("alias ")) {
             let remembered = self.world.remember(name);

@@ -120,7 +120,7 @@ impl Walk<'_> {
         let text = self.world.shell.input.to_string();
         let document = format!("cat <<BASHFUL\n{}\nBASHFUL", text.replace(['`', '\\'], ""));
         self.capturing(|walk| {
-            walk.derived(&document.replace("$(", "( "));
+            walk.run_derived(&document.replace("$(", "( "));
         })
     }
 

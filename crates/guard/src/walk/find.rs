@@ -175,7 +175,7 @@ impl FindScope {
 }
 
 impl Walk<'_> {
-    pub(crate) fn find(&mut self, arguments: &[String]) {
+    pub(crate) fn run_find(&mut self, arguments: &[String]) {
         let mut expression = FindExpression::new(arguments);
         while let Some(word) = expression.next() {
             if !expression.note_test(word) {
@@ -224,7 +224,7 @@ impl Walk<'_> {
     }
 
     /// `fd pattern -x command`
-    pub(crate) fn fd(&mut self, arguments: &[String]) {
+    pub(crate) fn run_fd(&mut self, arguments: &[String]) {
         let at = arguments.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
         let (tests, command) = arguments.split_at(at.unwrap_or(arguments.len()));
         let narrow = tests.iter().any(|word| {

@@ -71,7 +71,7 @@ const RUN_VARIABLES: [&str; 9] = [
 const MOST_ALIASES: usize = 8;
 
 impl Walk<'_> {
-    pub(crate) fn git(&mut self, arguments: &[String]) {
+    pub(crate) fn run_git(&mut self, arguments: &[String]) {
         self.budget.spend(self.world.git_config.len() / 4);
         let before = self.world.shell.clone();
         let mut config = Vec::new();
@@ -111,7 +111,7 @@ impl Walk<'_> {
         config.extend(self.config_from_files(&config));
         let settings: Vec<(String, String)> = self.world.git_config.iter().cloned().chain(config).collect();
         self.run_settings(&settings);
-        self.subcommand(rest, &settings, 0);
+        self.run_git_subcommand(rest, &settings, 0);
         self.world.shell = before;
     }
 
@@ -154,7 +154,7 @@ impl Walk<'_> {
     }
 
     /// Runs the hooks that the script has written.
-    fn hooks(&mut self, subcommand: &str) {
+    fn run_hooks(&mut self, subcommand: &str) {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
         for hook in *hooks {
             let path = format!(".git/hooks/{hook}");
@@ -169,30 +169,30 @@ impl Walk<'_> {
         for (key, value) in settings {
             let last = key.rsplit('.').next().unwrap_or("");
             if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") || RUN_ENDINGS.contains(&last) {
-                self.aside(value.trim_start_matches('!'));
+                self.run_aside(value.trim_start_matches('!'));
             }
         }
         for name in RUN_VARIABLES {
             if self.world.shell.variable(name).is_some_and(|variable| variable.exported)
                 && let Some(value) = self.scalar(name)
             {
-                self.aside(&value);
+                self.run_aside(&value);
             }
         }
     }
 
     /// Runs a script in a shell of its own, and forgets what it writes.
-    fn aside(&mut self, script: &str) {
+    fn run_aside(&mut self, script: &str) {
         self.capturing(|walk| {
             walk.world.nested += 1;
             walk.new_shell("sh".to_owned(), Vec::new(), |walk| {
-                walk.derived(script);
+                walk.run_derived(script);
             });
             walk.world.nested -= 1;
         });
     }
 
-    fn subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
+    fn run_git_subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
         let Some((name, arguments)) = words.split_first() else { return };
         // An alias cannot replace a command that git has, but there is no list of those here that could go out of date.
         let alias = settings.iter().rev().find(|(key, _)| key.strip_prefix("alias.") == Some(&name.to_lowercase()));
@@ -204,7 +204,7 @@ impl Walk<'_> {
         }
         rules::judge_git(self, name, arguments, settings);
         if !self.world.files.texts.is_empty() {
-            self.hooks(name);
+            self.run_hooks(name);
         }
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
             self.option_scripts(arguments, &RUN_OPTIONS);
@@ -222,7 +222,7 @@ impl Walk<'_> {
             let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
             self.world.nested += 1;
             self.new_shell("sh".to_owned(), arguments.to_vec(), |walk| {
-                walk.derived(&script);
+                walk.run_derived(&script);
             });
             self.world.nested -= 1;
             return;
@@ -231,9 +231,9 @@ impl Walk<'_> {
         expanded.extend_from_slice(arguments);
         self.trail.unwrapped.push(format!("git {}", expanded.join(" ")));
         if !expanded.first().is_some_and(|word| word.starts_with('-')) {
-            self.subcommand(&expanded, settings, depth + 1);
+            self.run_git_subcommand(&expanded, settings, depth + 1);
         } else if self.budget.enter() {
-            self.git(&expanded);
+            self.run_git(&expanded);
             self.budget.leave();
         }
         self.trail.unwrapped.pop();
@@ -247,7 +247,7 @@ impl Walk<'_> {
                 if let Some(at) = arguments.iter().position(|word| word == "foreach") {
                     let command = arguments.get(at + 1..).unwrap_or(&[]);
                     let command = crate::walk::builtins::after_options(command, "");
-                    self.aside(&command.join(" "));
+                    self.run_aside(&command.join(" "));
                 }
             }
             "bisect" if arguments.first().is_some_and(|word| word == "run") => {
@@ -292,7 +292,7 @@ impl Walk<'_> {
                 _ => word.strip_prefix("-x").filter(|_| options.contains(&"-x")).map(str::to_owned),
             };
             if let Some(script) = script {
-                self.aside(&script);
+                self.run_aside(&script);
             }
         }
     }

@@ -90,11 +90,11 @@ impl<'g> Walk<'g> {
     }
 
     /// Walks through the definitions and the whole script.
-    pub(crate) fn whole(&mut self) {
+    pub(crate) fn walk_script(&mut self) {
         let (text, [definitions, script]) = self.trail.parts();
-        self.lines(Parser::within(text, definitions), false);
+        self.walk_lines(Parser::within(text, definitions), false);
         let before = self.world.shell.clone();
-        self.lines(Parser::within(text, script), true);
+        self.walk_lines(Parser::within(text, script), true);
         self.run_traps();
         if self.world.prelude.persistent {
             self.call_new_definitions(&before);
@@ -102,18 +102,18 @@ impl<'g> Walk<'g> {
     }
 
     /// Walks through text that the script has put together, in the shell that is running.
-    pub(crate) fn derived(&mut self, text: &str) -> Flow {
+    pub(crate) fn run_derived(&mut self, text: &str) -> Flow {
         if !self.budget.spend_derived(text.len()) {
             return Flow::Next;
         }
         let extent = self.trail.extent;
-        let flow = self.lines(Parser::derived(text, extent), false);
+        let flow = self.walk_lines(Parser::derived(text, extent), false);
         self.trail.extent = extent;
         flow
     }
 
     /// bash runs each line before it reads the next, so whatever stands before an error still counts.
-    fn lines(&mut self, mut parser: Parser<'_>, is_script: bool) -> Flow {
+    fn walk_lines(&mut self, mut parser: Parser<'_>, is_script: bool) -> Flow {
         let mut flow = Flow::Next;
         if !self.budget.enter() {
             return flow;
@@ -122,7 +122,7 @@ impl<'g> Walk<'g> {
             match parser.line() {
                 Ok(Some(list)) => {
                     self.world.line = self.world.line.saturating_add(1);
-                    flow = self.list(&list);
+                    flow = self.run_list(&list);
                 }
                 Ok(None) => break,
                 Err(ParseStop::Syntax) => {
@@ -181,7 +181,7 @@ impl<'g> Walk<'g> {
         let extent = self.trail.extent;
         let trail = std::mem::take(&mut self.trail.assignments);
         let text = self.capturing(|walk| {
-            walk.subshell(|walk| walk.list(list));
+            walk.subshell(|walk| walk.run_list(list));
         });
         self.trail.assignments = trail;
         self.trail.extent = extent;
@@ -213,7 +213,7 @@ impl<'g> Walk<'g> {
                 walk.world.nested += 1;
                 walk.subshell(|walk| {
                     walk.world.shell.input = text.into();
-                    walk.list(list)
+                    walk.run_list(list)
                 });
                 walk.world.nested -= 1;
                 walk.budget.leave();
@@ -239,7 +239,7 @@ impl<'g> Walk<'g> {
     fn run_traps(&mut self) {
         for (action, extent) in std::mem::take(&mut self.world.shell.traps) {
             self.trail.extent = extent;
-            self.derived(&action);
+            self.run_derived(&action);
         }
     }
 }

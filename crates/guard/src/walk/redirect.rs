@@ -22,15 +22,15 @@ pub(crate) struct Channels {
 
 impl Walk<'_> {
     /// Works out the redirections of a command.
-    pub(crate) fn channels(&mut self, redirects: &[Redirect]) -> Channels {
+    pub(crate) fn open_channels(&mut self, redirects: &[Redirect]) -> Channels {
         let mut channels = Channels::default();
         for redirect in redirects {
             let text: Rc<str> = match &redirect.kind {
                 RedirectKind::HereDoc(body) => match body.get() {
-                    Some(word) => self.text(word).into(),
+                    Some(word) => self.expand_text(word).into(),
                     None => "".into(),
                 },
-                RedirectKind::HereString => format!("{}\n", self.text(&redirect.target)).into(),
+                RedirectKind::HereString => format!("{}\n", self.expand_text(&redirect.target)).into(),
                 _ => {
                     let target = self.redirect_target(redirect);
                     self.open(redirect, &target, &mut channels);
@@ -44,7 +44,7 @@ impl Walk<'_> {
     }
 
     fn redirect_target(&mut self, redirect: &Redirect) -> String {
-        self.fields(std::slice::from_ref(&redirect.target)).join(" ")
+        self.expand_fields(std::slice::from_ref(&redirect.target)).join(" ")
     }
 
     fn open(&mut self, redirect: &Redirect, target: &str, channels: &mut Channels) {
@@ -84,16 +84,16 @@ impl Walk<'_> {
     }
 
     /// Runs a command with redirections.
-    pub(crate) fn redirected(&mut self, redirects: &[Redirect], inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+    pub(crate) fn run_redirected(&mut self, redirects: &[Redirect], inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
         if redirects.is_empty() {
             return inner(self);
         }
-        let channels = self.channels(redirects);
-        self.through(channels, inner)
+        let channels = self.open_channels(redirects);
+        self.run_with_channels(channels, inner)
     }
 
     /// Runs a command with these channels.
-    pub(crate) fn through(&mut self, channels: Channels, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+    pub(crate) fn run_with_channels(&mut self, channels: Channels, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
         let input_before = Rc::clone(&self.world.shell.input);
         let descriptors_before = Rc::clone(&self.world.shell.descriptors);
         let read_pipe_before = self.world.shell.reads_pipe;

@@ -40,7 +40,7 @@ impl Walk<'_> {
                     text = substituted(&text, &wanted, &by, &flags);
                     if flags.contains('e') {
                         let lines = text.clone();
-                        self.derived(&lines);
+                        self.run_derived(&lines);
                     }
                 }
                 None => {
@@ -48,7 +48,7 @@ impl Walk<'_> {
                         printed.push_str(&lines);
                     } else if command.trim_start().starts_with("e ") {
                         let script = command.trim_start().trim_start_matches("e ").to_owned();
-                        self.derived(&script);
+                        self.run_derived(&script);
                     }
                 }
             }

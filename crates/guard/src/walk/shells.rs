@@ -95,7 +95,7 @@ impl<'w> ShellOptions<'w> {
 
 impl Walk<'_> {
     /// Runs a shell, if this is one.
-    pub(crate) fn shell(&mut self, name: &str, words: &[String]) -> bool {
+    pub(crate) fn start_shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         if matches!(name, "at" | "batch") {
             self.run_shell("sh", ScriptSource::Input, Vec::new(), true);
@@ -143,9 +143,9 @@ impl Walk<'_> {
         self.new_shell(zero.to_owned(), arguments, |walk| {
             walk.world.shell.expand_aliases = aliases;
             if let Some(start) = start {
-                walk.derived(&start);
+                walk.run_derived(&start);
             }
-            walk.derived(&text);
+            walk.run_derived(&text);
         });
         self.world.nested -= 1;
     }
@@ -163,7 +163,7 @@ impl Walk<'_> {
                 && !SHELLS.contains(&program)
             {
                 let program = program.to_owned();
-                self.code_text(&program, text);
+                self.scan_code_text(&program, text);
                 return;
             }
         }
@@ -171,7 +171,7 @@ impl Walk<'_> {
     }
 
     /// `make`, with a file that the script has written: each line of a recipe is a script.
-    pub(crate) fn make(&mut self, arguments: &[String]) {
+    pub(crate) fn run_make(&mut self, arguments: &[String]) {
         let named = arguments.iter().position(|word| matches!(word.as_str(), "-f" | "--file" | "--makefile"));
         let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
         let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);

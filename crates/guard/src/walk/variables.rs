@@ -107,7 +107,7 @@ impl Walk<'_> {
     }
 
     /// Runs a command once for every combination of the doubtful variables that it looks at, and joins what comes of it.
-    pub(super) fn choosing(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
+    pub(super) fn run_with_choices(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
         if self.world.shell.doubtful == 0 || self.choices.picks.is_some() {
             return command(self);
         }

@@ -79,11 +79,11 @@ impl<'w> WrappedCommand<'w> {
 
 impl Walk<'_> {
     /// Runs what a wrapper runs, if this is one.
-    pub(crate) fn wrapper(&mut self, name: &str, words: &[String]) -> bool {
+    pub(crate) fn run_wrapper(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
             "env" | "genv" => {
-                self.env(arguments);
+                self.run_env(arguments);
                 return true;
             }
             "bwrap" => {
@@ -193,13 +193,13 @@ impl Walk<'_> {
             if remote {
                 walk.world.shell.set_directory(HOME.to_string());
             }
-            walk.derived(script);
+            walk.run_derived(script);
         });
         self.world.nested -= 1;
     }
 
     /// `env`, which splits strings by itself and changes directory.
-    fn env(&mut self, arguments: &[String]) {
+    fn run_env(&mut self, arguments: &[String]) {
         let mut words: VecDeque<String> = arguments.to_vec().into();
         let mut hidden = Vec::new();
         let mut directory = None;

@@ -106,7 +106,7 @@ impl<'w> XargsOptions<'w> {
 }
 
 impl Walk<'_> {
-    pub(crate) fn xargs(&mut self, arguments: &[String]) {
+    pub(crate) fn run_xargs(&mut self, arguments: &[String]) {
         let options = XargsOptions::of(arguments);
         let input = match &options.file {
             Some(file) => self.read_file(file),
@@ -135,7 +135,7 @@ impl Walk<'_> {
     }
 
     /// GNU `parallel`: `command ::: items`, or items on input; without a command the items are commands.
-    pub(crate) fn parallel(&mut self, arguments: &[String]) {
+    pub(crate) fn run_parallel(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
             if word == "--" {
@@ -176,7 +176,7 @@ impl Walk<'_> {
                 }
             };
             self.new_shell("bash".to_owned(), Vec::new(), |walk| {
-                walk.derived(&script);
+                walk.run_derived(&script);
             });
         }
     }
