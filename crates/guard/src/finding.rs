@@ -1,19 +1,19 @@
-//! What the guard answers.
+//! The guard's answer.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a script that a rule finds something in.
+/// The consequence of a finding for the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It runs, and the finding is said.
+    /// The script runs, and the reply mentions the finding.
     Warn,
-    /// Somebody has to agree; where nobody can be asked it does not walk.
+    /// Somebody has to agree; where nobody can be asked, the script does not run.
     Ask,
-    /// It does not walk.
+    /// The script does not run.
     Deny,
 }
 
@@ -29,9 +29,9 @@ pub struct Finding {
     pub level: Level,
     /// Where in the script the command stands, in bytes.
     pub span: Range<usize>,
-    /// How the words were resolved, from what is written to what would walk.
+    /// How the words were resolved, from the script's text to the command that would run.
     pub chain: Vec<String>,
-    /// What the rule says.
+    /// The message of the rule.
     pub message: String,
     /// Something that does what was probably meant and passes the guard.
     pub alternative: String,
@@ -60,9 +60,9 @@ impl Finding {
 /// Everything that was found in a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// What was found, in the order of the script.
+    /// The findings, in the order of the script.
     pub findings: Vec<Finding>,
-    /// The script does not parse to its end. What stands before was judged all the same, because bash would run it.
+    /// The script does not parse to its end. The lines before the error were judged all the same, because bash would run them.
     pub incomplete: bool,
 }
 
@@ -72,7 +72,7 @@ impl Verdict {
         self.findings.iter().map(|finding| finding.level).max()
     }
 
-    /// Whether the script may not run just like that.
+    /// True if the script may not run without somebody's consent.
     pub fn refuses(&self) -> bool {
         self.level() >= Some(Level::Ask)
     }

@@ -11,7 +11,7 @@ use crate::walk::Walk;
 /// their length. Longer ones are for a person to look at.
 pub const LONGEST_SCRIPT: usize = 1 << 20;
 
-/// What a rule is set to.
+/// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// It says nothing.
@@ -20,7 +20,7 @@ pub enum Setting {
     At(Level),
 }
 
-/// What a guard goes by.
+/// The rules of a guard, and their levels.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// Levels of rules that differ from their own, by name.
@@ -104,7 +104,7 @@ impl Guard {
     /// assert_eq!(verdict.level(), Some(Level::Deny));
     /// assert_eq!(verdict.findings[0].chain, ["x=rm", "$x -rf ~", "rm -rf ~"]);
     ///
-    /// // What is only printed is not walk.
+    /// // Text that is only printed is not run.
     /// assert!(guard.judge("echo 'rm -rf ~'", &Prelude::default()).findings.is_empty());
     /// ```
     pub fn judge(&self, script: &str, prelude: &Prelude) -> Verdict {

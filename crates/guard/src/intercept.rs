@@ -25,7 +25,7 @@ pub(crate) struct ResolvedCommand {
     pub(crate) files: Vec<String>,
 }
 
-/// What the interceptor says.
+/// The answer of the interceptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interception {
     /// The tool to use instead.
@@ -57,7 +57,7 @@ pub struct TextRule {
 pub struct ExpressionError {
     /// The tool it should lead to.
     pub tool: String,
-    /// What is wrong.
+    /// The fault in the expression.
     pub source: regex::Error,
 }
 

@@ -15,7 +15,7 @@
 //!
 //! A script is parsed and walked through as bash would, without doing anything: words are expanded in bash's order, what
 //! wraps other commands is taken off, text that is put together and then run is parsed again. Rules see the words that a
-//! command would really be given. What is only printed, searched for, or written to a file is never looked at.
+//! command would really be given. Text that is only printed, searched for, or written to a file is never looked at.
 //!
 //! It is a guard rail, not a wall: it keeps a model from an accident, and cannot keep somebody from harm who wants it. What
 //! comes from the network, from files or from the environment is not known here.

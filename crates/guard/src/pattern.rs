@@ -93,7 +93,7 @@ impl PatternUnit {
     }
 }
 
-/// Whether the whole text fits the pattern. The leading dot of hidden names is the caller's concern.
+/// True if the whole text fits the pattern. The leading dot of hidden names is the caller's concern.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let letters: Vec<char> = text.chars().collect();
     fits(&units(pattern), &letters)
@@ -143,7 +143,7 @@ pub(crate) fn trim(pattern: &str, text: &str, from_end: bool, longest: bool) -> 
     if longest { (0..=count).rev().find_map(try_length) } else { (0..=count).find_map(try_length) }
 }
 
-/// Whether the name, as a pattern, may be this very name.
+/// True if the name, as a pattern, may be this very name.
 pub(crate) fn may_be(name: &str, literal: &str) -> bool {
     if name == literal {
         return true;
@@ -154,7 +154,7 @@ pub(crate) fn may_be(name: &str, literal: &str) -> bool {
     is_pattern && hidden_fits && matches(name, literal)
 }
 
-/// Whether the name, as a pattern, leaves open what it matches: no letter of it is fixed.
+/// True if the name, as a pattern, leaves open what it matches: no letter of it is fixed.
 pub(crate) fn is_wide(name: &str) -> bool {
     let units = units(name);
     // `*.` is about names that end in a dot; `*.*` is about all.

@@ -14,7 +14,7 @@ const MOST_LOOKS: usize = 1 << 18;
 /// How deep braces may be nested.
 const DEEPEST: usize = 24;
 
-/// What a word becomes.
+/// The words that a word with braces becomes.
 pub(super) enum BraceExpansion {
     /// There is nothing to expand.
     Same,

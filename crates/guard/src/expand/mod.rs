@@ -145,7 +145,7 @@ impl Walk<'_> {
         fields
     }
 
-    /// What a leading tilde stands for, and the text after it. `ends` says that the word ends with this text.
+    /// The directory of a leading tilde, and the text after it. `ends` is true if the word ends with this text.
     fn tilde<'t>(&mut self, text: &'t str, ends: bool) -> Option<(String, &'t str)> {
         let (before, tail) = if let Some(tail) = text.strip_prefix('~') {
             ("", tail)
@@ -260,7 +260,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a substitution writes, without the ends of lines after it.
+    /// The output of a substitution, without the ends of lines after it.
     fn captured(&mut self, list: &Rc<List>) -> String {
         let mut text = self.capture(list);
         text.truncate(text.trim_end_matches('\n').len());

@@ -11,7 +11,7 @@ use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
 /// The longest text in which a pattern is looked for at every place, in bytes.
 const LONGEST_REPLACED: usize = 512;
 
-/// What a parameter is before anything is done with it.
+/// The value of a parameter before anything is done with it.
 #[derive(Debug, Clone)]
 enum Base {
     /// Known to be unset.
@@ -27,7 +27,7 @@ enum Base {
     },
 }
 
-/// Whether this gives as many fields as there are elements, also inside of quotes.
+/// True if this gives as many fields as there are elements, also inside of quotes.
 pub(super) fn is_list(param: &Param) -> bool {
     !param.length
         && (param.name == "@" || matches!(param.index, Some(Index::All)))
@@ -80,7 +80,7 @@ impl Walk<'_> {
         self.push_base(changed, mode, fields);
     }
 
-    /// What another name, as text, means: it may have an index.
+    /// The variable that a text names; the name may have an index.
     fn target(&mut self, text: &str) -> (String, Option<Index>) {
         match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, "@")) => (name.to_owned(), Some(Index::All)),

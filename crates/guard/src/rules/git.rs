@@ -72,7 +72,7 @@ fn adds_blindly(walk: &mut Walk<'_>, arguments: &[String]) -> bool {
     paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
 }
 
-/// Whether a path given to `git add` means the whole tree.
+/// True if a path given to `git add` means the whole tree.
 fn is_everything(walk: &mut Walk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
         Some("") => return true,
@@ -122,14 +122,14 @@ fn is_everything(walk: &mut Walk<'_>, path: &str) -> bool {
     below.split('/').all(|part| part == "." || part == ".." || is_wide(part))
 }
 
-/// What a push does to the other side.
+/// The effect of a push on the other side.
 enum PushEffect {
     Plain,
     Forced,
     Deleting,
 }
 
-/// What the words of a push say so far.
+/// The words of a push, read so far.
 #[derive(Debug, Default)]
 struct PushWords {
     forced: bool,

@@ -1,6 +1,6 @@
 //! The rules: what they are called, what they say, and examples that hold them to their word.
 //!
-//! A rule sees resolved words only. Whether something was quoted, aliased, decoded or wrapped is over by then.
+//! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
 mod git;
 mod own;
@@ -23,7 +23,7 @@ pub struct Rule {
     pub level: Level,
     /// False for a rule that finds nothing until settings turn it on.
     pub is_on: bool,
-    /// What it says.
+    /// The message of its findings.
     pub message: &'static str,
     /// Something that does what was probably meant, and passes.
     pub alternative: &'static str,
@@ -186,7 +186,7 @@ pub(crate) const SELF_ALLOW: Rule = Rule {
     allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
 };
 
-/// What is too much to be followed.
+/// A script that is too much to be followed.
 pub(crate) const TOO_COMPLEX: Rule = Rule {
     name: "guard/too-complex",
     level: Level::Ask,
@@ -284,7 +284,7 @@ pub(crate) fn judge_git(walk: &mut Walk<'_>, name: &str, arguments: &[String], s
     own::judge(walk, "git", &words);
 }
 
-/// Whether the first word of our own program that is no option is this one.
+/// True if the first word of our own program that is no option is this one.
 fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {

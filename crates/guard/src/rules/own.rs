@@ -10,14 +10,14 @@ use crate::marks::{alive, readable};
 use crate::pattern;
 use crate::walk::Walk;
 
-/// What is wrong with the user's rules.
+/// A fault in the user's rules.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// The text is not what it should be.
     #[error("the rules cannot be read")]
     Syntax {
-        /// What the parser says.
+        /// The parser's message.
         source: Box<toml::de::Error>,
     },
     /// A rule has no name.
@@ -54,12 +54,12 @@ pub enum RuleError {
         /// The example.
         example: String,
     },
-    /// What it says to try is refused itself.
+    /// The alternative of a rule is refused itself.
     #[error("rule `{rule}` says to try `{example}`, which is refused by `{by}`")]
     AlternativeRefused {
         /// The rule's name.
         rule: String,
-        /// What it says to try.
+        /// The alternative.
         example: String,
         /// The rule that refuses that.
         by: String,
@@ -183,7 +183,7 @@ impl OwnRule {
     }
 }
 
-/// Whether a word is the option: itself, with a value, or among other letters.
+/// True if a word is the option: itself, with a value, or among other letters.
 fn is_flag(word: &str, wanted: &str) -> bool {
     if word == wanted || word.strip_prefix(wanted).is_some_and(|rest| wanted.starts_with("--") && rest.starts_with('='))
     {

@@ -1,4 +1,4 @@
-//! What is lost if a path is deleted with everything below it.
+//! The loss if a path is deleted with everything below it.
 
 use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
 use crate::pattern::{is_wide, may_be};
@@ -45,7 +45,7 @@ const BELOW_USR: [&str; 6] = ["bin", "lib", "lib64", "sbin", "share", "local"];
 /// Parts of `.git` without which there is no history.
 const HISTORY: [&str; 4] = ["objects", "refs", "HEAD", "packed-refs"];
 
-/// What a path means to whoever deletes it.
+/// The danger of deleting a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Danger {
     None,
@@ -127,12 +127,12 @@ fn from_root(parts: &[&str]) -> Danger {
     }
 }
 
-/// Whether a part of a path stands for everything in its directory.
+/// True if a part of a path stands for everything in its directory.
 fn is_everything(part: &str) -> bool {
     is_wide(part) || part.chars().eq([NAME])
 }
 
-/// Whether the path is a repository's data, or may be.
+/// True if the path is a repository's data, or may be.
 fn is_repository(parts: &[&str]) -> bool {
     let Some((last, before)) = parts.split_last() else { return false };
     // A name with nothing known in it is no `.git` because of that.
@@ -144,7 +144,7 @@ fn is_repository(parts: &[&str]) -> bool {
     inside && (is_wide(last) || HISTORY.contains(last) || last.chars().eq([TREE]))
 }
 
-/// Whether the path is the known home or working directory, or above one of them.
+/// True if the path is the known home or working directory, or above one of them.
 fn is_place(walk: &Walk<'_>, path: &str) -> bool {
     let place = walk.world.prelude;
     let path = normalized(&walk.world.concrete(path));

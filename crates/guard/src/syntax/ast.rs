@@ -1,4 +1,4 @@
-//! What a script looks like once it is parsed.
+//! The parts of a parsed script.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub(crate) struct AndOrList {
     pub(crate) background: bool,
 }
 
-/// What stands between two pipelines.
+/// The operator between two pipelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joint {
     And,
@@ -35,9 +35,9 @@ pub(crate) enum Joint {
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<ShellCommand>,
-    /// What stands between them: one less.
+    /// The signs between the stages: one less than stages.
     pub(crate) pipes: Vec<PipeSign>,
-    /// Whether `!` or `time` stands before it.
+    /// True if `!` or `time` stands before it.
     pub(crate) prefixed: bool,
     pub(crate) extent: SourceExtent,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Pipeline {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PipeSign {
     pub(crate) extent: SourceExtent,
-    /// Whether it takes standard error too.
+    /// True if it takes standard error too.
     pub(crate) both: bool,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Assign {
     pub(crate) extent: SourceExtent,
 }
 
-/// What is assigned.
+/// The right side of an assignment.
 #[derive(Debug, Clone)]
 pub(crate) enum AssignedValue {
     Scalar(ShellWord),
@@ -224,7 +224,7 @@ pub(crate) enum Index {
     At(ShellWord),
 }
 
-/// What is done with the value.
+/// The operation that `${…}` does with the value.
 #[derive(Debug, Clone)]
 pub(crate) enum ParamChange {
     None,

@@ -199,7 +199,7 @@ impl Parser<'_> {
         Ok(simple)
     }
 
-    /// Whether a word starts here.
+    /// True if a word starts here.
     pub(super) fn at_word(&self) -> bool {
         match self.peek() {
             None | Some(b'\n' | b';' | b'&' | b'|' | b'(' | b')') => false,
@@ -303,7 +303,7 @@ impl Parser<'_> {
         Ok(Some(Assign { name, index, append, value, extent: self.extent(start) }))
     }
 
-    /// Whether `[…]` at this distance is followed by `=`; otherwise it is a glob.
+    /// True if `[…]` at this distance is followed by `=`; otherwise it is a glob.
     fn index_is_assigned(&mut self, distance: usize) -> ParseResult<bool> {
         let rest = self.rest().as_bytes();
         let mut open = 0_usize;

@@ -240,7 +240,7 @@ impl Parser<'_> {
         self.source.get(start..start + length).unwrap_or("")
     }
 
-    /// Whether `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
+    /// True if `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
     pub(super) fn is_arithmetic(&mut self) -> ParseResult<bool> {
         let rest = self.rest().as_bytes();
         let mut open = 0_usize;

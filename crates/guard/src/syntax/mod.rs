@@ -43,7 +43,7 @@ pub(crate) enum ParseStop {
     Budget,
 }
 
-/// What parsing gives.
+/// A part of a script, or why there is none.
 pub(crate) type ParseResult<T> = Result<T, ParseStop>;
 
 /// A here-document that was announced on the line being parsed.

@@ -1,7 +1,6 @@
-//! What a script looks like from outside, for those who change a part of it and leave every other byte alone.
+//! The outline of a script, for crates that change a part of it and leave every other byte alone.
 //!
-//! Only what is the same for every bash, whatever its variables and files, is told. Where that is in doubt the answer is
-//! that there is nothing.
+//! An answer holds for every bash, whatever its variables and files. Where that is in doubt the answer is none.
 
 use std::ops::Range;
 
@@ -32,7 +31,7 @@ pub struct Stretch {
     pub word: Range<usize>,
 }
 
-/// How text is quoted. What stands between single quotes, in a comment or in a here-document is not told of.
+/// How text is quoted. Text between single quotes, in a comment or in a here-document makes no stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     /// Not at all.
@@ -46,7 +45,7 @@ pub enum Quoting {
 pub struct PlainWord {
     /// Its value; with a tilde that stands for the home directory at its beginning, if `tilde` is set.
     pub text: String,
-    /// Whether it begins with `~` or `~/` that bash would replace.
+    /// True if it begins with `~` or `~/` that bash would replace.
     pub tilde: bool,
 }
 
@@ -68,7 +67,7 @@ pub struct LastStage {
     pub words: Vec<PlainWord>,
     /// From the `|` to its end.
     pub range: Range<usize>,
-    /// Whether it is `|&`.
+    /// True if it is `|&`.
     pub both: bool,
 }
 

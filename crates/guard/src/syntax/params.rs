@@ -18,7 +18,7 @@ impl Parser<'_> {
         Some(Param { name, index: None, indirect: false, length: false, change: ParamChange::None })
     }
 
-    /// What is inside of `${`, and the brace that closes it.
+    /// The inside of `${`, and the brace that closes it.
     pub(super) fn braced(&mut self, quoted: bool) -> ParseResult<Param> {
         let mut length = false;
         let mut indirect = false;

@@ -8,7 +8,7 @@ use crate::walk::values::Values;
 /// How many lines of known input awk is followed through.
 const MOST_LINES: usize = 64;
 
-/// What awk is told by its arguments.
+/// The arguments of awk, read to the program.
 #[derive(Default)]
 struct AwkArguments<'w> {
     /// None if the program is in an unknown file.

@@ -86,7 +86,7 @@ impl Budget {
         self.depth -= 1;
     }
 
-    /// Runs out of nothing that counts: what was begun since the script's end is left where it is.
+    /// Takes back that the walk has given up, after work that the verdict does not depend on.
     pub(super) fn forgive(&mut self) {
         self.exhausted = None;
     }

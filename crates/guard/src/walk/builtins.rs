@@ -79,7 +79,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `command`: past functions; with `-v` it only says what would walk.
+    /// `command`: past functions; with `-v` it only prints the path of the program.
     fn command_builtin(&mut self, arguments: &[String]) {
         let command = after_options(arguments, "");
         let flags = arguments.iter().take_while(|word| word.starts_with('-') && *word != "--");

@@ -147,7 +147,7 @@ impl Walk<'_> {
         text.map(|text| text.to_string())
     }
 
-    /// What a program finds when it starts: its arguments and its input.
+    /// The names that a program finds when it starts: its arguments and its input.
     fn values_of(&self, language: &str, arguments: &[String]) -> Values {
         let with_program = || std::iter::once(String::new()).chain(arguments.iter().cloned()).collect();
         let input = self.world.shell.input.trim_end_matches('\n');
@@ -298,7 +298,7 @@ fn with_directories(code: &str) -> String {
     code
 }
 
-/// What a call that prints makes of its words.
+/// The text that a call prints for these words.
 fn printed_text(base: &str, language: &str, words: Vec<String>) -> String {
     let mut words = words;
     match (base, words.split_first_mut()) {

@@ -104,7 +104,7 @@ pub(super) struct CodeCall<'c> {
     pub(super) recursive: bool,
 }
 
-/// What a call of some name may do. One name may do several things, depending on its arguments.
+/// The effects that a call of some name may have. One name may have several, depending on its arguments.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "a name may stand for several calls")]
 pub(super) struct CallEffects {

@@ -181,7 +181,7 @@ impl Walk<'_> {
         Flow::Next
     }
 
-    /// What has been joined so far, and the present state.
+    /// Joins the present state with the states of other branches.
     fn join_with(&self, joined: Option<ShellState>) -> ShellState {
         match joined {
             Some(joined) => joined.join(&self.world.shell),
@@ -266,7 +266,7 @@ impl Walk<'_> {
             self.run_list(body);
         }
         if total == 0 {
-            // Nothing would walk, unless the list comes from outside.
+            // Nothing would run, unless the list comes from outside.
             self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
             let before = self.world.shell.clone();
             self.run_list(body);
@@ -276,7 +276,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a pipeline is one of those that are expected to work, so that what follows `&&` counts as having walk.
+/// True if a pipeline is expected to work, so that the command behind `&&` counts as run.
 fn usually_succeeds(pipeline: &Pipeline) -> bool {
     let [ShellCommand::Simple(simple)] = pipeline.stages.as_slice() else { return false };
     match simple.words.first() {

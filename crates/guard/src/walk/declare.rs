@@ -86,7 +86,7 @@ impl Walk<'_> {
         self.assign(name, ShellValue::Scalar(value), origin);
     }
 
-    /// What the flags make of a variable before it gets a value.
+    /// Applies the flags of a declaration to a variable before it gets a value.
     fn apply_declare_flags(&mut self, kind: &str, flags: &str, name: &str) {
         let is_local = kind == "local" || matches!(kind, "declare" | "typeset") && !flags.contains('g');
         if is_local && self.world.calls.iter().any(|open| !open.starts_with("alias ")) {

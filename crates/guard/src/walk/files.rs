@@ -50,13 +50,13 @@ impl Walk<'_> {
         self.scalar(DIRECTORY).unwrap_or_else(|| START.to_string())
     }
 
-    /// What is in a file, as far as the script itself has put it there.
+    /// The text of a file; unknown if the script has not written it.
     pub(crate) fn read_file(&mut self, path: &str) -> Rc<str> {
         self.budget.spend(1);
         self.known_file(path).unwrap_or_else(|| UNKNOWN.to_string().into())
     }
 
-    /// What is in a file, if the script has written it.
+    /// The text of a file, if the script has written it.
     pub(crate) fn known_file(&mut self, path: &str) -> Option<Rc<str>> {
         match path {
             "/dev/null" => return Some("".into()),

@@ -124,7 +124,7 @@ impl Walk<'_> {
         })
     }
 
-    /// What a program reads: its files, or standard input.
+    /// The text that a program reads: its files, or standard input.
     pub(super) fn input_of<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
         let mut text = String::new();
         let mut any = false;
@@ -282,7 +282,7 @@ impl Walk<'_> {
         Some(out)
     }
 
-    /// What `ls` prints: the names in a directory.
+    /// The output of `ls`: the names in a directory.
     fn list_directories(&mut self, arguments: &[String]) -> String {
         let mut out = String::new();
         for path in operands(arguments) {

@@ -5,7 +5,7 @@ use crate::pattern;
 use crate::rules;
 use crate::walk::Walk;
 
-/// What the tests before an action leave of all files.
+/// The files that the tests before an action leave.
 #[derive(Debug, Clone, Default)]
 struct FindScope {
     /// Names or paths that have to match: live patterns.
@@ -58,7 +58,7 @@ struct FindExpression<'w> {
     roots: Vec<String>,
     /// The words that have not been read yet.
     rest: &'w [String],
-    /// What the current action applies to: one for every side of an `-o` in parentheses.
+    /// The files that the current action applies to: one scope for every side of an `-o` in parentheses.
     scopes: Vec<FindScope>,
     /// The scopes in which parentheses were opened.
     outer: Vec<FindScope>,
@@ -278,7 +278,7 @@ fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
     paths
 }
 
-/// Whether a name test lets everything pass.
+/// True if a name test lets everything pass.
 fn is_everything(name: &str) -> bool {
     let last = name.trim_start_matches("./");
     !last.starts_with('.')

@@ -164,7 +164,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs what the configuration makes git walk.
+    /// Runs the scripts in settings and variables that git would run.
     fn run_settings(&mut self, settings: &[(String, String)]) {
         for (key, value) in settings {
             let last = key.rsplit('.').next().unwrap_or("");

@@ -2,7 +2,7 @@
 //!
 //! Every command that would run is resolved to the words it would be given; the rules look at those. Branches are all
 //! taken and joined afterwards, loops over known lists are run through, unknown conditions count as true and as false.
-//! What a command writes is known for the few that scripts use to put text together.
+//! The output of a command is known for the few commands that scripts use to put text together.
 //!
 //! A walk has three parts. The [`Budget`] decides when to give up, the [`World`] holds what bash would know at this point,
 //! and the [`Trail`] holds what has been found and on which way.
@@ -56,7 +56,7 @@ const LONGEST_TEXT: usize = 64 << 10;
 /// How often a function may be on the way at once. Deeper levels see nothing that the first ones do not.
 const MOST_RECURSION: usize = 3;
 
-/// What a command does to the commands after it.
+/// The effect of a command on the commands after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// The next one follows.
@@ -70,9 +70,9 @@ pub(crate) struct Walk<'g> {
     pub(crate) guard: &'g Guard,
     /// When to give up.
     pub(crate) budget: Budget,
-    /// What bash would know.
+    /// The state that bash would have.
     pub(crate) world: World<'g>,
-    /// What has been found, and on which way.
+    /// The findings, and the way to the current command.
     pub(crate) trail: Trail<'g>,
     choices: VariableChoices,
 }
@@ -172,7 +172,7 @@ impl<'g> Walk<'g> {
         std::mem::replace(&mut self.world.out, before)
     }
 
-    /// What a substitution writes.
+    /// The output of a substitution.
     pub(crate) fn capture(&mut self, list: &Rc<List>) -> String {
         if !self.budget.enter() {
             return UNKNOWN.to_string();

@@ -108,7 +108,7 @@ fn substitution_length(command: &str) -> Option<usize> {
     None
 }
 
-/// What `s/wanted/by/flags` says.
+/// The three parts of `s/wanted/by/flags`.
 fn substitution(command: &str) -> Option<(String, String, String)> {
     let length = substitution_length(command)?;
     let separator = command.chars().nth(1)?;

@@ -19,7 +19,7 @@ enum ScriptSource {
     Nothing,
 }
 
-/// What a shell's options say.
+/// The options of a shell, read to its script.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the shell's own")]
 struct ShellOptions<'w> {

@@ -1,4 +1,4 @@
-//! What a shell remembers while the script runs: variables, functions, directories, input.
+//! The memory of a shell while the script runs: variables, functions, directories, input.
 //!
 //! A copy costs next to nothing, because subshells and pipelines need one each: the maps are shared until one of the
 //! copies writes to them.
@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 6;
 /// The name under which the working directory is kept. No variable is called that.
 pub(crate) const DIRECTORY: &str = ".";
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShellValue {
     /// Taken away by the script.
@@ -59,7 +59,7 @@ impl ShellValue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShellVariable {
     pub(crate) value: ShellValue,
-    /// What else it may be, after branches have met.
+    /// Other values that it may have, after branches have met.
     pub(crate) others: Vec<ShellValue>,
     pub(crate) exported: bool,
     /// `declare -n`: another name for this one.
@@ -98,9 +98,9 @@ pub(crate) struct ShellState {
     pub(crate) zero: String,
     /// `$_`
     pub(crate) last_word: String,
-    /// What can still be read from standard input.
+    /// The text that can still be read from standard input.
     pub(crate) input: Rc<str>,
-    /// What can be read from other descriptors.
+    /// The texts that can be read from other descriptors.
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
@@ -222,7 +222,7 @@ impl ShellState {
         self.set(DIRECTORY, ShellValue::Scalar(path), None);
     }
 
-    /// What an environment has that the script did not set. None for what may well be unset.
+    /// The value that an environment gives a variable which the script did not set. None if it may well be unset.
     pub(crate) fn inherited(name: &str) -> Option<String> {
         Some(match name {
             "HOME" => HOME.to_string(),

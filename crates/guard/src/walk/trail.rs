@@ -1,4 +1,4 @@
-//! What a walk has found, and how it got to the current command.
+//! The findings of a walk, and its way to the current command.
 
 use std::ops::Range;
 use std::rc::Rc;

@@ -8,7 +8,7 @@ use crate::marks::{HOME, UNKNOWN};
 use crate::walk::decode;
 use crate::walk::tokens::CodeToken;
 
-/// What names stand for. A string is a list of one.
+/// The values of names. A string is a list of one.
 pub(super) type Values = HashMap<String, Vec<String>>;
 
 /// Options by name that are about what is run or deleted, not about how.
@@ -17,7 +17,7 @@ const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "d
 /// The deepest that calls may stand in calls.
 const DEEPEST: usize = 12;
 
-/// What a call is given.
+/// The arguments of a call.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub(super) words: Vec<String>,
@@ -81,7 +81,7 @@ impl ReadArguments {
     }
 }
 
-/// Whether more arguments may follow a token.
+/// The answer to a sign: more arguments may follow, or none.
 enum Reading {
     GoesOn,
     Ends,
@@ -193,7 +193,7 @@ impl<'t> CallReader<'t> {
         Some(words)
     }
 
-    /// What stands between brackets, and where the code goes on.
+    /// The text between brackets, and where the code goes on.
     fn index(&self, start: usize) -> (String, usize) {
         let mut text = String::new();
         let mut at = start;
@@ -208,7 +208,7 @@ impl<'t> CallReader<'t> {
         (text, at)
     }
 
-    /// What stands right of an operator: one value, or several in parentheses.
+    /// The operand right of an operator: one value, or several in parentheses.
     fn operand(&mut self, at: usize) -> (Vec<String>, usize) {
         match self.token(at) {
             Some(CodeToken::Sign('(' | '[')) => {

@@ -1,4 +1,4 @@
-//! What bash would know at this point of a script: its shell, the files that the script has written, its directories.
+//! The world as bash would know it at this point of a script: its shell, the files that the script has written, its directories.
 //!
 //! The shell is copied for every subshell. The rest is shared by all shells of a script, as files are.
 

@@ -27,7 +27,7 @@ const VALUED: [&str; 16] = [
     "--colsep",
 ];
 
-/// What the options of `xargs` say.
+/// The options of `xargs`, read to the command.
 #[derive(Debug, Default)]
 struct XargsOptions<'w> {
     /// `-I`: the text that every item takes the place of.
