@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bashful_guard::{Guard, Place};
+use bashful_guard::{Guard, Prelude};
 use serde_json::Value;
 
 use crate::{Done, say};
@@ -58,7 +58,7 @@ fn read(file: &str) -> Result<String, Box<dyn std::error::Error>> {
 
 fn timed(guard: &Guard, script: &str) -> (Duration, bool) {
     let began = Instant::now();
-    let verdict = guard.judge(script, &Place::default());
+    let verdict = guard.judge(script, &Prelude::default());
     (began.elapsed(), verdict.refuses())
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let directory = working_directory(&setup::base_directory(&around, cwd)?, cwd)?;
     let bytes = setup::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
     let script = String::from_utf8_lossy(&bytes);
-    let verdict = guard.judge(&script, &guard::place(Some(&directory), &around));
+    let verdict = guard.judge(&script, &guard::prelude(Some(&directory), &around));
     let redactor = setup::redactor(&settings, &around)?;
     let given = Allowable { script: &bytes, directory: &directory };
     // Without a guard, everything runs, and there is nothing to allow.

@@ -241,12 +241,13 @@ fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
     )
 }
 
-/// Where a script would run, for a guard that has no plan to look at.
-pub(crate) fn place(directory: Option<&Path>, around: &Surroundings) -> bashful_engine::Place {
+/// The directories of a script, for a guard that has no plan to look at.
+pub(crate) fn prelude(directory: Option<&Path>, around: &Surroundings) -> bashful_engine::Prelude {
     let home = around.variable("HOME").map(|home| home.to_string_lossy().into_owned());
-    bashful_engine::Place {
+    bashful_engine::Prelude {
         directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
         home: home.filter(|home| home.starts_with('/')),
+        ..bashful_engine::Prelude::default()
     }
 }
 
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn a_finding_points_at_its_place() {
         let script = "echo ü\nls && git push -f";
-        let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
+        let verdict = Guard::default().judge(script, &bashful_engine::Prelude::default());
         let text = findings(script, &verdict, &redactor());
         let start =
             "git/force-push: refused\n2 | ls && git push -f\n          ^^^^^^^^^^^\npermission denied: git push";
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn nothing_in_a_script_reaches_the_terminal_as_more_than_text() {
         let script = "git push -f #\recho harmless\u{1b}[2K";
-        let verdict = Guard::default().judge(script, &bashful_engine::Place::default());
+        let verdict = Guard::default().judge(script, &bashful_engine::Prelude::default());
         let text = findings(script, &verdict, &redactor());
         assert!(text.contains("1 | git push -f #\\recho harmless\\u{1b}[2K\n"), "{text}");
     }

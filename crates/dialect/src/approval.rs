@@ -83,8 +83,7 @@ fn text(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String {
             let place = script.get(finding.span.clone()).unwrap_or_default();
             let place =
                 if script.lines().count() > LINES_SHOWN { format!("\n{}", lines(place)) } else { String::new() };
-            // Nothing has been denied yet.
-            let message = finding.message.strip_prefix("permission denied: ").unwrap_or(&finding.message);
+            let message = finding.concern();
             // Words of the script are among it, which may have lines of their own.
             let found = short(&redactor.redact(finding.chain.join(" → ")));
             let found = if found.is_empty() { found } else { format!("\nfound: {found}") };

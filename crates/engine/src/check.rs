@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bashful_guard::{Guard, Level, Place, Verdict};
+use bashful_guard::{Guard, Level, Prelude, Verdict};
 use thiserror::Error;
 
 use crate::backend::BoxFuture;
@@ -64,49 +64,17 @@ impl Judge {
 
     /// What the guard says about a plan.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
+        let script = String::from_utf8_lossy(plan.script.as_bytes());
         let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
-        let place = Place {
+        let definitions = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(&script));
+        let prelude = Prelude {
             directory: Some(plan.directory.to_string_lossy().into_owned()),
             home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
+            definitions: definitions.unwrap_or_default(),
+            persistent: plan.session.is_some(),
         };
-        let script = String::from_utf8_lossy(plan.script.as_bytes());
-        let mut verdict = self.guard.judge(&script, &place);
-        let defined = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(plan.script.as_bytes()));
-        if let Some(defined) = defined {
-            let with = self.guard.judge(&format!("{defined}{script}"), &place);
-            add_what_comes_of(&mut verdict, with, defined.len(), script.len());
-        }
-        if plan.session.is_some() {
-            // What it defines stays, and is judged as if it were called: a later command is not seen together with this one.
-            let calls: Vec<String> = defined_in(&script).map(|name| format!("{name} {UNKNOWN_ARGUMENTS}")).collect();
-            if !calls.is_empty() {
-                let called = format!("{script}\nshopt -s expand_aliases\n{}", calls.join("\n"));
-                let with = self.guard.judge(&called, &place);
-                add_what_comes_of(&mut verdict, with, 0, script.len());
-            }
-        }
-        verdict
+        self.guard.judge(&script, &prelude)
     }
-}
-
-/// Arguments that nothing is known about.
-const UNKNOWN_ARGUMENTS: &str = r#""$_bashful_1" "$_bashful_2" "$_bashful_3" "$_bashful_4""#;
-
-/// The names of functions and aliases that a script may define. Too many do no harm.
-fn defined_in(script: &str) -> impl Iterator<Item = &str> {
-    let is_name =
-        |name: &&str| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || "_-.:".contains(char));
-    let words = script.split(|char: char| char.is_whitespace() || ";&|({".contains(char));
-    let before_brackets = script.match_indices('(').filter_map(|(at, _)| {
-        let (name, rest) = (script.get(..at)?.trim_end(), script.get(at + 1..)?.trim_start());
-        let begin = name.rfind(|char: char| char.is_whitespace() || ";&|({}".contains(char)).map_or(0, |at| at + 1);
-        rest.starts_with(')').then(|| name.get(begin..)).flatten()
-    });
-    let after_keyword =
-        words.clone().zip(words.clone().skip(1)).filter(|(word, _)| *word == "function").map(|(_, name)| name);
-    let aliases =
-        words.filter_map(|word| word.split_once('=')).map(|(name, _)| name).filter(|_| script.contains("alias"));
-    before_brackets.chain(after_keyword).chain(aliases).filter(is_name)
 }
 
 impl fmt::Debug for Judge {
@@ -183,26 +151,6 @@ pub(crate) async fn check(
     let redactor = plan.redactor();
     let (script, directory) = (plan.given_script().clone(), plan.given_directory().to_path_buf());
     Err(Refusal { reason, verdict, script, directory, approval, redactor })
-}
-
-/// What the guard says when it gives up.
-const TOO_COMPLEX: &str = "guard/too-complex";
-
-/// Adds what is only found with the definitions of rc files before the script. What is found in one of those is about the
-/// script as a whole. That they are too much to look through is not the script's fault.
-fn add_what_comes_of(verdict: &mut Verdict, with: Verdict, before: usize, script: usize) {
-    for mut finding in with.findings {
-        let is_in_script = finding.span.start >= before;
-        finding.span = if is_in_script { finding.span.start - before..finding.span.end - before } else { 0..script };
-        if finding.span.end > script {
-            finding.span = 0..script;
-        }
-        let is_known = verdict.findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span);
-        if !is_known && finding.rule != TOO_COMPLEX {
-            verdict.findings.push(finding);
-        }
-    }
-    verdict.findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
 }
 
 /// What is said about a command that runs although the guard has found something.

@@ -79,7 +79,7 @@ pub use artifacts::{
     LinesRead, ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
-pub use bashful_guard::{Finding, Guard, Interception, Level, Place, Policy, RuleError, Setting, Verdict};
+pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,

@@ -1,21 +1,24 @@
-//! What the guard answers.
+//! The guard's answer.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a script that a rule finds something in.
+/// The consequence of a finding for the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It runs, and the finding is said.
+    /// The script runs, and the reply mentions the finding.
     Warn,
-    /// Somebody has to agree; where nobody can be asked it does not run.
+    /// Somebody has to agree; where nobody can be asked, the script does not run.
     Ask,
-    /// It does not run.
+    /// The script does not run.
     Deny,
 }
+
+/// The words that messages of denied scripts begin with.
+const DENIAL: &str = "permission denied: ";
 
 /// One thing that a rule has found in a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -26,15 +29,20 @@ pub struct Finding {
     pub level: Level,
     /// Where in the script the command stands, in bytes.
     pub span: Range<usize>,
-    /// How the words were resolved, from what is written to what would run.
+    /// How the words were resolved, from the script's text to the command that would run.
     pub chain: Vec<String>,
-    /// What the rule says.
+    /// The message of the rule.
     pub message: String,
     /// Something that does what was probably meant and passes the guard.
     pub alternative: String,
 }
 
 impl Finding {
+    /// The message without the words that say no, for a question that nobody has answered yet.
+    pub fn concern(&self) -> &str {
+        self.message.strip_prefix(DENIAL).unwrap_or(&self.message)
+    }
+
     /// The whole text: what the rule says, what was found, and what to do instead.
     pub fn text(&self) -> String {
         let mut text = self.message.clone();
@@ -52,9 +60,9 @@ impl Finding {
 /// Everything that was found in a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// What was found, in the order of the script.
+    /// The findings, in the order of the script.
     pub findings: Vec<Finding>,
-    /// The script does not parse to its end. What stands before was judged all the same, because bash would run it.
+    /// The script does not parse to its end. The lines before the error were judged all the same, because bash would run them.
     pub incomplete: bool,
 }
 
@@ -64,7 +72,7 @@ impl Verdict {
         self.findings.iter().map(|finding| finding.level).max()
     }
 
-    /// Whether the script may not run just like that.
+    /// True if the script may not run without somebody's consent.
     pub fn refuses(&self) -> bool {
         self.level() >= Some(Level::Ask)
     }

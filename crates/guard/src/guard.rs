@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use crate::finding::{Finding, Level, Verdict};
 use crate::marks;
 use crate::rules::{self, OwnRule, RuleError};
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
 /// their length. Longer ones are for a person to look at.
 pub const LONGEST_SCRIPT: usize = 1 << 20;
 
-/// What a rule is set to.
+/// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// It says nothing.
@@ -20,7 +20,7 @@ pub enum Setting {
     At(Level),
 }
 
-/// What a guard goes by.
+/// The rules of a guard, and their levels.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// Levels of rules that differ from their own, by name.
@@ -29,20 +29,21 @@ pub struct Policy {
     pub own_rules: String,
 }
 
-/// Where a script would run, as far as it is known.
+/// The shell before the first command of a script, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The working directory.
+pub struct Prelude {
+    /// The working directory, absolute.
     pub directory: Option<String>,
-    /// The home directory.
+    /// The home directory, absolute.
     pub home: Option<String>,
-}
-
-/// Directories as they are written out where text has to be cut: real ones, or stand-ins.
-#[derive(Debug, Clone)]
-pub(crate) struct Spelled {
-    pub(crate) home: String,
-    pub(crate) directory: String,
+    /// Shell text that the shell has run already, such as the functions and aliases of rc files.
+    ///
+    /// The guard judges the script without the text and again with it. A definition adds findings and takes none away,
+    /// because the shell may turn out to lack it.
+    pub definitions: String,
+    /// True if the shell outlives the script, as a session's does. Later scripts are judged alone, so a function or an
+    /// alias that the script leaves behind is judged as if it were called.
+    pub persistent: bool,
 }
 
 /// Judges scripts.
@@ -58,7 +59,7 @@ impl Guard {
     /// The user's rules carry examples, which are tried out here: a rule that does not do what they say is an error.
     ///
     /// ```
-    /// use bashful_guard::{Guard, Place, Policy};
+    /// use bashful_guard::{Guard, Prelude, Policy};
     ///
     /// let own_rules = r#"
     ///     [[rule]]
@@ -73,7 +74,7 @@ impl Guard {
     ///     allows = ["git reset --soft HEAD~1", "echo git reset --hard"]
     /// "#;
     /// let guard = Guard::new(Policy { own_rules: own_rules.into(), ..Policy::default() })?;
-    /// assert!(guard.judge("cd src && git reset --hard", &Place::default()).refuses());
+    /// assert!(guard.judge("cd src && git reset --hard", &Prelude::default()).refuses());
     /// # Ok::<(), bashful_guard::RuleError>(())
     /// ```
     pub fn new(policy: Policy) -> Result<Self, RuleError> {
@@ -96,46 +97,53 @@ impl Guard {
     /// Pure: it reads nothing and runs nothing, and the same script has always the same verdict.
     ///
     /// ```
-    /// use bashful_guard::{Guard, Level, Place};
+    /// use bashful_guard::{Guard, Level, Prelude};
     ///
     /// let guard = Guard::default();
-    /// let verdict = guard.judge("x=rm; $x -rf ~", &Place::default());
+    /// let verdict = guard.judge("x=rm; $x -rf ~", &Prelude::default());
     /// assert_eq!(verdict.level(), Some(Level::Deny));
     /// assert_eq!(verdict.findings[0].chain, ["x=rm", "$x -rf ~", "rm -rf ~"]);
     ///
-    /// // What is only printed is not run.
-    /// assert!(guard.judge("echo 'rm -rf ~'", &Place::default()).findings.is_empty());
+    /// // Text that is only printed is not run.
+    /// assert!(guard.judge("echo 'rm -rf ~'", &Prelude::default()).findings.is_empty());
     /// ```
-    pub fn judge(&self, script: &str, place: &Place) -> Verdict {
+    pub fn judge(&self, script: &str, prelude: &Prelude) -> Verdict {
         if script.len() > LONGEST_SCRIPT {
-            return self.too_complex(script, "it is longer than 1 MiB", false);
+            let findings = self.too_complex(script, "it is longer than 1 MiB").into_iter().collect();
+            return Verdict { findings, incomplete: false };
         }
         let script = marks::without_marks(script);
-        let mut run = Run::new(self, &script, place, false);
-        run.whole();
-        let incomplete = run.incomplete;
-        let mut findings = std::mem::take(&mut run.findings);
-        if let Some(why) = run.over {
-            findings.extend(self.too_complex(&script, why, incomplete).findings);
+        let mut walk = Walk::new(self, (&script, 0), prelude);
+        walk.walk_script();
+        let incomplete = walk.trail.is_incomplete;
+        let mut findings = std::mem::take(&mut walk.trail.findings);
+        findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
+        if !prelude.definitions.is_empty() {
+            let definitions = marks::without_marks(&prelude.definitions);
+            let text = format!("{definitions}{script}");
+            let mut walk = Walk::new(self, (&text, definitions.len()), prelude);
+            walk.walk_script();
+            // Definitions that are too much to follow are not the script's fault.
+            for finding in walk.trail.findings {
+                if !findings.iter().any(|known| known.rule == finding.rule && known.span == finding.span) {
+                    findings.push(finding);
+                }
+            }
         }
         findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
         Verdict { findings, incomplete }
     }
 
-    fn too_complex(&self, script: &str, why: &str, incomplete: bool) -> Verdict {
+    fn too_complex(&self, script: &str, why: &str) -> Option<Finding> {
         let rule = &rules::TOO_COMPLEX;
-        let findings = match self.level(rule.name, rule.level) {
-            Some(level) => vec![Finding {
-                rule: rule.name.to_owned(),
-                level,
-                span: 0..script.len(),
-                chain: Vec::new(),
-                message: format!("{}: {why}", rule.message),
-                alternative: rule.alternative.to_owned(),
-            }],
-            None => Vec::new(),
-        };
-        Verdict { findings, incomplete }
+        Some(Finding {
+            rule: rule.name.to_owned(),
+            level: self.level(rule.name, rule.level)?,
+            span: 0..script.len(),
+            chain: Vec::new(),
+            message: format!("{}: {why}", rule.message),
+            alternative: rule.alternative.to_owned(),
+        })
     }
 
     /// The level of a rule, if it is on.

@@ -6,16 +6,17 @@ use regex::RegexBuilder;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::guard::{Guard, Place};
+use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
-use crate::run::Run;
-use crate::syntax::ast::Extent;
+use crate::syntax::ast::SourceExtent;
+use crate::walk::Walk;
+use crate::walk::trail::CommandWatch;
 
 /// A command that the script would run by itself, outside of substitutions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ResolvedCommand {
     pub(crate) words: Vec<String>,
-    pub(crate) extent: Extent,
+    pub(crate) extent: SourceExtent,
     /// It reads what another command writes.
     pub(crate) reads_pipe: bool,
     /// It has a here-document or a here-string.
@@ -24,7 +25,7 @@ pub(crate) struct Seen {
     pub(crate) files: Vec<String>,
 }
 
-/// What the interceptor says.
+/// The answer of the interceptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interception {
     /// The tool to use instead.
@@ -56,7 +57,7 @@ pub struct TextRule {
 pub struct ExpressionError {
     /// The tool it should lead to.
     pub tool: String,
-    /// What is wrong.
+    /// The fault in the expression.
     pub source: regex::Error,
 }
 
@@ -80,7 +81,7 @@ pub struct Interceptor {
 
 /// One of the rules that it comes with: what it is for, names that the tool goes by, and what to say.
 struct Suggestion {
-    matches: fn(&Seen) -> bool,
+    matches: fn(&ResolvedCommand) -> bool,
     tools: &'static [&'static str],
     message: &'static str,
 }
@@ -131,13 +132,15 @@ impl Interceptor {
         }
         let cleaned = without_marks(script);
         let guard = Guard::default();
-        let place = Place::default();
-        let mut run = Run::new(&guard, &cleaned, &place, true);
-        run.whole();
+        let prelude = Prelude::default();
+        let mut walk = Walk::new(&guard, (&cleaned, 0), &prelude);
+        walk.trail.watch = Some(CommandWatch::default());
+        walk.walk_script();
+        let commands = walk.trail.watch.unwrap_or_default().commands;
         for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
-            let texts = run.seen.iter().filter(|seen| !seen.reads_pipe).flat_map(|seen| {
-                let written = cleaned.get(seen.extent.start..seen.extent.end).unwrap_or("").to_owned();
-                let resolved: Vec<String> = seen.words.iter().map(|word| readable(word)).collect();
+            let texts = commands.iter().filter(|command| !command.reads_pipe).flat_map(|command| {
+                let written = cleaned.get(command.extent.start..command.extent.end).unwrap_or("").to_owned();
+                let resolved: Vec<String> = command.words.iter().map(|word| readable(word)).collect();
                 [written, resolved.join(" ")]
             });
             // The whole text too: an expression may be about more than one command.
@@ -145,10 +148,10 @@ impl Interceptor {
                 return Some(self.says(&rule.tool, &rule.message, script));
             }
         }
-        for seen in run.seen.iter().filter(|seen| !seen.reads_pipe) {
+        for command in commands.iter().filter(|command| !command.reads_pipe) {
             for suggestion in &SUGGESTIONS {
                 let tool = suggestion.tools.iter().find(|tool| tools.contains(tool));
-                if let Some(tool) = tool.filter(|_| (suggestion.matches)(seen)) {
+                if let Some(tool) = tool.filter(|_| (suggestion.matches)(command)) {
                     return Some(self.says(tool, &suggestion.message.replace("{tool}", tool), script));
                 }
             }
@@ -162,16 +165,16 @@ impl Interceptor {
     }
 }
 
-fn program(seen: &Seen) -> &str {
-    seen.words.first().map_or("", String::as_str)
+fn program(command: &ResolvedCommand) -> &str {
+    command.words.first().map_or("", String::as_str)
 }
 
-fn operands(seen: &Seen) -> impl Iterator<Item = &String> {
-    seen.words.iter().skip(1).filter(|word| !word.starts_with('-'))
+fn operands(command: &ResolvedCommand) -> impl Iterator<Item = &String> {
+    command.words.iter().skip(1).filter(|word| !word.starts_with('-'))
 }
 
-fn has_flag(seen: &Seen, flags: &[&str]) -> bool {
-    seen.words.iter().skip(1).any(|word| flags.contains(&word.as_str()))
+fn has_flag(command: &ResolvedCommand, flags: &[&str]) -> bool {
+    command.words.iter().skip(1).any(|word| flags.contains(&word.as_str()))
 }
 
 /// Files that are no files.
@@ -179,24 +182,24 @@ fn is_sink(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/tty" | "/dev/stdout" | "/dev/stderr")
 }
 
-fn reads(seen: &Seen) -> bool {
-    matches!(program(seen), "cat" | "head" | "tail" | "less" | "more")
-        && operands(seen).next().is_some()
-        && seen.files.is_empty()
+fn reads(command: &ResolvedCommand) -> bool {
+    matches!(program(command), "cat" | "head" | "tail" | "less" | "more")
+        && operands(command).next().is_some()
+        && command.files.is_empty()
         // Following a file that grows is something that no other tool does.
-        && !has_flag(seen, &["-f", "-F", "--follow"])
+        && !has_flag(command, &["-f", "-F", "--follow"])
 }
 
-fn searches(seen: &Seen) -> bool {
-    matches!(program(seen), "grep" | "egrep" | "fgrep" | "rg" | "ripgrep" | "ag" | "ack")
+fn searches(command: &ResolvedCommand) -> bool {
+    matches!(program(command), "grep" | "egrep" | "fgrep" | "rg" | "ripgrep" | "ag" | "ack")
 }
 
-fn finds(seen: &Seen) -> bool {
-    matches!(program(seen), "find" | "fd" | "locate")
-        && has_flag(seen, &["-name", "-iname", "-type", "--type", "-glob", "--glob", "-path", "-t", "-e"])
+fn finds(command: &ResolvedCommand) -> bool {
+    matches!(program(command), "find" | "fd" | "locate")
+        && has_flag(command, &["-name", "-iname", "-type", "--type", "-glob", "--glob", "-path", "-t", "-e"])
 }
 
-fn edits(seen: &Seen) -> bool {
+fn edits(command: &ResolvedCommand) -> bool {
     let in_place = |word: &String, letters: &str| {
         word.starts_with("--in-place")
             || word.strip_prefix('-').is_some_and(|flags| {
@@ -205,20 +208,20 @@ fn edits(seen: &Seen) -> bool {
                     && flags.contains('i')
             })
     };
-    let arguments = || seen.words.iter().skip(1);
-    match program(seen) {
+    let arguments = || command.words.iter().skip(1);
+    match program(command) {
         "sed" | "gsed" => arguments().any(|word| in_place(word, "nErsuz")),
         "perl" | "ruby" => arguments().any(|word| in_place(word, "pnlw0")),
-        "awk" | "gawk" => has_flag(seen, &["inplace"]),
+        "awk" | "gawk" => has_flag(command, &["inplace"]),
         _ => false,
     }
 }
 
-fn writes(seen: &Seen) -> bool {
-    let to_file = seen.files.iter().any(|path| !is_sink(path));
-    match program(seen) {
+fn writes(command: &ResolvedCommand) -> bool {
+    let to_file = command.files.iter().any(|path| !is_sink(path));
+    match program(command) {
         "echo" | "printf" => to_file,
-        "cat" => to_file && seen.here,
+        "cat" => to_file && command.here,
         _ => false,
     }
 }

@@ -1,21 +1,21 @@
 //! Judges what a shell script would do, not how it is spelled.
 //!
 //! ```
-//! use bashful_guard::{Guard, Place};
+//! use bashful_guard::{Guard, Prelude};
 //!
 //! let guard = Guard::default();
-//! let place = Place::default();
+//! let prelude = Prelude::default();
 //! for script in ["rm -rf /", "\"r\"m -r ~", "x=/; sudo -u bob rm -rf \"$x\"", "echo cm0gLXJmIC8= | base64 -d | sh"] {
-//!     assert!(guard.judge(script, &place).refuses());
+//!     assert!(guard.judge(script, &prelude).refuses());
 //! }
 //! for script in ["rm -rf build", "echo 'rm -rf /'", "git commit -m 'no more git push --force'"] {
-//!     assert!(!guard.judge(script, &place).refuses());
+//!     assert!(!guard.judge(script, &prelude).refuses());
 //! }
 //! ```
 //!
 //! A script is parsed and walked through as bash would, without doing anything: words are expanded in bash's order, what
 //! wraps other commands is taken off, text that is put together and then run is parsed again. Rules see the words that a
-//! command would really be given. What is only printed, searched for, or written to a file is never looked at.
+//! command would really be given. Text that is only printed, searched for, or written to a file is never looked at.
 //!
 //! It is a guard rail, not a wall: it keeps a model from an accident, and cannot keep somebody from harm who wants it. What
 //! comes from the network, from files or from the environment is not known here.
@@ -33,12 +33,13 @@ mod intercept;
 mod marks;
 mod pattern;
 mod rules;
-mod run;
-mod state;
 mod syntax;
+mod walk;
 
 pub use finding::{Finding, Level, Verdict};
-pub use guard::{Guard, LONGEST_SCRIPT, Place, Policy, Setting};
+pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
 pub use intercept::{ExpressionError, Interception, Interceptor, TextRule};
 pub use rules::{BUILT_IN, Rule, RuleError};
+pub use syntax::mention::mentioned_names;
+pub use syntax::opening::{Opening, OpeningKind};
 pub use syntax::outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};

@@ -33,20 +33,20 @@ pub(crate) const NAME: char = '\u{10F009}';
 const FIRST: char = '\u{10F000}';
 const LAST: char = '\u{10F00F}';
 
-/// What stands in for a mark that a script contains: as long, and never a mark.
+/// The stand-in for a mark that a script contains: as long, and never a mark.
 const STAND_IN: &str = "\u{10FFFD}";
 
-/// Whether this is a mark.
+/// True if this is a mark.
 pub(crate) fn is_mark(letter: char) -> bool {
     (FIRST..=LAST).contains(&letter)
 }
 
-/// Whether this mark stands for more than one file name.
+/// True if this mark stands for more than one file name.
 pub(crate) fn is_wild(letter: char) -> bool {
     matches!(letter, STAR | ONE | SET | TREE)
 }
 
-/// Whether the text has something that is not known letter by letter.
+/// True if the text has something that is not known letter by letter.
 pub(crate) fn is_vague(text: &str) -> bool {
     text.contains([UNKNOWN, SOME, NAME])
 }

@@ -9,37 +9,37 @@ const MOST_STEPS: usize = 1 << 16;
 
 /// One unit of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Unit {
+enum PatternUnit {
     Letter(char),
     One,
     Many,
     Set { negated: bool, ranges: Vec<(char, char)> },
 }
 
-fn units(pattern: &str) -> Vec<Unit> {
+fn units(pattern: &str) -> Vec<PatternUnit> {
     let letters: Vec<char> = pattern.chars().collect();
     let mut units = Vec::with_capacity(letters.len());
     let mut at = 0;
     while let Some(letter) = letters.get(at).copied() {
         at += 1;
         units.push(match letter {
-            STAR | TREE => Unit::Many,
-            ONE => Unit::One,
+            STAR | TREE => PatternUnit::Many,
+            ONE => PatternUnit::One,
             SET => match set(letters.get(at..).unwrap_or(&[])) {
                 Some((taken, unit)) => {
                     at += taken;
                     unit
                 }
-                None => Unit::Letter('['),
+                None => PatternUnit::Letter('['),
             },
-            other => Unit::Letter(other),
+            other => PatternUnit::Letter(other),
         });
     }
     units
 }
 
 /// A set after its bracket, and how many letters it takes.
-fn set(letters: &[char]) -> Option<(usize, Unit)> {
+fn set(letters: &[char]) -> Option<(usize, PatternUnit)> {
     let mut at = 0;
     let negated = matches!(letters.first(), Some('!' | '^'));
     if negated {
@@ -51,7 +51,7 @@ fn set(letters: &[char]) -> Option<(usize, Unit)> {
         let letter = letters.get(at).copied()?;
         at += 1;
         match letter {
-            ']' if at > first + 1 => return Some((at, Unit::Set { negated, ranges })),
+            ']' if at > first + 1 => return Some((at, PatternUnit::Set { negated, ranges })),
             '[' | SET if letters.get(at) == Some(&':') => {
                 let end = letters.get(at + 1..)?.iter().position(|letter| *letter == ':')? + at + 1;
                 let class: String = letters.get(at + 1..end)?.iter().collect();
@@ -80,7 +80,7 @@ fn class_ranges(class: &str) -> Vec<(char, char)> {
     }
 }
 
-impl Unit {
+impl PatternUnit {
     fn takes(&self, letter: char) -> bool {
         match self {
             Self::Letter(own) => *own == letter,
@@ -93,20 +93,20 @@ impl Unit {
     }
 }
 
-/// Whether the whole text fits the pattern. The leading dot of hidden names is the caller's concern.
+/// True if the whole text fits the pattern. The leading dot of hidden names is the caller's concern.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let letters: Vec<char> = text.chars().collect();
     fits(&units(pattern), &letters)
 }
 
-fn fits(pattern: &[Unit], text: &[char]) -> bool {
+fn fits(pattern: &[PatternUnit], text: &[char]) -> bool {
     // The last star can take one more letter whenever what follows it does not fit.
     let (mut in_pattern, mut in_text) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     for _ in 0..MOST_STEPS {
         match (pattern.get(in_pattern), text.get(in_text)) {
             (None, None) => return true,
-            (Some(Unit::Many), _) => {
+            (Some(PatternUnit::Many), _) => {
                 star = Some((in_pattern, in_text));
                 in_pattern += 1;
             }
@@ -143,7 +143,7 @@ pub(crate) fn trim(pattern: &str, text: &str, from_end: bool, longest: bool) -> 
     if longest { (0..=count).rev().find_map(try_length) } else { (0..=count).find_map(try_length) }
 }
 
-/// Whether the name, as a pattern, may be this very name.
+/// True if the name, as a pattern, may be this very name.
 pub(crate) fn may_be(name: &str, literal: &str) -> bool {
     if name == literal {
         return true;
@@ -154,21 +154,21 @@ pub(crate) fn may_be(name: &str, literal: &str) -> bool {
     is_pattern && hidden_fits && matches(name, literal)
 }
 
-/// Whether the name, as a pattern, leaves open what it matches: no letter of it is fixed.
+/// True if the name, as a pattern, leaves open what it matches: no letter of it is fixed.
 pub(crate) fn is_wide(name: &str) -> bool {
     let units = units(name);
     // `*.` is about names that end in a dot; `*.*` is about all.
-    if matches!(units.last(), None | Some(Unit::Letter(_))) {
+    if matches!(units.last(), None | Some(PatternUnit::Letter(_))) {
         return false;
     }
     let mut wild = false;
     for unit in units {
         match unit {
-            Unit::Letter('.' | NAME | UNKNOWN) => {}
-            Unit::Letter(_) => return false,
+            PatternUnit::Letter('.' | NAME | UNKNOWN) => {}
+            PatternUnit::Letter(_) => return false,
             // A few letters by name are a choice, a range is not.
-            Unit::Set { negated: false, ranges } if ranges.iter().all(|(from, to)| from == to) => return false,
-            Unit::One | Unit::Many | Unit::Set { .. } => wild = true,
+            PatternUnit::Set { negated: false, ranges } if ranges.iter().all(|(from, to)| from == to) => return false,
+            PatternUnit::One | PatternUnit::Many | PatternUnit::Set { .. } => wild = true,
         }
     }
     wild

@@ -1,6 +1,6 @@
 //! The guard on scripts, each with what is to become of it.
 
-use bashful_guard::{BUILT_IN, Guard, Place, Policy, Setting};
+use bashful_guard::{BUILT_IN, Guard, Policy, Prelude, Setting};
 
 /// The scripts of a file that has one a line.
 fn scripts(text: &str) -> impl Iterator<Item = String> {
@@ -8,7 +8,7 @@ fn scripts(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn refuses(script: &str) -> bool {
-    Guard::default().judge(script, &Place::default()).refuses()
+    Guard::default().judge(script, &Prelude::default()).refuses()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn every_rule_keeps_its_word() {
     let levels = BUILT_IN.iter().map(|rule| (rule.name.to_owned(), Setting::At(rule.level))).collect();
     let guard = Guard::new(Policy { levels, ..Policy::default() }).expect("rules");
     let finds = |name: &str, script: &str| {
-        guard.judge(script, &Place::default()).findings.iter().any(|finding| finding.rule == name)
+        guard.judge(script, &Prelude::default()).findings.iter().any(|finding| finding.rule == name)
     };
     for rule in BUILT_IN {
         for script in rule.refuses {
@@ -45,7 +45,7 @@ fn every_rule_keeps_its_word() {
 fn a_rule_that_is_off_finds_nothing() {
     for rule in BUILT_IN.iter().filter(|rule| !rule.is_on) {
         for script in rule.refuses {
-            assert!(Guard::default().judge(script, &Place::default()).findings.is_empty(), "{script}");
+            assert!(Guard::default().judge(script, &Prelude::default()).findings.is_empty(), "{script}");
         }
     }
 }
@@ -54,7 +54,7 @@ fn a_rule_that_is_off_finds_nothing() {
 fn a_relative_path_is_judged_by_where_the_script_starts() {
     let guard = Guard::default();
     let check = |directory: &str, script: &str, refuses: bool| {
-        let place = Place { directory: Some(directory.into()), home: Some("/data/u".into()) };
+        let place = Prelude { directory: Some(directory.into()), home: Some("/data/u".into()), ..Prelude::default() };
         assert_eq!(guard.judge(script, &place).refuses(), refuses, "{script} in {directory}");
     };
     for script in ["rm -rf etc", "rm -rf ./usr", "find etc -delete", "bash -c 'rm -rf var'", "sudo rm -rf home"] {
@@ -72,7 +72,8 @@ fn a_relative_path_is_judged_by_where_the_script_starts() {
 
 #[test]
 fn the_place_counts_however_it_is_spelled() {
-    let place = Place { directory: Some("/data/u/project".into()), home: Some("/data/u".into()) };
+    let place =
+        Prelude { directory: Some("/data/u/project".into()), home: Some("/data/u".into()), ..Prelude::default() };
     let refuses = |script: &str| Guard::default().judge(script, &place).refuses();
     for script in [
         "rm -rf /data/u",

@@ -2,11 +2,11 @@
 //!
 //! No clock is needed: a script that is not bounded does not end, or overflows the stack.
 
-use bashful_guard::{Guard, Interceptor, LONGEST_SCRIPT, Level, Place, Verdict};
+use bashful_guard::{Guard, Interceptor, LONGEST_SCRIPT, Level, Prelude, Verdict};
 use proptest::prelude::*;
 
 fn judge(script: &str) -> Verdict {
-    Guard::default().judge(script, &Place::default())
+    Guard::default().judge(script, &Prelude::default())
 }
 
 /// Texts with a number in each.

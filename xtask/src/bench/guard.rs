@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bashful_guard::{Guard, Place};
+use bashful_guard::{Guard, Prelude};
 use serde_json::{Value, json};
 
 /// Scripts of all kinds, one a line: those of the guard's own tests.
@@ -40,6 +40,6 @@ pub(crate) fn all(rounds: usize) -> Value {
 
 fn timed(guard: &Guard, script: &str) -> Duration {
     let began = Instant::now();
-    std::hint::black_box(guard.judge(script, &Place::default()));
+    std::hint::black_box(guard.judge(script, &Prelude::default()));
     began.elapsed()
 }

@@ -174,7 +174,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
             )));
         }
     };
-    let verdict = guard.judge(&call.script, &guard::place(call.directory.as_deref(), &around));
+    let verdict = guard.judge(&call.script, &guard::prelude(call.directory.as_deref(), &around));
     let allowed = verdict.refuses()
         && guard::allowances(&around)
             .zip(call.directory.as_ref())

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use bashful_guard::{Opening, OpeningKind};
 use serde_json::{Value, json};
 
 use super::Agent;
@@ -100,22 +101,12 @@ fn quoted(word: &str) -> String {
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// The first word of a command line, without quotes.
+/// The program of a hook's command line, without quotes. A variable in its path stays as it is spelled.
 fn program(command: &str) -> Option<PathBuf> {
-    let rest = command.trim_start();
-    let mut word = String::new();
-    let mut quote = None;
-    let mut chars = rest.chars();
-    while let Some(char) = chars.next() {
-        match (quote, char) {
-            (None, '\'' | '"') => quote = Some(char),
-            (Some(open), char) if open == char => quote = None,
-            (None | Some('"'), '\\') => word.extend(chars.next()),
-            (None, char) if char.is_whitespace() => break,
-            (_, char) => word.push(char),
-        }
+    match Opening::of(command).kind {
+        OpeningKind::Command { name, spelled } => Some(PathBuf::from(name.unwrap_or_else(|| spelled.to_owned()))),
+        _ => None,
     }
-    Some(PathBuf::from(word)).filter(|program| !program.as_os_str().is_empty())
 }
 
 #[cfg(test)]
@@ -129,6 +120,8 @@ mod tests {
             assert_eq!(program(&command), Some(PathBuf::from(path)), "{command}");
         }
         assert_eq!(program(r#""/a b/bashful" hook"#), Some(PathBuf::from("/a b/bashful")));
+        assert_eq!(program("$HOME/bin/bashful hook"), Some(PathBuf::from("$HOME/bin/bashful")));
+        assert_eq!(program("~/bin/bashful;x"), Some(PathBuf::from("~/bin/bashful")));
         assert_eq!(program(""), None);
     }
 }

@@ -38,15 +38,14 @@ pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> 
         return None;
     }
     let leading = outline.leading()?;
-    let said = script.get(leading.range.clone())?;
     // Lines keep their numbers, which bash mentions where something is wrong.
-    let lines = said.matches('\n').count();
+    let lines = script.get(leading.range.clone())?.matches('\n').count();
     let to = match leading.words.as_slice() {
         [cd, to] if cd.text == "cd" && !to.text.starts_with('-') => to,
         [cd, dashes, to] if cd.text == "cd" && dashes.text == "--" && to.text != "-" => to,
         _ => return None,
     };
-    let said = quotable(said.rsplit_once("&&")?.0.trim());
+    let said = quotable(script.get(leading.command.clone())?);
     Some(Taken { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
 }
 

@@ -69,17 +69,17 @@ impl<'a> Finder<'a> {
                 Quoting::Bare => bare(path),
                 Quoting::Double => double(path),
             };
-            let after = &script[stretch.range.end..];
+            let after = script.get(stretch.range.end..stretch.word.end).unwrap_or("");
             let pattern = url.name.find(['*', '?', '[', '{']).filter(|_| stretch.quoting == Quoting::Bare);
-            if pattern.is_none() && ends_word(after, stretch.quoting) {
+            let ends_word = after == if stretch.quoting == Quoting::Double { "\"" } else { "" };
+            if pattern.is_none() && ends_word {
                 let Some(path) = self.resolve(&url)? else { continue };
                 edits.push(Edit { range: start..stretch.range.end, text: quoted(&path) });
             } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
                 let end = start + url.scheme.len() + "://".len() + length;
                 edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
-                let word = script[start..].split(char::is_whitespace).next().unwrap_or_default();
-                let word = quotable(word);
+                let word = quotable(&script[start..stretch.word.end.max(stretch.range.end)]);
                 self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
             }
         }
@@ -119,8 +119,8 @@ impl<'a> Finder<'a> {
             known.rsplit_once('/').map_or(("", 0), |(directory, _)| (directory, directory.len() + 1));
         let rest = &url.name[length..];
         // A text may begin with one.
-        let inside = if quoting == Quoting::Double { after.split('"').next().unwrap_or(after) } else { "" };
-        if url.name.contains(char::is_whitespace) || inside.contains(char::is_whitespace) || rest.contains('%') {
+        let is_text = quoting == Quoting::Double && after.contains(char::is_whitespace);
+        if url.name.contains(char::is_whitespace) || is_text || rest.contains('%') {
             return Ok(None);
         }
         let Some(scheme) = self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) else {
@@ -182,51 +182,30 @@ fn scheme_before(text: &[u8]) -> &[u8] {
     &text[text.len() - length..]
 }
 
-/// Whether what begins at this place of a stretch is a word of its own, or the value of something.
+/// True if a URL at this place of a stretch is a word of its own, or the value of something.
 fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
     let start = stretch.range.start;
+    let Some(before) = script.get(stretch.word.start..start) else { return false };
+    let inside = &script[start..start + at];
     match stretch.quoting {
-        Quoting::Bare => is_value(&script[..start + at]),
-        Quoting::Double => {
-            let Some(outside) = script[..start].strip_suffix('"') else { return false };
-            if at == 0 {
-                return is_value(outside);
-            }
-            // The quote is the beginning of the word, and no blank in it begins another.
-            let inside = &script[start..start + at];
-            !inside.bytes().any(is_border) && is_value(inside) && ends_at_border(outside)
-        }
+        Quoting::Bare => introduces_value(&script[stretch.word.start..start + at]),
+        // The quote begins the value, or else the word.
+        Quoting::Double => match before.strip_suffix('"') {
+            Some(outside) if inside.is_empty() => introduces_value(outside),
+            Some(outside) => outside.is_empty() && introduces_value(inside),
+            None => false,
+        },
     }
 }
 
-/// Whether a word begins behind this, or the value of `name=` or `--option=` does, or a file behind `@`.
-fn is_value(before: &str) -> bool {
-    let before = before.strip_suffix('@').unwrap_or(before);
-    let Some(named) = before.strip_suffix('=') else { return ends_at_border(before) };
-    let named = named.strip_suffix('+').unwrap_or(named);
-    let name =
-        named.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
-    name.len() < named.len() && ends_at_border(name)
-}
-
-fn ends_at_border(before: &str) -> bool {
-    let Some((last, rest)) = before.as_bytes().split_last() else { return true };
-    // What a backslash stands before is a letter, and that of a line is nothing.
-    let escaped = rest.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
-    is_border(*last) && !escaped
-}
-
-/// Whether a word ends before this.
-fn ends_word(after: &str, quoting: Quoting) -> bool {
-    let after = match quoting {
-        Quoting::Bare => Some(after),
-        Quoting::Double => after.strip_prefix('"'),
-    };
-    after.is_some_and(|after| after.bytes().next().is_none_or(is_border))
-}
-
-fn is_border(byte: u8) -> bool {
-    b" \t\n;&|()<>`".contains(&byte)
+/// True if the rest of a word that begins like this is a value: the whole word, that of `name=` or `--option=`, or a file
+/// behind `@`.
+fn introduces_value(beginning: &str) -> bool {
+    let before = beginning.strip_suffix('@').unwrap_or(beginning);
+    let Some(named) = before.strip_suffix('=') else { return before.is_empty() };
+    let name = named.strip_suffix('+').unwrap_or(named);
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    !name.is_empty() && name.chars().all(is_part)
 }
 
 /// A path as a word.
@@ -355,6 +334,9 @@ mod tests {
         );
         check("cat <<E\n$(cat file-of://a) file-of://b\nE\n", "cat <<E\n$(cat /files/a) file-of://b\nE\n");
         check("a=(file-of://a file-of://b)", "a=(/files/a /files/b)");
+        check("a[1]=file-of://a b=([2]=file-of://b)", "a[1]=/files/a b=([2]=/files/b)");
+        check("cat \\\nfile-of://a", "cat \\\n/files/a");
+        check("[[ x =~ \"file-of://a\" ]]", "[[ x =~ \"/files/a\" ]]");
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl Snapshot {
     }
 
     /// The definitions that a script may use, as lines before it; none if it mentions none.
-    pub(crate) fn used_by(&self, script: &[u8]) -> Option<String> {
-        Some(String::from_utf8_lossy(&self.words.mentioned_in(script)?).into_owned())
+    pub(crate) fn used_by(&self, script: &str) -> Option<String> {
+        self.words.mentioned_in(script)
     }
 
     /// One that is only to be tried.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use bashful_guard::Outline;
 use rustix::fs::OFlags;
 
 use crate::environment::Environment;
@@ -143,33 +143,15 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The files that a text sources by a plain path.
+/// The files that a text sources by a plain absolute path.
 fn named_in(text: &[u8], home: &Path) -> Vec<PathBuf> {
-    let mut named = Vec::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let mut words =
-            line.split(|byte| matches!(byte, b' ' | b'\t' | b';' | b'&' | b'|')).filter(|word| !word.is_empty());
-        while let Some(word) = words.next() {
-            if !matches!(word.strip_prefix(b"\\").unwrap_or(word), b"." | b"source") {
-                continue;
-            }
-            named.extend(words.next().and_then(|word| plain_path(word, home)));
-        }
-    }
-    named.truncate(NAMED_AT_MOST);
-    named
-}
-
-/// The path that a word stands for, if that can be told without a shell.
-fn plain_path(word: &[u8], home: &Path) -> Option<PathBuf> {
-    let bare: Vec<u8> = word.iter().copied().filter(|byte| !matches!(byte, b'"' | b'\'')).collect();
-    let below_home = [&b"~/"[..], b"$HOME/", b"${HOME}/"].iter().find_map(|prefix| bare.strip_prefix(*prefix));
-    let path = match below_home {
-        Some(rest) => home.join(OsStr::from_bytes(rest)),
-        None => PathBuf::from(OsString::from_vec(bare)),
-    };
-    let is_plain = !path.as_os_str().as_bytes().iter().any(|byte| b"$`*?[{(\\".contains(byte));
-    (path.is_absolute() && is_plain).then_some(path)
+    let text = String::from_utf8_lossy(text);
+    let files = Outline::before_error(&text).sourced_files();
+    let paths = files.into_iter().map(|file| match file.text.strip_prefix("~/") {
+        Some(rest) if file.tilde => home.join(rest),
+        _ => PathBuf::from(file.text),
+    });
+    paths.filter(|path| path.is_absolute()).take(NAMED_AT_MOST).collect()
 }
 
 #[cfg(test)]
@@ -188,5 +170,11 @@ mod tests {
         check("[ -r \"$HOME/.x\" ] && source \"$HOME/.x\"; . '/etc/y'", &["/h/.x", "/etc/y"]);
         check("\\. ${HOME}/z # comment", &["/h/z"]);
         check(". \"$NVM_DIR/nvm.sh\"; . relative; . /etc/*.sh; . <(echo)\nsource", &[]);
+    }
+
+    #[test]
+    fn only_what_bash_would_source_is_known() {
+        check("# . /etc/comment\necho '. /etc/text'\n. '/etc/a b'; f() { . /c; }", &["/etc/a b", "/c"]);
+        check(". /a\nfi\n. /behind/an/error", &["/a"]);
     }
 }

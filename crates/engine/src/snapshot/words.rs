@@ -1,6 +1,9 @@
 //! Which definitions of a snapshot a script may use, for those who judge it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+
+use bashful_guard::mentioned_names;
 
 /// More is not looked through with a script: who judges it has a budget.
 const AT_MOST: usize = 64 * 1024;
@@ -23,24 +26,25 @@ impl Words {
         Self { lines, places: by_name }
     }
 
-    /// The definitions that a script mentions, and those that these mention, as lines to put before it; none if it mentions
-    /// none. Mentioning is not using: that is for those to tell who understand the script.
-    pub(super) fn mentioned_in(&self, script: &[u8]) -> Option<Vec<u8>> {
+    /// The definitions that a script mentions, and those that these mention, as lines to run before it; none if it mentions
+    /// none. The guard tells which of them the script really calls.
+    pub(super) fn mentioned_in(&self, script: &str) -> Option<String> {
         let mut seen = HashSet::new();
-        let mut found = Vec::new();
-        let mut to_look_at = vec![script];
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        let mut names = mentioned_names(script);
         let mut size = 0;
-        while let Some(text) = to_look_at.pop() {
-            for word in words(text) {
-                let Some(places) = self.places.get(word).filter(|_| seen.insert(word)) else { continue };
-                for (begin, end) in places {
-                    size += end - begin;
-                    if size > AT_MOST {
-                        break;
-                    }
-                    found.push((*begin, *end));
-                    to_look_at.push(&self.lines[*begin..*end]);
+        while let Some(name) = names.pop() {
+            let Some(places) = self.places.get(name.as_bytes()) else { continue };
+            if !seen.insert(name) {
+                continue;
+            }
+            for (begin, end) in places {
+                size += end - begin;
+                if size > AT_MOST {
+                    break;
                 }
+                found.push((*begin, *end));
+                names.extend(mentioned_names(&self.text(*begin, *end)));
             }
         }
         if found.is_empty() {
@@ -48,18 +52,13 @@ impl Words {
         }
         // In their order: functions were read before aliases applied.
         found.sort_unstable();
-        let mut lines = Vec::new();
-        for (begin, end) in found {
-            lines.extend(&self.lines[begin..end]);
-        }
-        lines.extend(b"shopt -s expand_aliases\n");
-        Some(lines)
+        let lines: String = found.into_iter().map(|(begin, end)| self.text(begin, end)).collect();
+        Some(lines + "shopt -s expand_aliases\n")
     }
-}
 
-/// Whatever stands between blanks, quotes and operators.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| b" \t\r\n;&|()<>{}\"'`$\\=".contains(byte)).filter(|word| !word.is_empty())
+    fn text(&self, begin: usize, end: usize) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.lines[begin..end])
+    }
 }
 
 #[cfg(test)]
@@ -81,9 +80,10 @@ mod tests {
             ("beyond".to_owned(), 0, 10_000),
         ];
         let words = Words::new(lines.clone(), &places);
-        let all = [&lines[..], b"shopt -s expand_aliases\n"].concat();
-        assert_eq!(words.mentioned_in(b"echo; if one; then x"), Some(all));
-        assert_eq!(words.mentioned_in(b"x=$(two)"), Some(b"two() { :; }\nshopt -s expand_aliases\n".to_vec()));
-        assert_eq!(words.mentioned_in(b"onetwo; beyond"), None);
+        let all = String::from_utf8([&lines[..], b"shopt -s expand_aliases\n"].concat()).expect("text");
+        assert_eq!(words.mentioned_in("echo; if one; then x"), Some(all));
+        assert_eq!(words.mentioned_in("x=$(two)").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(words.mentioned_in("t\"w\"o").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(words.mentioned_in("onetwo; beyond"), None);
     }
 }

@@ -1,17 +1,17 @@
 //! Arithmetic, as far as it decides anything: what is not simple is some number.
 
 use crate::marks::SOME;
-use crate::run::Run;
-use crate::state::Value;
-use crate::syntax::ast::{Piece, Word};
+use crate::syntax::ast::{ShellWord, WordPiece};
+use crate::walk::Walk;
+use crate::walk::state::ShellValue;
 
 /// How long an expression may be that is worked out, in bytes.
 const LONGEST: usize = 256;
 
-impl Run<'_> {
+impl Walk<'_> {
     /// The value of an expression as text.
-    pub(crate) fn arithmetic(&mut self, pieces: &[Piece]) -> String {
-        let expression = self.text(&Word { pieces: pieces.to_vec(), ..Word::default() });
+    pub(crate) fn arithmetic(&mut self, pieces: &[WordPiece]) -> String {
+        let expression = self.expand_text(&ShellWord { pieces: pieces.to_vec(), ..ShellWord::default() });
         self.number(&expression).map_or_else(|| SOME.to_string(), |number| number.to_string())
     }
 
@@ -33,25 +33,25 @@ impl Run<'_> {
                     result = result.zip(self.number(name)).and_then(|(more, before)| before.checked_add(more));
                 }
                 let text = result.map_or_else(|| SOME.to_string(), |number| number.to_string());
-                self.assign(name, Value::Scalar(text), None);
+                self.assign(name, ShellValue::Scalar(text), None);
                 return result;
             }
         }
         for (sign, by) in [("++", 1), ("--", -1)] {
             if let Some(name) = expression.strip_prefix(sign).filter(|name| is_name(name)) {
                 let after = self.number(name)?.checked_add(by)?;
-                self.assign(name, Value::Scalar(after.to_string()), None);
+                self.assign(name, ShellValue::Scalar(after.to_string()), None);
                 return Some(after);
             }
         }
         for (suffix, by) in [("++", 1), ("--", -1)] {
             if let Some(name) = expression.strip_suffix(suffix).filter(|name| is_name(name)) {
                 let before = self.number(name)?;
-                self.assign(name, Value::Scalar(before.checked_add(by)?.to_string()), None);
+                self.assign(name, ShellValue::Scalar(before.checked_add(by)?.to_string()), None);
                 return Some(before);
             }
         }
-        let mut reader = Reader { rest: expression, depth: 0 };
+        let mut reader = ArithReader { rest: expression, depth: 0 };
         let value = reader.choice(self)?;
         if reader.rest.trim_start().is_empty() { Some(value) } else { None }
     }
@@ -63,12 +63,12 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-struct Reader<'t> {
+struct ArithReader<'t> {
     rest: &'t str,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl ArithReader<'_> {
     fn take(&mut self, operators: &[char]) -> Option<char> {
         self.rest = self.rest.trim_start();
         let letter = self.rest.chars().next().filter(|letter| operators.contains(letter))?;
@@ -81,14 +81,14 @@ impl Reader<'_> {
     }
 
     /// `a < b ? c : d`
-    fn choice(&mut self, run: &mut Run<'_>) -> Option<i64> {
-        let left = self.sum(run)?;
+    fn choice(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+        let left = self.sum(walk)?;
         self.rest = self.rest.trim_start();
         let operator = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find(|sign| self.rest.starts_with(sign));
         let value = match operator {
             Some(operator) => {
                 self.rest = self.rest.get(operator.len()..)?;
-                let right = self.sum(run)?;
+                let right = self.sum(walk)?;
                 i64::from(match operator {
                     "<=" => left <= right,
                     ">=" => left >= right,
@@ -103,25 +103,25 @@ impl Reader<'_> {
         if self.take(&['?']).is_none() {
             return Some(value);
         }
-        let first = self.sum(run)?;
+        let first = self.sum(walk)?;
         self.take(&[':'])?;
-        let second = self.sum(run)?;
+        let second = self.sum(walk)?;
         Some(if value == 0 { second } else { first })
     }
 
-    fn sum(&mut self, run: &mut Run<'_>) -> Option<i64> {
-        let mut left = self.product(run)?;
+    fn sum(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+        let mut left = self.product(walk)?;
         while let Some(operator) = self.take(&['+', '-']) {
-            let right = self.product(run)?;
+            let right = self.product(walk)?;
             left = if operator == '+' { left.checked_add(right)? } else { left.checked_sub(right)? };
         }
         Some(left)
     }
 
-    fn product(&mut self, run: &mut Run<'_>) -> Option<i64> {
-        let mut left = self.atom(run)?;
+    fn product(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+        let mut left = self.atom(walk)?;
         while let Some(operator) = self.take(&['*', '/', '%']) {
-            let right = self.atom(run)?;
+            let right = self.atom(walk)?;
             left = match operator {
                 '*' => left.checked_mul(right)?,
                 '/' => left.checked_div(right)?,
@@ -131,17 +131,17 @@ impl Reader<'_> {
         Some(left)
     }
 
-    fn atom(&mut self, run: &mut Run<'_>) -> Option<i64> {
+    fn atom(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
         self.depth += 1;
         if self.depth > 64 {
             return None;
         }
         if let Some(sign) = self.take(&['-', '+']) {
-            let value = self.atom(run)?;
+            let value = self.atom(walk)?;
             return if sign == '-' { value.checked_neg() } else { Some(value) };
         }
         if self.take(&['(']).is_some() {
-            let value = self.sum(run)?;
+            let value = self.sum(walk)?;
             self.take(&[')'])?;
             return Some(value);
         }
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         if is_name(word) {
-            return match run.scalar(word) {
+            return match walk.scalar(word) {
                 Some(text) if text.is_empty() => Some(0),
                 Some(text) => text.trim().parse().ok(),
                 None => None,

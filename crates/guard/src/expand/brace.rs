@@ -1,6 +1,6 @@
 //! Brace expansion: `{a,b}`, `{1..9}`, and the options of `@(a|b)`, which are treated alike.
 
-use crate::syntax::ast::{Piece, Word};
+use crate::syntax::ast::{ShellWord, WordPiece};
 
 /// How many words one word may become.
 const MOST_WORDS: usize = 1024;
@@ -14,65 +14,67 @@ const MOST_LOOKS: usize = 1 << 18;
 /// How deep braces may be nested.
 const DEEPEST: usize = 24;
 
-/// What a word becomes.
-pub(super) enum Expanded {
+/// The words that a word with braces becomes.
+pub(super) enum BraceExpansion {
     /// There is nothing to expand.
     Same,
-    Words(Vec<Vec<Piece>>),
+    Words(Vec<Vec<WordPiece>>),
     TooMany,
 }
 
 /// A letter outside of quotes, or something else.
 #[derive(Debug, Clone, Copy)]
-enum Unit<'a> {
+enum BraceUnit<'a> {
     Letter(char),
-    Piece(&'a Piece),
+    Piece(&'a WordPiece),
 }
 
 /// Expands the braces of a word.
-pub(super) fn expand(word: &Word) -> Expanded {
+pub(super) fn expand(word: &ShellWord) -> BraceExpansion {
     let any = word.pieces.iter().any(|piece| match piece {
-        Piece::Text(text) => text.contains('{'),
-        Piece::Extended { kind, .. } => *kind != '!',
+        WordPiece::Text(text) => text.contains('{'),
+        WordPiece::Extended { kind, .. } => *kind != '!',
         _ => false,
     });
     if !any {
-        return Expanded::Same;
+        return BraceExpansion::Same;
     }
     let mut units = Vec::new();
     for piece in &word.pieces {
         match piece {
-            Piece::Text(text) => units.extend(text.chars().map(Unit::Letter)),
-            other => units.push(Unit::Piece(other)),
+            WordPiece::Text(text) => units.extend(text.chars().map(BraceUnit::Letter)),
+            other => units.push(BraceUnit::Piece(other)),
         }
     }
     let mut looks = MOST_LOOKS;
     match words(&units, 0, &mut looks) {
-        Some(words) => Expanded::Words(words.iter().map(|units| pieces(units)).collect()),
-        None => Expanded::TooMany,
+        Some(words) => BraceExpansion::Words(words.iter().map(|units| pieces(units)).collect()),
+        None => BraceExpansion::TooMany,
     }
 }
 
-fn pieces(units: &[Unit<'_>]) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+fn pieces(units: &[BraceUnit<'_>]) -> Vec<WordPiece> {
+    let mut pieces: Vec<WordPiece> = Vec::new();
     for unit in units {
         match (unit, pieces.last_mut()) {
-            (Unit::Letter(letter), Some(Piece::Text(text))) => text.push(*letter),
-            (Unit::Letter(letter), _) => pieces.push(Piece::Text(letter.to_string())),
-            (Unit::Piece(piece), _) => pieces.push((*piece).clone()),
+            (BraceUnit::Letter(letter), Some(WordPiece::Text(text))) => text.push(*letter),
+            (BraceUnit::Letter(letter), _) => pieces.push(WordPiece::Text(letter.to_string())),
+            (BraceUnit::Piece(piece), _) => pieces.push((*piece).clone()),
         }
     }
     pieces
 }
 
 /// All words that the units become, or none if they are too many.
-fn words<'a>(units: &[Unit<'a>], depth: usize, looks: &mut usize) -> Option<Vec<Vec<Unit<'a>>>> {
-    let mut grown: Vec<Vec<Unit<'a>>> = vec![Vec::new()];
+fn words<'a>(units: &[BraceUnit<'a>], depth: usize, looks: &mut usize) -> Option<Vec<Vec<BraceUnit<'a>>>> {
+    let mut grown: Vec<Vec<BraceUnit<'a>>> = vec![Vec::new()];
     let mut at = 0;
     while let Some(unit) = units.get(at) {
         let choices = match unit {
-            Unit::Letter('{') if depth < DEEPEST => brace(units, at, depth, looks)?,
-            Unit::Piece(Piece::Extended { kind, options }) if *kind != '!' => Some((at + 1, extended(*kind, options))),
+            BraceUnit::Letter('{') if depth < DEEPEST => brace(units, at, depth, looks)?,
+            BraceUnit::Piece(WordPiece::Extended { kind, options }) if *kind != '!' => {
+                Some((at + 1, extended(*kind, options)))
+            }
             _ => None,
         };
         let Some((next, choices)) = choices else {
@@ -96,25 +98,25 @@ fn words<'a>(units: &[Unit<'a>], depth: usize, looks: &mut usize) -> Option<Vec<
 }
 
 /// Where something ends, and what it can be.
-type Choices<'a> = Option<(usize, Vec<Vec<Unit<'a>>>)>;
+type Choices<'a> = Option<(usize, Vec<Vec<BraceUnit<'a>>>)>;
 
 /// The choices of the brace at this place. The outer `None` means too many.
-fn brace<'a>(units: &[Unit<'a>], open: usize, depth: usize, looks: &mut usize) -> Option<Choices<'a>> {
+fn brace<'a>(units: &[BraceUnit<'a>], open: usize, depth: usize, looks: &mut usize) -> Option<Choices<'a>> {
     let mut level = 0_usize;
     let mut commas = Vec::new();
     let mut close = None;
     for (at, unit) in units.iter().enumerate().skip(open) {
         *looks = looks.checked_sub(1)?;
         match unit {
-            Unit::Letter('{') => level += 1,
-            Unit::Letter('}') => {
+            BraceUnit::Letter('{') => level += 1,
+            BraceUnit::Letter('}') => {
                 level -= 1;
                 if level == 0 {
                     close = Some(at);
                     break;
                 }
             }
-            Unit::Letter(',') if level == 1 => commas.push(at),
+            BraceUnit::Letter(',') if level == 1 => commas.push(at),
             _ => {}
         }
     }
@@ -124,11 +126,11 @@ fn brace<'a>(units: &[Unit<'a>], open: usize, depth: usize, looks: &mut usize) -
             .get(open + 1..close)
             .unwrap_or(&[])
             .iter()
-            .map(|unit| if let Unit::Letter(letter) = unit { *letter } else { '\0' })
+            .map(|unit| if let BraceUnit::Letter(letter) = unit { *letter } else { '\0' })
             .collect();
         let choices = sequence(&inside);
         return Some(choices.map(|choices| {
-            let words = choices.iter().map(|text| text.chars().map(Unit::Letter).collect()).collect();
+            let words = choices.iter().map(|text| text.chars().map(BraceUnit::Letter).collect()).collect();
             (close + 1, words)
         }));
     }
@@ -168,15 +170,15 @@ fn sequence(inside: &str) -> Option<Vec<String>> {
     Some(letters.step_by(step).filter_map(char::from_u32).map(String::from).collect())
 }
 
-fn extended<'a>(kind: char, options: &'a [Word]) -> Vec<Vec<Unit<'a>>> {
-    let mut choices: Vec<Vec<Unit<'a>>> = options
+fn extended<'a>(kind: char, options: &'a [ShellWord]) -> Vec<Vec<BraceUnit<'a>>> {
+    let mut choices: Vec<Vec<BraceUnit<'a>>> = options
         .iter()
         .map(|option| {
             let mut units = Vec::new();
             for piece in &option.pieces {
                 match piece {
-                    Piece::Text(text) => units.extend(text.chars().map(Unit::Letter)),
-                    other => units.push(Unit::Piece(other)),
+                    WordPiece::Text(text) => units.extend(text.chars().map(BraceUnit::Letter)),
+                    other => units.push(BraceUnit::Piece(other)),
                 }
             }
             units

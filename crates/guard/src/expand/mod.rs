@@ -11,13 +11,13 @@ pub(crate) use param::unescape_all;
 use std::rc::Rc;
 
 use crate::marks::{HOME, ONE, SET, STAR, UNKNOWN};
-use crate::run::Run;
-use crate::state::DIRECTORY;
-use crate::syntax::ast::{List, Piece, Word};
+use crate::syntax::ast::{List, ShellWord, WordPiece};
+use crate::walk::Walk;
+use crate::walk::state::DIRECTORY;
 
 /// How the text of an expansion is taken.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mode {
+pub(crate) struct ExpandMode {
     /// Inside of double quotes.
     pub(crate) quoted: bool,
     /// Unquoted results are split at blanks.
@@ -26,7 +26,7 @@ pub(crate) struct Mode {
     pub(crate) live: bool,
 }
 
-impl Mode {
+impl ExpandMode {
     const FIELDS: Self = Self { quoted: false, split: true, live: true };
     const TEXT: Self = Self { quoted: false, split: false, live: false };
     const PATTERN: Self = Self { quoted: false, split: false, live: true };
@@ -34,12 +34,12 @@ impl Mode {
 
 /// The fields that a word becomes.
 #[derive(Debug, Default)]
-pub(crate) struct Fields {
+pub(crate) struct FieldList {
     done: Vec<String>,
     current: Option<String>,
 }
 
-impl Fields {
+impl FieldList {
     fn push(&mut self, text: &str) {
         self.current.get_or_insert_default().push_str(text);
     }
@@ -78,9 +78,9 @@ impl Fields {
     }
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// The fields of all words.
-    pub(crate) fn fields(&mut self, words: &[Word]) -> Vec<String> {
+    pub(crate) fn expand_fields(&mut self, words: &[ShellWord]) -> Vec<String> {
         let mut fields = Vec::with_capacity(words.len());
         for word in words {
             self.word_fields(word, &mut fields);
@@ -88,7 +88,7 @@ impl Run<'_> {
         fields
     }
 
-    fn word_fields(&mut self, word: &Word, fields: &mut Vec<String>) {
+    fn word_fields(&mut self, word: &ShellWord, fields: &mut Vec<String>) {
         if let Some(text) = word.plain()
             && !text.contains(['{', '~', '*', '?', '['])
         {
@@ -96,56 +96,56 @@ impl Run<'_> {
             return;
         }
         match brace::expand(word) {
-            brace::Expanded::Same => {
-                let expanded = self.expand(&word.pieces, Mode::FIELDS);
+            brace::BraceExpansion::Same => {
+                let expanded = self.expand(&word.pieces, ExpandMode::FIELDS);
                 fields.extend(expanded.finish());
             }
-            brace::Expanded::Words(words) => {
+            brace::BraceExpansion::Words(words) => {
                 for pieces in words {
-                    let expanded = self.expand(&pieces, Mode::FIELDS);
+                    let expanded = self.expand(&pieces, ExpandMode::FIELDS);
                     fields.extend(expanded.finish());
                 }
             }
-            brace::Expanded::TooMany => self.give_up("its braces expand to too many words"),
+            brace::BraceExpansion::TooMany => self.budget.give_up("its braces expand to too many words"),
         }
     }
 
     /// The text of a word that is neither split nor matched against files.
-    pub(crate) fn text(&mut self, word: &Word) -> String {
-        self.expand(&word.pieces, Mode::TEXT).joined()
+    pub(crate) fn expand_text(&mut self, word: &ShellWord) -> String {
+        self.expand(&word.pieces, ExpandMode::TEXT).joined()
     }
 
     /// The text of an assigned value: tildes also count after a colon.
-    pub(crate) fn assigned_text(&mut self, word: &Word) -> String {
-        let text = self.text(word);
+    pub(crate) fn expand_assigned(&mut self, word: &ShellWord) -> String {
+        let text = self.expand_text(word);
         match word.pieces.first() {
-            Some(Piece::Text(first)) if first.contains(":~") => text.replace(":~", &format!(":{HOME}")),
+            Some(WordPiece::Text(first)) if first.contains(":~") => text.replace(":~", &format!(":{HOME}")),
             _ => text,
         }
     }
 
     /// A word as a pattern: what is not quoted is alive.
-    pub(crate) fn pattern(&mut self, word: &Word) -> String {
-        self.expand(&word.pieces, Mode::PATTERN).joined()
+    pub(crate) fn expand_pattern(&mut self, word: &ShellWord) -> String {
+        self.expand(&word.pieces, ExpandMode::PATTERN).joined()
     }
 
-    fn expand(&mut self, pieces: &[Piece], mode: Mode) -> Fields {
-        let mut fields = Fields::default();
+    fn expand(&mut self, pieces: &[WordPiece], mode: ExpandMode) -> FieldList {
+        let mut fields = FieldList::default();
         let mut rest = pieces;
-        if let Some((Piece::Text(first), after)) = pieces.split_first()
+        if let Some((WordPiece::Text(first), after)) = pieces.split_first()
             && let Some((expanded, left)) = self.tilde(first, after.is_empty())
         {
             fields.push(&expanded);
-            self.piece(&Piece::Text(left.to_owned()), mode, &mut fields);
+            self.push_piece(&WordPiece::Text(left.to_owned()), mode, &mut fields);
             rest = after;
         }
         for piece in rest {
-            self.piece(piece, mode, &mut fields);
+            self.push_piece(piece, mode, &mut fields);
         }
         fields
     }
 
-    /// What a leading tilde stands for, and the text after it. `ends` says that the word ends with this text.
+    /// The directory of a leading tilde, and the text after it. `ends` is true if the word ends with this text.
     fn tilde<'t>(&mut self, text: &'t str, ends: bool) -> Option<(String, &'t str)> {
         let (before, tail) = if let Some(tail) = text.strip_prefix('~') {
             ("", tail)
@@ -175,49 +175,49 @@ impl Run<'_> {
         Some((format!("{before}{path}"), left))
     }
 
-    fn piece(&mut self, piece: &Piece, mode: Mode, fields: &mut Fields) {
+    fn push_piece(&mut self, piece: &WordPiece, mode: ExpandMode, fields: &mut FieldList) {
         match piece {
-            Piece::Text(text) if mode.quoted || !mode.live => fields.push(text),
-            Piece::Text(text) => self.live(text, fields),
-            Piece::Quoted(text) => fields.push(text),
-            Piece::Double(inner) => {
+            WordPiece::Text(text) if mode.quoted || !mode.live => fields.push(text),
+            WordPiece::Text(text) => self.push_live(text, fields),
+            WordPiece::Quoted(text) => fields.push(text),
+            WordPiece::Double(inner) => {
                 // `"$@"` without arguments is no field at all.
-                if !matches!(inner.as_slice(), [Piece::Param(param)] if param::is_list(param)) {
+                if !matches!(inner.as_slice(), [WordPiece::Param(param)] if param::is_list(param)) {
                     fields.touch();
                 }
                 for piece in inner {
-                    self.piece(piece, Mode { quoted: true, ..mode }, fields);
+                    self.push_piece(piece, ExpandMode { quoted: true, ..mode }, fields);
                 }
             }
-            Piece::Param(param) => self.param(param, mode, fields),
-            Piece::Command(list) => {
+            WordPiece::Param(param) => self.push_param(param, mode, fields),
+            WordPiece::Command(list) => {
                 let text = self.captured(list);
-                self.result(&text, mode, fields);
+                self.push_expansion(&text, mode, fields);
             }
-            Piece::Arith(inner) => {
+            WordPiece::Arith(inner) => {
                 let text = self.arithmetic(inner);
-                self.result(&text, mode, fields);
+                self.push_expansion(&text, mode, fields);
             }
-            Piece::Input(list) => {
+            WordPiece::Input(list) => {
                 let path = self.process_file(list);
                 fields.push(&path);
             }
-            Piece::Output(list) => {
+            WordPiece::Output(list) => {
                 let path = self.process_reader(list);
                 fields.push(&path);
             }
-            Piece::Extended { options, .. } => {
+            WordPiece::Extended { options, .. } => {
                 for option in options {
-                    self.pattern(option);
+                    self.expand_pattern(option);
                 }
                 fields.push_letter(if mode.live { STAR } else { UNKNOWN });
             }
-            Piece::Array(_) => {}
+            WordPiece::Array(_) => {}
         }
     }
 
     /// Text outside of quotes.
-    fn live(&self, text: &str, fields: &mut Fields) {
+    fn push_live(&self, text: &str, fields: &mut FieldList) {
         fields.touch();
         let closed = text.rfind(']').unwrap_or(0);
         for (at, letter) in text.char_indices() {
@@ -228,7 +228,7 @@ impl Run<'_> {
     /// A letter outside of quotes; `closed` says that a bracket follows, with something before it.
     fn live_letter(&self, letter: char, closed: bool) -> char {
         match letter {
-            _ if self.state.no_glob => letter,
+            _ if self.world.shell.no_glob => letter,
             '*' => STAR,
             '?' => ONE,
             '[' if closed => SET,
@@ -237,10 +237,10 @@ impl Run<'_> {
     }
 
     /// The result of an expansion.
-    fn result(&mut self, text: &str, mode: Mode, fields: &mut Fields) {
+    fn push_expansion(&mut self, text: &str, mode: ExpandMode, fields: &mut FieldList) {
         if mode.quoted || !mode.split {
             if mode.live && !mode.quoted {
-                self.live(text, fields);
+                self.push_live(text, fields);
             } else {
                 fields.push(text);
             }
@@ -260,7 +260,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a substitution writes, without the ends of lines after it.
+    /// The output of a substitution, without the ends of lines after it.
     fn captured(&mut self, list: &Rc<List>) -> String {
         let mut text = self.capture(list);
         text.truncate(text.trim_end_matches('\n').len());

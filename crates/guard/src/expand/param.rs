@@ -1,17 +1,17 @@
 //! `$x` and everything that `${…}` can do with it.
 
-use crate::expand::{Fields, Mode};
+use crate::expand::{ExpandMode, FieldList};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
 use crate::pattern;
-use crate::run::Run;
-use crate::state::{DIRECTORY, State, Value};
-use crate::syntax::ast::{Anchor, Change, Index, Param, Word};
+use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord};
 use crate::syntax::unescape;
+use crate::walk::Walk;
+use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
 
 /// The longest text in which a pattern is looked for at every place, in bytes.
 const LONGEST_REPLACED: usize = 512;
 
-/// What a parameter is before anything is done with it.
+/// The value of a parameter before anything is done with it.
 #[derive(Debug, Clone)]
 enum Base {
     /// Known to be unset.
@@ -27,14 +27,14 @@ enum Base {
     },
 }
 
-/// Whether this gives as many fields as there are elements, also inside of quotes.
+/// True if this gives as many fields as there are elements, also inside of quotes.
 pub(super) fn is_list(param: &Param) -> bool {
     !param.length
         && (param.name == "@" || matches!(param.index, Some(Index::All)))
-        && !matches!(param.change, Change::Fallback { .. })
+        && !matches!(param.change, ParamChange::Fallback { .. })
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// The value of a name without an index, if the script or its environment gives it one.
     pub(crate) fn scalar(&mut self, name: &str) -> Option<String> {
         match self.base(name, None) {
@@ -45,74 +45,76 @@ impl Run<'_> {
     }
 
     /// Expands one parameter into the fields.
-    pub(super) fn param(&mut self, param: &Param, mode: Mode, fields: &mut Fields) {
+    pub(super) fn push_param(&mut self, param: &Param, mode: ExpandMode, fields: &mut FieldList) {
         let mut name = param.name.clone();
         let mut index = param.index.clone();
         if param.indirect {
-            if matches!(param.change, Change::Names) {
+            if matches!(param.change, ParamChange::Names) {
                 let names: Vec<String> =
-                    self.state.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
-                return self.give(Base::Many { items: names, joined: false, positional: false }, mode, fields);
+                    self.world.shell.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
+                return self.push_base(Base::Many { items: names, joined: false, positional: false }, mode, fields);
             }
             if matches!(param.index, Some(Index::All | Index::Joined)) {
                 let keys = self.keys(&name);
-                return self.give(Base::Many { items: keys, joined: false, positional: false }, mode, fields);
+                return self.push_base(Base::Many { items: keys, joined: false, positional: false }, mode, fields);
             }
             match self.base(&name, index.as_ref()) {
                 Base::One(other) => (name, index) = self.target(&other),
-                _ => return self.give(Base::Outside, mode, fields),
+                _ => return self.push_base(Base::Outside, mode, fields),
             }
         }
         let base = self.base(&name, index.as_ref());
         if param.length {
             let text = match base {
                 Base::Many { items, .. } => items.len().to_string(),
-                Base::One(text) if !is_vague(&text) => self.concrete(&text).chars().count().to_string(),
+                Base::One(text) if !is_vague(&text) => self.world.concrete(&text).chars().count().to_string(),
                 Base::Unset => "0".to_owned(),
                 Base::One(_) | Base::Outside => SOME.to_string(),
             };
-            return self.result(&text, mode, fields);
+            return self.push_expansion(&text, mode, fields);
         }
-        if let Change::Fallback { kind, empty_too, word } = &param.change {
+        if let ParamChange::Fallback { kind, empty_too, word } = &param.change {
             return self.fallback(base, (*kind, *empty_too), word, &name, mode, fields);
         }
         let changed = self.changed(base, &param.change);
-        self.give(changed, mode, fields);
+        self.push_base(changed, mode, fields);
     }
 
-    /// What another name, as text, means: it may have an index.
+    /// The variable that a text names; the name may have an index.
     fn target(&mut self, text: &str) -> (String, Option<Index>) {
         match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, "@")) => (name.to_owned(), Some(Index::All)),
             Some((name, "*")) => (name.to_owned(), Some(Index::Joined)),
-            Some((name, index)) => (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.extent)))),
+            Some((name, index)) => {
+                (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.trail.extent))))
+            }
             None => (text.to_owned(), None),
         }
     }
 
     fn keys(&mut self, name: &str) -> Vec<String> {
         match self.value(name) {
-            Some(Value::Array(items)) => items.keys().map(ToString::to_string).collect(),
-            Some(Value::Table(items)) => items.keys().cloned().collect(),
-            Some(Value::Scalar(_)) => vec!["0".to_owned()],
-            Some(Value::Unset) | None => Vec::new(),
+            Some(ShellValue::Array(items)) => items.keys().map(ToString::to_string).collect(),
+            Some(ShellValue::Table(items)) => items.keys().cloned().collect(),
+            Some(ShellValue::Scalar(_)) => vec!["0".to_owned()],
+            Some(ShellValue::Unset) | None => Vec::new(),
         }
     }
 
     fn base(&mut self, name: &str, index: Option<&Index>) -> Base {
         match name {
             "@" | "*" => {
-                let items = self.state.arguments.to_vec();
+                let items = self.world.shell.arguments.to_vec();
                 return Base::Many { items, joined: name == "*", positional: true };
             }
-            "#" => return Base::One(self.state.arguments.len().to_string()),
-            "0" => return Base::One(self.state.zero.clone()),
-            "_" => return Base::One(self.state.last_word.clone()),
-            "PWD" if self.state.variable("PWD").is_none() => return self.base(DIRECTORY, None),
+            "#" => return Base::One(self.world.shell.arguments.len().to_string()),
+            "0" => return Base::One(self.world.shell.zero.clone()),
+            "_" => return Base::One(self.world.shell.last_word.clone()),
+            "PWD" if self.world.shell.variable("PWD").is_none() => return self.base(DIRECTORY, None),
             _ => {}
         }
         if let Ok(number) = name.parse::<usize>() {
-            return match self.state.arguments.get(number.wrapping_sub(1)) {
+            return match self.world.shell.arguments.get(number.wrapping_sub(1)) {
                 Some(text) => Base::One(text.clone()),
                 None => Base::Unset,
             };
@@ -120,9 +122,9 @@ impl Run<'_> {
         let Some(value) = self.value(name) else {
             // The index is expanded all the same.
             if let Some(Index::At(word)) = index {
-                self.text(word);
+                self.expand_text(word);
             }
-            return match State::inherited(name) {
+            return match ShellState::inherited(name) {
                 Some(text) => Base::One(text),
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,
@@ -132,7 +134,7 @@ impl Run<'_> {
             Some(Index::All) => Base::Many { items: value.all(), joined: false, positional: false },
             Some(Index::Joined) => Base::Many { items: value.all(), joined: true, positional: false },
             Some(Index::At(word)) => {
-                let key = self.text(word);
+                let key = self.expand_text(word);
                 self.element(&value, &key)
             }
             None => match value.scalar() {
@@ -142,10 +144,10 @@ impl Run<'_> {
         }
     }
 
-    fn element(&mut self, value: &Value, key: &str) -> Base {
+    fn element(&mut self, value: &ShellValue, key: &str) -> Base {
         match value {
-            Value::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
-            Value::Array(items) => {
+            ShellValue::Table(items) => items.get(key).cloned().map_or(Base::Unset, Base::One),
+            ShellValue::Array(items) => {
                 let Some(number) = self.number(key) else { return Base::One(UNKNOWN.to_string()) };
                 let at = if number < 0 {
                     items.keys().next_back().map_or(0, |last| last.saturating_add(1)).saturating_add(number)
@@ -154,8 +156,8 @@ impl Run<'_> {
                 };
                 items.get(&at).cloned().map_or(Base::Unset, Base::One)
             }
-            Value::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),
-            Value::Scalar(_) | Value::Unset => Base::Unset,
+            ShellValue::Scalar(text) if matches!(key, "0" | "-1") => Base::One(text.clone()),
+            ShellValue::Scalar(_) | ShellValue::Unset => Base::Unset,
         }
     }
 
@@ -163,10 +165,10 @@ impl Run<'_> {
         &mut self,
         base: Base,
         (kind, empty_too): (char, bool),
-        word: &Word,
+        word: &ShellWord,
         name: &str,
-        mode: Mode,
-        fields: &mut Fields,
+        mode: ExpandMode,
+        fields: &mut FieldList,
     ) {
         let is_set = match &base {
             Base::Unset | Base::Outside => false,
@@ -176,31 +178,31 @@ impl Run<'_> {
         match (kind, is_set) {
             ('+', true) | ('-' | '=', false) => {
                 if kind == '=' {
-                    let text = self.text(word);
-                    self.assign(name, Value::Scalar(text), None);
+                    let text = self.expand_text(word);
+                    self.assign(name, ShellValue::Scalar(text), None);
                 }
                 let expanded = self.expand(&word.pieces, mode);
                 fields.append(expanded);
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.
-            ('?', false) => self.result(&SOME.to_string(), mode, fields),
+            ('?', false) => self.push_expansion(&SOME.to_string(), mode, fields),
             ('?', true) if matches!(&base, Base::One(text) if text.contains(UNKNOWN)) => {
-                self.result(&SOME.to_string(), mode, fields);
+                self.push_expansion(&SOME.to_string(), mode, fields);
             }
-            _ => self.give(base, mode, fields),
+            _ => self.push_base(base, mode, fields),
         }
     }
 
-    fn changed(&mut self, base: Base, change: &Change) -> Base {
+    fn changed(&mut self, base: Base, change: &ParamChange) -> Base {
         match change {
-            Change::None | Change::Names | Change::Fallback { .. } => base,
-            Change::Slice { offset, length } => {
-                let offset = self.text(offset);
+            ParamChange::None | ParamChange::Names | ParamChange::Fallback { .. } => base,
+            ParamChange::Slice { offset, length } => {
+                let offset = self.expand_text(offset);
                 let Some(offset) = self.number(&offset) else { return Base::One(UNKNOWN.to_string()) };
                 let mut end = None;
                 if let Some(length) = length {
-                    let text = self.text(length);
+                    let text = self.expand_text(length);
                     end = self.number(&text);
                     if end.is_none() {
                         return Base::One(UNKNOWN.to_string());
@@ -208,10 +210,10 @@ impl Run<'_> {
                 }
                 self.slice(base, offset, end)
             }
-            Change::Trim { from_end, longest, pattern } => {
-                let pattern = self.pattern(pattern);
-                self.each(base, |run, text| {
-                    run.spend(text.len() * text.len() / 256);
+            ParamChange::Trim { from_end, longest, pattern } => {
+                let pattern = self.expand_pattern(pattern);
+                self.change_each(base, |walk, text| {
+                    walk.budget.spend(text.len() * text.len() / 256);
                     match pattern::trim(&pattern, text, *from_end, *longest) {
                         Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
                         Some(taken) => text.get(taken..).unwrap_or("").to_owned(),
@@ -219,25 +221,25 @@ impl Run<'_> {
                     }
                 })
             }
-            Change::Replace { anchor, pattern, by } => {
-                let pattern = self.pattern(pattern);
-                let by = self.text(by);
-                self.each(base, |run, text| {
-                    run.spend(text.len() * text.len() / 256);
+            ParamChange::Replace { anchor, pattern, by } => {
+                let pattern = self.expand_pattern(pattern);
+                let by = self.expand_text(by);
+                self.change_each(base, |walk, text| {
+                    walk.budget.spend(text.len() * text.len() / 256);
                     replace(text, &pattern, &by, *anchor)
                 })
             }
-            Change::Case { kind, all } => self.each(base, |_, text| change_case(text, *kind, *all)),
-            Change::Transform(kind) => self.each(base, |_, text| transform(text, *kind)),
+            ParamChange::Case { kind, all } => self.change_each(base, |_, text| change_case(text, *kind, *all)),
+            ParamChange::Transform(kind) => self.change_each(base, |_, text| transform(text, *kind)),
         }
     }
 
     /// Applies a change of text to every element.
-    fn each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
+    fn change_each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
         let mut apply = |text: String| {
             if text.contains([HOME, START, REPO]) {
-                let changed = change(self, &self.concrete(&text));
-                self.symbolic(&changed)
+                let changed = change(self, &self.world.concrete(&text));
+                self.world.symbolic(&changed)
             } else {
                 change(self, &text)
             }
@@ -254,18 +256,18 @@ impl Run<'_> {
     fn slice(&mut self, base: Base, offset: i64, length: Option<i64>) -> Base {
         match base {
             Base::One(text) => {
-                let text = self.concrete(&text);
+                let text = self.world.concrete(&text);
                 if text.contains([UNKNOWN, SOME]) {
                     return Base::One(UNKNOWN.to_string());
                 }
                 let letters: Vec<char> = text.chars().collect();
                 let cut: String = span(letters.len(), offset, length).filter_map(|at| letters.get(at)).collect();
-                Base::One(self.symbolic(&cut))
+                Base::One(self.world.symbolic(&cut))
             }
             Base::Many { mut items, joined, positional } => {
                 // `${@:0}` starts with the name of the shell.
                 if positional {
-                    items.insert(0, self.state.zero.clone());
+                    items.insert(0, self.world.shell.zero.clone());
                 }
                 let cut = span(items.len(), offset, length).filter_map(|at| items.get(at).cloned()).collect();
                 Base::Many { items: cut, joined, positional }
@@ -275,23 +277,23 @@ impl Run<'_> {
     }
 
     /// Puts the outcome into the fields.
-    fn give(&mut self, base: Base, mode: Mode, fields: &mut Fields) {
+    fn push_base(&mut self, base: Base, mode: ExpandMode, fields: &mut FieldList) {
         match base {
             Base::Unset => {}
-            Base::Outside => self.result(&UNKNOWN.to_string(), mode, fields),
-            Base::One(text) => self.result(&text, mode, fields),
+            Base::Outside => self.push_expansion(&UNKNOWN.to_string(), mode, fields),
+            Base::One(text) => self.push_expansion(&text, mode, fields),
             Base::Many { items, joined: true, .. } if mode.quoted || !mode.split => {
                 let separators = self.scalar("IFS").unwrap_or_else(|| " ".to_owned());
                 let separator: String = separators.chars().take(1).collect();
-                self.result(&items.join(&separator), mode, fields);
+                self.push_expansion(&items.join(&separator), mode, fields);
             }
-            Base::Many { items, .. } if !mode.split => self.result(&items.join(" "), mode, fields),
+            Base::Many { items, .. } if !mode.split => self.push_expansion(&items.join(" "), mode, fields),
             Base::Many { items, .. } => {
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
                         fields.cut();
                     }
-                    self.result(item, mode, fields);
+                    self.push_expansion(item, mode, fields);
                 }
             }
         }

@@ -3,30 +3,30 @@
 use super::{BLIND_ADD, DELETE_REMOTE, FORCE_PUSH};
 use crate::marks::{HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
 use crate::pattern::is_wide;
-use crate::run::Run;
-use crate::run::files::normalized;
+use crate::walk::Walk;
+use crate::walk::files::normalized;
 
 /// Looks at a subcommand.
-pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     match name {
-        "add" | "stage" if adds_blindly(run, arguments) => run.find_rule(&BLIND_ADD),
-        "push" => match pushes(arguments, settings) {
-            Push::Plain => {}
-            Push::Forced => run.find_rule(&FORCE_PUSH),
-            Push::Deleting => run.find_rule(&DELETE_REMOTE),
+        "add" | "stage" if adds_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
+        "push" => match push_effect(arguments, settings) {
+            PushEffect::Plain => {}
+            PushEffect::Forced => walk.find_rule(&FORCE_PUSH),
+            PushEffect::Deleting => walk.find_rule(&DELETE_REMOTE),
         },
         "send-pack" | "http-push"
             if arguments
                 .iter()
                 .any(|word| matches!(word.as_str(), "--force" | "-f" | "--mirror") || word.starts_with('+')) =>
         {
-            run.find_rule(&FORCE_PUSH);
+            walk.find_rule(&FORCE_PUSH);
         }
         _ => {}
     }
 }
 
-fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
+fn adds_blindly(walk: &mut Walk<'_>, arguments: &[String]) -> bool {
     let mut all = false;
     let mut paths: Vec<String> = Vec::new();
     let mut options = true;
@@ -43,7 +43,7 @@ fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
                     let short_for = |full: &str, least: usize| name.len() >= least && full.starts_with(name);
                     if name == "pathspec-from-file" {
                         let file = attached.map(str::to_owned).or_else(|| words.next().cloned()).unwrap_or_default();
-                        let text = if file == "-" { run.state.input.clone() } else { run.read_file(&file) };
+                        let text = if file == "-" { walk.world.shell.input.clone() } else { walk.read_file(&file) };
                         paths.extend(text.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
                     } else if short_for("all", 1) || short_for("no-ignore-removal", 5) {
                         all = true;
@@ -69,11 +69,11 @@ fn adds_blindly(run: &mut Run<'_>, arguments: &[String]) -> bool {
     if !paths.is_empty() && !paths.iter().any(narrows) {
         return true;
     }
-    paths.iter().filter(|path| narrows(path)).any(|path| is_everything(run, path))
+    paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
 }
 
-/// Whether a path given to `git add` means the whole tree.
-fn is_everything(run: &mut Run<'_>, path: &str) -> bool {
+/// True if a path given to `git add` means the whole tree.
+fn is_everything(walk: &mut Walk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
@@ -96,11 +96,11 @@ fn is_everything(run: &mut Run<'_>, path: &str) -> bool {
         })
         .collect();
     let own = normalized(&live);
-    let directory = run.directory();
+    let directory = walk.directory();
     let below = if own.starts_with(['/', START, REPO, HOME]) {
-        let spelled = run.concrete(&own);
-        let here = run.concrete(&directory);
-        let top = run.concrete(&REPO.to_string());
+        let spelled = walk.world.concrete(&own);
+        let here = walk.world.concrete(&directory);
+        let top = walk.world.concrete(&REPO.to_string());
         // The directory itself, or one above it.
         let is_above = |place: &str| {
             !spelled.contains(is_mark)
@@ -122,83 +122,112 @@ fn is_everything(run: &mut Run<'_>, path: &str) -> bool {
     below.split('/').all(|part| part == "." || part == ".." || is_wide(part))
 }
 
-/// What a push does to the other side.
-enum Push {
+/// The effect of a push on the other side.
+enum PushEffect {
     Plain,
     Forced,
     Deleting,
 }
 
-fn pushes(arguments: &[String], settings: &[(String, String)]) -> Push {
-    let mut forced = false;
-    let mut mirrors = false;
-    let mut deletes = false;
-    let mut has_repository = false;
-    let mut operands = 0;
-    let mut options = true;
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let flag = word.replace([UNKNOWN, SOME], "");
-        if options && word == "--" {
-            options = false;
-            continue;
-        }
-        if options && flag.len() > 1 && flag.starts_with('-') {
-            let Some(long) = flag.strip_prefix("--") else {
-                // `-o` takes what is left of the word, or the next one.
-                let (flags, takes_value) =
-                    flag.split_once('o').map_or((flag.as_str(), None), |(f, rest)| (f, Some(rest)));
-                forced |= flags.contains('f');
-                deletes |= flags.contains('d');
-                if flags.contains('n') {
-                    return Push::Plain;
-                }
-                if takes_value == Some("") {
+/// The words of a push, read so far.
+#[derive(Debug, Default)]
+struct PushWords {
+    forced: bool,
+    mirrors: bool,
+    deletes: bool,
+    is_dry_run: bool,
+    /// `--repo`: the first operand is a ref already.
+    has_repository: bool,
+    operands: usize,
+}
+
+impl PushWords {
+    fn of(arguments: &[String]) -> Self {
+        let mut push = Self::default();
+        let mut options = true;
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let flag = word.replace([UNKNOWN, SOME], "");
+            if options && word == "--" {
+                options = false;
+            } else if options && flag.len() > 1 && flag.starts_with('-') {
+                let takes_word = match flag.strip_prefix("--") {
+                    Some(long) => push.note_long(long),
+                    None => push.note_short(&flag),
+                };
+                if takes_word {
                     words.next();
                 }
-                continue;
-            };
-            match long.split_once('=').map_or(long, |(name, _)| name) {
-                "no-force" => forced = false,
-                "no-mirror" => mirrors = false,
-                "dry-run" => return Push::Plain,
-                "delete" | "prune" => deletes = true,
-                "repo" => {
-                    has_repository = true;
-                    if !long.contains('=') {
-                        words.next();
-                    }
-                }
-                "push-option" | "receive-pack" | "exec" | "recurse-submodules" if !long.contains('=') => {
-                    words.next();
-                }
-                name if name.len() >= 3 && "force".starts_with(name) => forced = true,
-                name if name.len() >= 2 && "mirror".starts_with(name) => mirrors = true,
-                name if name.len() >= 2 && "delete".starts_with(name) => deletes = true,
-                _ => {}
+            } else {
+                push.note_operand(word);
             }
-            continue;
         }
-        operands += 1;
+        push
+    }
+
+    /// Notes short options; true if the last one takes the next word.
+    fn note_short(&mut self, flag: &str) -> bool {
+        // `-o` takes what is left of the word, or the next one.
+        let (flags, value) = flag.split_once('o').map_or((flag, None), |(flags, rest)| (flags, Some(rest)));
+        self.forced |= flags.contains('f');
+        self.deletes |= flags.contains('d');
+        self.is_dry_run |= flags.contains('n');
+        value == Some("")
+    }
+
+    /// Notes a long option, which may be shortened; true if it takes the next word.
+    fn note_long(&mut self, long: &str) -> bool {
+        let (name, is_attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
+        match name {
+            "no-force" => self.forced = false,
+            "no-mirror" => self.mirrors = false,
+            "dry-run" => self.is_dry_run = true,
+            "delete" | "prune" => self.deletes = true,
+            "repo" => {
+                self.has_repository = true;
+                return !is_attached;
+            }
+            "push-option" | "receive-pack" | "exec" | "recurse-submodules" => return !is_attached,
+            name if name.len() >= 3 && "force".starts_with(name) => self.forced = true,
+            name if name.len() >= 2 && "mirror".starts_with(name) => self.mirrors = true,
+            name if name.len() >= 2 && "delete".starts_with(name) => self.deletes = true,
+            _ => {}
+        }
+        false
+    }
+
+    fn note_operand(&mut self, word: &str) {
+        self.operands += 1;
         // The first is the repository.
-        if operands > 1 || has_repository {
-            forced |= word.starts_with('+');
-            deletes |= word.starts_with(':') && word.len() > 1;
+        if self.operands > 1 || self.has_repository {
+            self.forced |= word.starts_with('+');
+            self.deletes |= word.starts_with(':') && word.len() > 1;
         }
     }
-    // What the configuration pushes counts if the command does not say.
-    if operands < 2 {
+
+    /// Notes what the configuration pushes, which counts if the command does not say.
+    fn note_settings(&mut self, settings: &[(String, String)]) {
+        if self.operands >= 2 {
+            return;
+        }
         for (key, value) in settings {
             let Some((_, name)) = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.')) else { continue };
-            forced |= name == "push" && value.starts_with('+');
-            mirrors |= name == "mirror" && matches!(value.as_str(), "true" | "1" | "yes" | "on");
+            self.forced |= name == "push" && value.starts_with('+');
+            self.mirrors |= name == "mirror" && matches!(value.as_str(), "true" | "1" | "yes" | "on");
         }
     }
-    if forced || mirrors {
-        Push::Forced
-    } else if deletes {
-        Push::Deleting
+}
+
+fn push_effect(arguments: &[String], settings: &[(String, String)]) -> PushEffect {
+    let mut push = PushWords::of(arguments);
+    push.note_settings(settings);
+    if push.is_dry_run {
+        PushEffect::Plain
+    } else if push.forced || push.mirrors {
+        PushEffect::Forced
+    } else if push.deletes {
+        PushEffect::Deleting
     } else {
-        Push::Plain
+        PushEffect::Plain
     }
 }

@@ -1,6 +1,6 @@
 //! The rules: what they are called, what they say, and examples that hold them to their word.
 //!
-//! A rule sees resolved words only. Whether something was quoted, aliased, decoded or wrapped is over by then.
+//! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
 mod git;
 mod own;
@@ -11,8 +11,8 @@ pub use own::RuleError;
 pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
 
-use crate::finding::{Finding, Level};
-use crate::run::Run;
+use crate::finding::Level;
+use crate::walk::Walk;
 
 /// A rule that the guard comes with.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Rule {
     pub level: Level,
     /// False for a rule that finds nothing until settings turn it on.
     pub is_on: bool,
-    /// What it says.
+    /// The message of its findings.
     pub message: &'static str,
     /// Something that does what was probably meant, and passes.
     pub alternative: &'static str,
@@ -186,7 +186,7 @@ pub(crate) const SELF_ALLOW: Rule = Rule {
     allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
 };
 
-/// What is too much to be followed.
+/// A script that is too much to be followed.
 pub(crate) const TOO_COMPLEX: Rule = Rule {
     name: "guard/too-complex",
     level: Level::Ask,
@@ -248,19 +248,19 @@ pub const BUILT_IN: [Rule; 9] = [
 ];
 
 /// Looks at a command of this name. `git` is looked at when its own options are out of the way: [`judge_git`].
-pub(crate) fn judge(run: &mut Run<'_>, name: &str, words: &[String]) {
+pub(crate) fn judge(walk: &mut Walk<'_>, name: &str, words: &[String]) {
     let arguments = words.get(1..).unwrap_or(&[]);
     if matches!(name, "git" | "hub") {
         return;
     }
-    rm::judge(run, name, arguments);
+    rm::judge(walk, name, arguments);
     if name == "bashful" && subcommand_is(arguments, "allow") {
-        run.find_rule(&SELF_ALLOW);
+        walk.find_rule(&SELF_ALLOW);
     }
     if is_interpreter(name) && arguments.iter().all(|word| STAYS_INTERACTIVE.contains(&word.as_str())) {
-        run.find_interactive();
+        walk.find_interactive();
     }
-    own::judge(run, name, arguments);
+    own::judge(walk, name, arguments);
 }
 
 /// Options with which an interpreter still waits for what is typed.
@@ -278,13 +278,13 @@ fn is_interpreter(name: &str) -> bool {
 }
 
 /// Looks at a subcommand of git.
-pub(crate) fn judge_git(run: &mut Run<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
-    git::judge(run, name, arguments, settings);
+pub(crate) fn judge_git(walk: &mut Walk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+    git::judge(walk, name, arguments, settings);
     let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
-    own::judge(run, "git", &words);
+    own::judge(walk, "git", &words);
 }
 
-/// Whether the first word of our own program that is no option is this one.
+/// True if the first word of our own program that is no option is this one.
 fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -297,7 +297,7 @@ fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
     false
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Adds a finding of a rule.
     pub(crate) fn find_rule(&mut self, rule: &Rule) {
         self.report(rule.name, rule.level, rule.message, rule.alternative);
@@ -305,35 +305,15 @@ impl Run<'_> {
 
     /// Adds a finding for a shell or interpreter, if nothing is known to be on its standard input.
     pub(crate) fn find_interactive(&mut self) {
-        if self.state.input.is_empty() {
+        if self.world.shell.input.is_empty() {
             self.find_rule(&INTERACTIVE_SHELL);
         }
     }
 
-    pub(crate) fn report(&mut self, name: &str, level: Level, message: &str, alternative: &str) {
-        /// More than this says nothing new.
-        const MOST_FINDINGS: usize = 64;
-        let Some(level) = self.guard.level(name, level) else { return };
-        let span = self.extent.start..self.extent.end;
-        let known = self.findings.iter().any(|finding| finding.rule == name && finding.span == span);
-        if known || self.findings.len() >= MOST_FINDINGS {
-            return;
+    /// Adds a finding at the level that the settings have for the rule, unless they turn it off.
+    pub(crate) fn report(&mut self, rule: &str, level: Level, message: &str, alternative: &str) {
+        if let Some(level) = self.guard.level(rule, level) {
+            self.trail.report(rule, level, message, alternative);
         }
-        let written = self.script.get(span.clone()).unwrap_or("").trim();
-        let mut chain: Vec<String> = Vec::new();
-        let steps = self.trail.iter().map(ToString::to_string).chain([written.to_owned()]);
-        for step in steps.chain(self.unwrapped.iter().cloned()) {
-            if !step.is_empty() && chain.last() != Some(&step) {
-                chain.push(step);
-            }
-        }
-        self.findings.push(Finding {
-            rule: name.to_owned(),
-            level,
-            span,
-            chain,
-            message: message.to_owned(),
-            alternative: alternative.to_owned(),
-        });
     }
 }

@@ -5,19 +5,19 @@ use thiserror::Error;
 
 use super::BUILT_IN;
 use crate::finding::Level;
-use crate::guard::{Guard, Place};
+use crate::guard::{Guard, Prelude};
 use crate::marks::{alive, readable};
 use crate::pattern;
-use crate::run::Run;
+use crate::walk::Walk;
 
-/// What is wrong with the user's rules.
+/// A fault in the user's rules.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// The text is not what it should be.
     #[error("the rules cannot be read")]
     Syntax {
-        /// What the parser says.
+        /// The parser's message.
         source: Box<toml::de::Error>,
     },
     /// A rule has no name.
@@ -54,12 +54,12 @@ pub enum RuleError {
         /// The example.
         example: String,
     },
-    /// What it says to try is refused itself.
+    /// The alternative of a rule is refused itself.
     #[error("rule `{rule}` says to try `{example}`, which is refused by `{by}`")]
     AlternativeRefused {
         /// The rule's name.
         rule: String,
-        /// What it says to try.
+        /// The alternative.
         example: String,
         /// The rule that refuses that.
         by: String,
@@ -126,7 +126,7 @@ pub(crate) fn own_rules(text: &str) -> Result<Vec<OwnRule>, RuleError> {
 /// Tries out the examples of all rules.
 pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
     let finds = |name: &str, script: &str| {
-        guard.judge(script, &Place::default()).findings.iter().any(|finding| finding.rule == name)
+        guard.judge(script, &Prelude::default()).findings.iter().any(|finding| finding.rule == name)
     };
     for rule in &guard.own {
         if rule.refuses.is_empty() {
@@ -138,7 +138,7 @@ pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
         if let Some(example) = rule.allows.iter().find(|example| finds(&rule.name, example)) {
             return Err(RuleError::DoesNotAllow { rule: rule.name.clone(), example: example.clone() });
         }
-        if let Some(by) = guard.judge(&rule.alternative, &Place::default()).refusals().next() {
+        if let Some(by) = guard.judge(&rule.alternative, &Prelude::default()).refusals().next() {
             return Err(RuleError::AlternativeRefused {
                 rule: rule.name.clone(),
                 example: rule.alternative.clone(),
@@ -150,10 +150,10 @@ pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
 }
 
 /// Looks at a command.
-pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String]) {
-    let guard = run.guard;
+pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
+    let guard = walk.guard;
     for rule in guard.own.iter().filter(|rule| rule.command == name && rule.matches(arguments)) {
-        run.report(&rule.name, rule.level, &rule.message, &rule.alternative);
+        walk.report(&rule.name, rule.level, &rule.message, &rule.alternative);
     }
 }
 
@@ -183,7 +183,7 @@ impl OwnRule {
     }
 }
 
-/// Whether a word is the option: itself, with a value, or among other letters.
+/// True if a word is the option: itself, with a value, or among other letters.
 fn is_flag(word: &str, wanted: &str) -> bool {
     if word == wanted || word.strip_prefix(wanted).is_some_and(|rest| wanted.starts_with("--") && rest.starts_with('='))
     {

@@ -4,10 +4,10 @@ use super::target::{Danger, danger};
 use super::{BELOW_HOME, CRITICAL_RM, UNKNOWN_DIRECTORY};
 use crate::marks::{SOME, TREE, UNKNOWN};
 use crate::pattern::is_wide;
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// Looks at a command of this name.
-pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String]) {
+pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
     let mut recursive = match name {
         "rm" | "grm" | "srm" | "safe-rm" => false,
         // It has no other way.
@@ -36,27 +36,27 @@ pub(super) fn judge(run: &mut Run<'_>, name: &str, arguments: &[String]) {
     for target in targets {
         // Names that `find` has listed come from below, so nothing more is needed to delete a tree.
         if recursive {
-            deleted(run, target);
+            deleted(walk, target);
         } else if target.contains(TREE) {
-            deleted_one_by_one(run, target);
+            deleted_one_by_one(walk, target);
         }
     }
 }
 
 /// Judges that the files of this path are deleted, but no directory that is not empty.
-pub(crate) fn deleted_one_by_one(run: &mut Run<'_>, path: &str) {
+pub(crate) fn deleted_one_by_one(walk: &mut Walk<'_>, path: &str) {
     let last = path.rsplit('/').next().unwrap_or("");
     if last.contains(TREE) || is_wide(last) && !last.starts_with('.') || !path.contains(TREE) {
-        deleted(run, path);
+        deleted(walk, path);
     }
 }
 
 /// Judges that a path is deleted with everything below it.
-pub(crate) fn deleted(run: &mut Run<'_>, path: &str) {
-    match danger(run, path) {
+pub(crate) fn deleted(walk: &mut Walk<'_>, path: &str) {
+    match danger(walk, path) {
         Danger::None => {}
-        Danger::Critical => run.find_rule(&CRITICAL_RM),
-        Danger::BelowHome => run.find_rule(&BELOW_HOME),
-        Danger::IfEmpty => run.find_rule(&UNKNOWN_DIRECTORY),
+        Danger::Critical => walk.find_rule(&CRITICAL_RM),
+        Danger::BelowHome => walk.find_rule(&BELOW_HOME),
+        Danger::IfEmpty => walk.find_rule(&UNKNOWN_DIRECTORY),
     }
 }

@@ -1,9 +1,9 @@
-//! What is lost if a path is deleted with everything below it.
+//! The loss if a path is deleted with everything below it.
 
 use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
 use crate::pattern::{is_wide, may_be};
-use crate::run::Run;
-use crate::run::files::normalized;
+use crate::walk::Walk;
+use crate::walk::files::normalized;
 
 /// Directories of the system. Also `/home` and its like: other people live there.
 const SYSTEM: [&str; 30] = [
@@ -45,7 +45,7 @@ const BELOW_USR: [&str; 6] = ["bin", "lib", "lib64", "sbin", "share", "local"];
 /// Parts of `.git` without which there is no history.
 const HISTORY: [&str; 4] = ["objects", "refs", "HEAD", "packed-refs"];
 
-/// What a path means to whoever deletes it.
+/// The danger of deleting a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Danger {
     None,
@@ -58,7 +58,7 @@ pub(super) enum Danger {
 }
 
 /// Judges a path.
-pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
+pub(super) fn danger(walk: &mut Walk<'_>, path: &str) -> Danger {
     if path.is_empty() {
         return Danger::None;
     }
@@ -68,8 +68,8 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         return Danger::Critical;
     }
     let spelled_by_home = path.starts_with(HOME);
-    let full = run.absolute(path);
-    if is_place(run, &full) {
+    let full = walk.absolute(path);
+    if is_place(walk, &full) {
         return Danger::Critical;
     }
     let (root, tail) = split_root(&full);
@@ -87,7 +87,7 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
         },
         Some(START | REPO) => {
             let below: Vec<&str> = parts.iter().copied().skip_while(|part| *part == "..").collect();
-            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(run, &full) }
+            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(walk, &full) }
         }
         Some(UNKNOWN) => {
             let is_all = parts.iter().all(|part| is_wide(part));
@@ -98,11 +98,11 @@ pub(super) fn danger(run: &mut Run<'_>, path: &str) -> Danger {
 }
 
 /// Judges a path by where the script starts, if that is known: `etc` is not the same in `/` and in a project.
-fn where_it_is(run: &Run<'_>, path: &str) -> Danger {
-    if run.place.directory.is_none() {
+fn where_it_is(walk: &Walk<'_>, path: &str) -> Danger {
+    if walk.world.prelude.directory.is_none() {
         return Danger::None;
     }
-    let concrete = normalized(&run.concrete(path));
+    let concrete = normalized(&walk.world.concrete(path));
     let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
     if is_repository(&parts) { Danger::Critical } else { from_root(&parts) }
 }
@@ -127,12 +127,12 @@ fn from_root(parts: &[&str]) -> Danger {
     }
 }
 
-/// Whether a part of a path stands for everything in its directory.
+/// True if a part of a path stands for everything in its directory.
 fn is_everything(part: &str) -> bool {
     is_wide(part) || part.chars().eq([NAME])
 }
 
-/// Whether the path is a repository's data, or may be.
+/// True if the path is a repository's data, or may be.
 fn is_repository(parts: &[&str]) -> bool {
     let Some((last, before)) = parts.split_last() else { return false };
     // A name with nothing known in it is no `.git` because of that.
@@ -144,10 +144,10 @@ fn is_repository(parts: &[&str]) -> bool {
     inside && (is_wide(last) || HISTORY.contains(last) || last.chars().eq([TREE]))
 }
 
-/// Whether the path is the known home or working directory, or above one of them.
-fn is_place(run: &Run<'_>, path: &str) -> bool {
-    let place = run.place;
-    let path = normalized(&run.concrete(path));
+/// True if the path is the known home or working directory, or above one of them.
+fn is_place(walk: &Walk<'_>, path: &str) -> bool {
+    let place = walk.world.prelude;
+    let path = normalized(&walk.world.concrete(path));
     if path.contains(crate::marks::is_mark) {
         return false;
     }

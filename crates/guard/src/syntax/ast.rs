@@ -1,11 +1,11 @@
-//! What a script looks like once it is parsed.
+//! The parts of a parsed script.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// A part of a source text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Extent {
+pub(crate) struct SourceExtent {
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -13,18 +13,18 @@ pub(crate) struct Extent {
 /// Commands one after another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<AndOrList>,
 }
 
 /// Pipelines joined by `&&` and `||`.
 #[derive(Debug, Clone)]
-pub(crate) struct Item {
+pub(crate) struct AndOrList {
     pub(crate) first: Pipeline,
     pub(crate) rest: Vec<(Joint, Pipeline)>,
     pub(crate) background: bool,
 }
 
-/// What stands between two pipelines.
+/// The operator between two pipelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joint {
     And,
@@ -34,28 +34,39 @@ pub(crate) enum Joint {
 /// Commands that run at the same time, each reading what the one before writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
-    pub(crate) stages: Vec<Command>,
-    /// What stands between them: one less.
-    pub(crate) pipes: Vec<Pipe>,
-    /// Whether `!` or `time` stands before it.
+    pub(crate) stages: Vec<ShellCommand>,
+    /// The signs between the stages: one less than stages.
+    pub(crate) pipes: Vec<PipeSign>,
+    /// True if `!` or `time` stands before it.
     pub(crate) prefixed: bool,
-    pub(crate) extent: Extent,
+    pub(crate) extent: SourceExtent,
 }
 
 /// `|` or `|&`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pipe {
-    pub(crate) extent: Extent,
-    /// Whether it takes standard error too.
+pub(crate) struct PipeSign {
+    pub(crate) extent: SourceExtent,
+    /// True if it takes standard error too.
     pub(crate) both: bool,
 }
 
 /// One stage of a pipeline.
 #[derive(Debug, Clone)]
-pub(crate) enum Command {
-    Simple(Simple),
-    Compound { body: Box<Compound>, redirects: Vec<Redirect>, extent: Extent },
-    Function { name: String, body: Rc<Command> },
+pub(crate) enum ShellCommand {
+    Simple(SimpleCommand),
+    Compound { body: Box<Compound>, redirects: Vec<Redirect>, extent: SourceExtent },
+    Function { name: String, body: Rc<ShellCommand> },
+}
+
+impl ShellCommand {
+    /// The first byte of the command; zero for a function, which has no place of its own.
+    pub(crate) fn start(&self) -> usize {
+        match self {
+            Self::Simple(simple) => simple.extent.start,
+            Self::Compound { extent, .. } => extent.start,
+            Self::Function { .. } => 0,
+        }
+    }
 }
 
 /// A command that holds others.
@@ -65,44 +76,44 @@ pub(crate) enum Compound {
     Subshell(List),
     If { arms: Vec<(List, List)>, otherwise: Option<List> },
     While { condition: List, body: List },
-    For { name: String, words: Option<Vec<Word>>, body: List },
-    ForArith { head: Vec<Piece>, body: List },
-    Case { subject: Word, arms: Vec<(Vec<Word>, List)> },
-    Test(Vec<Word>),
-    Arith(Vec<Piece>),
+    For { name: String, words: Option<Vec<ShellWord>>, body: List },
+    ForArith { head: Vec<WordPiece>, body: List },
+    Case { subject: ShellWord, arms: Vec<(Vec<ShellWord>, List)> },
+    Test(Vec<ShellWord>),
+    Arith(Vec<WordPiece>),
 }
 
 /// Assignments, words and redirections.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Simple {
+pub(crate) struct SimpleCommand {
     pub(crate) assigns: Vec<Assign>,
-    pub(crate) words: Vec<Word>,
+    pub(crate) words: Vec<ShellWord>,
     pub(crate) redirects: Vec<Redirect>,
-    pub(crate) extent: Extent,
+    pub(crate) extent: SourceExtent,
 }
 
 /// `name=value`, `name[index]+=value`, `name=(…)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Assign {
     pub(crate) name: String,
-    pub(crate) index: Option<Word>,
+    pub(crate) index: Option<ShellWord>,
     pub(crate) append: bool,
-    pub(crate) value: Assigned,
-    pub(crate) extent: Extent,
+    pub(crate) value: AssignedValue,
+    pub(crate) extent: SourceExtent,
 }
 
-/// What is assigned.
+/// The right side of an assignment.
 #[derive(Debug, Clone)]
-pub(crate) enum Assigned {
-    Scalar(Word),
+pub(crate) enum AssignedValue {
+    Scalar(ShellWord),
     Array(Vec<Element>),
 }
 
 /// One element of `(…)`, with its index if it has one.
 #[derive(Debug, Clone)]
 pub(crate) struct Element {
-    pub(crate) index: Option<Word>,
-    pub(crate) value: Word,
+    pub(crate) index: Option<ShellWord>,
+    pub(crate) value: ShellWord,
 }
 
 /// `2>file`, `<<EOF`, `<&3`.
@@ -111,7 +122,7 @@ pub(crate) struct Redirect {
     pub(crate) descriptor: Option<u32>,
     pub(crate) kind: RedirectKind,
     /// The file, the text of `<<<`, or the end mark of a here-document.
-    pub(crate) target: Word,
+    pub(crate) target: ShellWord,
 }
 
 /// Which kind of redirection.
@@ -126,21 +137,21 @@ pub(crate) enum RedirectKind {
     CopyOut,
     HereString,
     /// The body is read after the line on which the here-document is announced.
-    HereDoc(Rc<OnceCell<Word>>),
+    HereDoc(Rc<OnceCell<ShellWord>>),
 }
 
 /// A word before any expansion.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Word {
-    pub(crate) pieces: Vec<Piece>,
-    pub(crate) extent: Extent,
+pub(crate) struct ShellWord {
+    pub(crate) pieces: Vec<WordPiece>,
+    pub(crate) extent: SourceExtent,
 }
 
-impl Word {
+impl ShellWord {
     /// The text of a word without quotes and expansions.
     pub(crate) fn plain(&self) -> Option<&str> {
         match self.pieces.as_slice() {
-            [Piece::Text(text)] => Some(text),
+            [WordPiece::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -150,11 +161,11 @@ impl Word {
         let mut out = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) | Piece::Quoted(text) => out.push_str(text),
-                Piece::Double(inner) => {
+                WordPiece::Text(text) | WordPiece::Quoted(text) => out.push_str(text),
+                WordPiece::Double(inner) => {
                     for piece in inner {
                         match piece {
-                            Piece::Text(text) | Piece::Quoted(text) => out.push_str(text),
+                            WordPiece::Text(text) | WordPiece::Quoted(text) => out.push_str(text),
                             _ => return None,
                         }
                     }
@@ -168,13 +179,13 @@ impl Word {
 
 /// A part of a word.
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub(crate) enum WordPiece {
     /// Outside of quotes: braces, tilde and globs are alive. Inside of `Double` it is just text.
     Text(String),
     /// Text that is what it is.
     Quoted(String),
     /// Between double quotes.
-    Double(Vec<Piece>),
+    Double(Vec<WordPiece>),
     Param(Box<Param>),
     /// `$(…)` and backquotes.
     Command(Rc<List>),
@@ -183,11 +194,11 @@ pub(crate) enum Piece {
     /// `>(…)`; it reads what is written.
     Output(Rc<List>),
     /// `$((…))`.
-    Arith(Vec<Piece>),
+    Arith(Vec<WordPiece>),
     /// `@(a|b)` and its relatives.
     Extended {
         kind: char,
-        options: Vec<Word>,
+        options: Vec<ShellWord>,
     },
     /// `(…)` after `name=` in the words of a declaration.
     Array(Vec<Element>),
@@ -200,7 +211,7 @@ pub(crate) struct Param {
     pub(crate) index: Option<Index>,
     pub(crate) indirect: bool,
     pub(crate) length: bool,
-    pub(crate) change: Change,
+    pub(crate) change: ParamChange,
 }
 
 /// Which elements of an array.
@@ -210,33 +221,33 @@ pub(crate) enum Index {
     All,
     /// `[*]`
     Joined,
-    At(Word),
+    At(ShellWord),
 }
 
-/// What is done with the value.
+/// The operation that `${…}` does with the value.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum ParamChange {
     None,
     /// `-`, `=`, `?` or `+`, after a colon also for an empty value.
     Fallback {
         kind: char,
         empty_too: bool,
-        word: Word,
+        word: ShellWord,
     },
     Slice {
-        offset: Word,
-        length: Option<Word>,
+        offset: ShellWord,
+        length: Option<ShellWord>,
     },
     /// `#`, `##`, `%`, `%%`
     Trim {
         from_end: bool,
         longest: bool,
-        pattern: Word,
+        pattern: ShellWord,
     },
     Replace {
         anchor: Anchor,
-        pattern: Word,
-        by: Word,
+        pattern: ShellWord,
+        by: ShellWord,
     },
     /// `^`, `^^`, `,`, `,,`, `~`, `~~`
     Case {

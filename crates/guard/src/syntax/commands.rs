@@ -4,17 +4,18 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::ast::{
-    Assign, Assigned, Command, Element, Item, Joint, List, Pipe, Pipeline, Redirect, RedirectKind, Simple, Word,
+    AndOrList, Assign, AssignedValue, Element, Joint, List, PipeSign, Pipeline, Redirect, RedirectKind, ShellCommand,
+    ShellWord, SimpleCommand,
 };
-use super::words::Until;
-use super::{Parsed, Parser, Pending, Stop};
+use super::words::WordEnd;
+use super::{ParseResult, ParseStop, Parser, PendingDocument};
 
 /// Words that end a list, where a command could stand.
 const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
 
 impl Parser<'_> {
     /// Commands up to something that closes the list, which is left for the caller to look at.
-    pub(super) fn list(&mut self) -> Parsed<List> {
+    pub(super) fn list(&mut self) -> ParseResult<List> {
         let mut items = Vec::new();
         loop {
             self.skip_lines()?;
@@ -33,7 +34,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn item(&mut self) -> Parsed<Item> {
+    pub(super) fn item(&mut self) -> ParseResult<AndOrList> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {
@@ -57,12 +58,12 @@ impl Parser<'_> {
                 background = true;
             }
             _ if CLOSERS.contains(&self.bare_word()) => {}
-            _ => return Err(Stop::Syntax),
+            _ => return Err(ParseStop::Syntax),
         }
-        Ok(Item { first, rest, background })
+        Ok(AndOrList { first, rest, background })
     }
 
-    fn pipeline(&mut self) -> Parsed<Pipeline> {
+    fn pipeline(&mut self) -> ParseResult<Pipeline> {
         let mut prefixed = false;
         self.skip_blanks();
         let start = self.at;
@@ -84,7 +85,7 @@ impl Parser<'_> {
             prefixed = true;
         }
         if prefixed && matches!(self.peek(), None | Some(b'\n' | b';' | b')')) {
-            let stages = vec![Command::Simple(Simple::default())];
+            let stages = vec![ShellCommand::Simple(SimpleCommand::default())];
             return Ok(Pipeline { stages, pipes: Vec::new(), prefixed, extent: self.extent(start) });
         }
         let mut stages = vec![self.command()?];
@@ -97,7 +98,7 @@ impl Parser<'_> {
                 return Ok(Pipeline { stages, pipes, prefixed, extent });
             }
             let both = self.take("&");
-            pipes.push(Pipe { extent: self.extent(pipe), both });
+            pipes.push(PipeSign { extent: self.extent(pipe), both });
             self.skip_lines()?;
             stages.push(self.command()?);
         }
@@ -131,24 +132,24 @@ impl Parser<'_> {
         rest.get(..end).unwrap_or("")
     }
 
-    pub(super) fn command(&mut self) -> Parsed<Command> {
+    pub(super) fn command(&mut self) -> ParseResult<ShellCommand> {
         self.deeper(|parser| {
             parser.skip_blanks();
             if let Some(compound) = parser.compound()? {
                 return Ok(compound);
             }
             if CLOSERS.contains(&parser.bare_word()) {
-                return Err(Stop::Syntax);
+                return Err(ParseStop::Syntax);
             }
             if let Some(function) = parser.function()? {
                 return Ok(function);
             }
-            parser.simple().map(Command::Simple)
+            parser.simple().map(ShellCommand::Simple)
         })
     }
 
     /// `name() body`
-    fn function(&mut self) -> Parsed<Option<Command>> {
+    fn function(&mut self) -> ParseResult<Option<ShellCommand>> {
         let name = self.bare_word();
         let after = self.rest().get(name.len()..).unwrap_or("").trim_start_matches([' ', '\t']);
         let Some(inside) = after.strip_prefix('(') else { return Ok(None) };
@@ -161,18 +162,18 @@ impl Parser<'_> {
         self.function_body(name).map(Some)
     }
 
-    pub(super) fn function_body(&mut self, name: String) -> Parsed<Command> {
+    pub(super) fn function_body(&mut self, name: String) -> ParseResult<ShellCommand> {
         self.skip_lines()?;
         let body = self.command()?;
-        if matches!(body, Command::Simple(_)) {
-            return Err(Stop::Syntax);
+        if matches!(body, ShellCommand::Simple(_)) {
+            return Err(ParseStop::Syntax);
         }
-        Ok(Command::Function { name, body: Rc::new(body) })
+        Ok(ShellCommand::Function { name, body: Rc::new(body) })
     }
 
-    fn simple(&mut self) -> Parsed<Simple> {
+    fn simple(&mut self) -> ParseResult<SimpleCommand> {
         let start = self.at;
-        let mut simple = Simple::default();
+        let mut simple = SimpleCommand::default();
         let mut end = self.at;
         loop {
             self.skip_blanks();
@@ -190,7 +191,7 @@ impl Parser<'_> {
             end = self.at;
         }
         if end == start {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         let after = std::mem::replace(&mut self.at, end);
         simple.extent = self.extent(start);
@@ -198,7 +199,7 @@ impl Parser<'_> {
         Ok(simple)
     }
 
-    /// Whether a word starts here.
+    /// True if a word starts here.
     pub(super) fn at_word(&self) -> bool {
         match self.peek() {
             None | Some(b'\n' | b';' | b'&' | b'|' | b'(' | b')') => false,
@@ -208,16 +209,16 @@ impl Parser<'_> {
     }
 
     /// An ordinary word.
-    pub(super) fn word(&mut self) -> Parsed<Word> {
+    pub(super) fn word(&mut self) -> ParseResult<ShellWord> {
         let start = self.at;
-        let pieces = self.pieces(Until::WORD)?;
+        let pieces = self.pieces(WordEnd::WORD)?;
         if self.at == start {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
-        Ok(Word { pieces, extent: self.extent(start) })
+        Ok(ShellWord { pieces, extent: self.extent(start) })
     }
 
-    pub(super) fn redirects(&mut self) -> Parsed<Vec<Redirect>> {
+    pub(super) fn redirects(&mut self) -> ParseResult<Vec<Redirect>> {
         let mut redirects = Vec::new();
         loop {
             self.skip_blanks();
@@ -228,7 +229,7 @@ impl Parser<'_> {
         }
     }
 
-    fn redirect(&mut self) -> Parsed<Option<Redirect>> {
+    fn redirect(&mut self) -> ParseResult<Option<Redirect>> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let mut prefix = digits;
@@ -246,7 +247,7 @@ impl Parser<'_> {
         self.at += prefix + text.len();
         self.skip_blanks();
         if !self.at_word() {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         let target = self.word()?;
         let kind = match kind {
@@ -258,7 +259,7 @@ impl Parser<'_> {
                 if let Some(stretches) = &mut self.stretches {
                     stretches.retain(|stretch| stretch.range.start < target.extent.start);
                 }
-                self.pending.push(Pending { mark, literal, strip_tabs, body: Rc::clone(&body) });
+                self.pending.push(PendingDocument { mark, literal, strip_tabs, body: Rc::clone(&body) });
                 RedirectKind::HereDoc(body)
             }
             other => other,
@@ -266,12 +267,12 @@ impl Parser<'_> {
         Ok(Some(Redirect { descriptor, kind, target }))
     }
 
-    fn slice(&self, word: &Word) -> &str {
+    fn slice(&self, word: &ShellWord) -> &str {
         self.source.get(word.extent.start..word.extent.end).unwrap_or("")
     }
 
     /// `name=…`, if that is what starts here.
-    fn assign(&mut self) -> Parsed<Option<Assign>> {
+    fn assign(&mut self) -> ParseResult<Option<Assign>> {
         let start = self.at;
         let rest = self.rest();
         let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -293,17 +294,17 @@ impl Parser<'_> {
         let append = self.take("+");
         self.expect("=")?;
         let value = if self.take("(") {
-            Assigned::Array(self.elements()?)
+            AssignedValue::Array(self.elements()?)
         } else {
             let value_start = self.at;
-            let pieces = self.pieces(Until::WORD)?;
-            Assigned::Scalar(Word { pieces, extent: self.extent(value_start) })
+            let pieces = self.pieces(WordEnd::WORD)?;
+            AssignedValue::Scalar(ShellWord { pieces, extent: self.extent(value_start) })
         };
         Ok(Some(Assign { name, index, append, value, extent: self.extent(start) }))
     }
 
-    /// Whether `[…]` at this distance is followed by `=`; otherwise it is a glob.
-    fn index_is_assigned(&mut self, distance: usize) -> Parsed<bool> {
+    /// True if `[…]` at this distance is followed by `=`; otherwise it is a glob.
+    fn index_is_assigned(&mut self, distance: usize) -> ParseResult<bool> {
         let rest = self.rest().as_bytes();
         let mut open = 0_usize;
         let mut looked = distance;
@@ -327,17 +328,17 @@ impl Parser<'_> {
     }
 
     /// `[…]`
-    pub(super) fn index(&mut self) -> Parsed<Word> {
+    pub(super) fn index(&mut self) -> ParseResult<ShellWord> {
         self.expect("[")?;
         let start = self.at;
-        let pieces = self.deeper(|parser| parser.pieces(Until::INDEX))?;
-        let word = Word { pieces, extent: self.extent(start) };
+        let pieces = self.deeper(|parser| parser.pieces(WordEnd::INDEX))?;
+        let word = ShellWord { pieces, extent: self.extent(start) };
         self.expect("]")?;
         Ok(word)
     }
 
     /// The elements of an array, after its `(`.
-    pub(super) fn elements(&mut self) -> Parsed<Vec<Element>> {
+    pub(super) fn elements(&mut self) -> ParseResult<Vec<Element>> {
         self.deeper(|parser| {
             let mut elements = Vec::new();
             loop {
@@ -354,11 +355,11 @@ impl Parser<'_> {
                     None
                 };
                 let start = parser.at;
-                let pieces = parser.pieces(Until::WORD)?;
+                let pieces = parser.pieces(WordEnd::WORD)?;
                 if pieces.is_empty() && index.is_none() {
-                    return Err(Stop::Syntax);
+                    return Err(ParseStop::Syntax);
                 }
-                elements.push(Element { index, value: Word { pieces, extent: parser.extent(start) } });
+                elements.push(Element { index, value: ShellWord { pieces, extent: parser.extent(start) } });
             }
         })
     }

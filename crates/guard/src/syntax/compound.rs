@@ -1,12 +1,12 @@
 //! Commands that hold other commands.
 
-use super::ast::{Command, Compound, List, Piece, Word};
-use super::words::Until;
-use super::{Parsed, Parser, Stop};
+use super::ast::{Compound, List, ShellCommand, ShellWord, WordPiece};
+use super::words::WordEnd;
+use super::{ParseResult, ParseStop, Parser};
 
 impl Parser<'_> {
     /// A compound command or a definition with a keyword, if one starts here.
-    pub(super) fn compound(&mut self) -> Parsed<Option<Command>> {
+    pub(super) fn compound(&mut self) -> ParseResult<Option<ShellCommand>> {
         let start = self.at;
         if self.peek() == Some(b'(') {
             let body = self.parenthesis()?;
@@ -37,33 +37,37 @@ impl Parser<'_> {
         self.finish(start, body).map(Some)
     }
 
-    fn after(&mut self, length: usize, inner: impl FnOnce(&mut Self) -> Parsed<Compound>) -> Parsed<Compound> {
+    fn after(
+        &mut self,
+        length: usize,
+        inner: impl FnOnce(&mut Self) -> ParseResult<Compound>,
+    ) -> ParseResult<Compound> {
         self.at += length;
         inner(self)
     }
 
-    fn finish(&mut self, start: usize, body: Compound) -> Parsed<Command> {
+    fn finish(&mut self, start: usize, body: Compound) -> ParseResult<ShellCommand> {
         let redirects = self.redirects()?;
-        Ok(Command::Compound { body: Box::new(body), redirects, extent: self.extent(start) })
+        Ok(ShellCommand::Compound { body: Box::new(body), redirects, extent: self.extent(start) })
     }
 
     /// A list and the word that closes it.
-    fn closed_by(&mut self, closer: &str) -> Parsed<List> {
+    fn closed_by(&mut self, closer: &str) -> ParseResult<List> {
         let list = self.list()?;
         self.keyword(closer)?;
-        if list.items.is_empty() { Err(Stop::Syntax) } else { Ok(list) }
+        if list.items.is_empty() { Err(ParseStop::Syntax) } else { Ok(list) }
     }
 
-    fn keyword(&mut self, keyword: &str) -> Parsed<()> {
+    fn keyword(&mut self, keyword: &str) -> ParseResult<()> {
         if self.bare_word() == keyword {
             self.at += keyword.len();
             Ok(())
         } else {
-            Err(Stop::Syntax)
+            Err(ParseStop::Syntax)
         }
     }
 
-    fn parenthesis(&mut self) -> Parsed<Compound> {
+    fn parenthesis(&mut self) -> ParseResult<Compound> {
         if self.starts_with("((") && self.is_arithmetic()? {
             self.at += 2;
             return Ok(Compound::Arith(self.arithmetic()?));
@@ -71,10 +75,10 @@ impl Parser<'_> {
         self.at += 1;
         let list = self.list()?;
         self.expect(")")?;
-        if list.items.is_empty() { Err(Stop::Syntax) } else { Ok(Compound::Subshell(list)) }
+        if list.items.is_empty() { Err(ParseStop::Syntax) } else { Ok(Compound::Subshell(list)) }
     }
 
-    fn conditional(&mut self) -> Parsed<Compound> {
+    fn conditional(&mut self) -> ParseResult<Compound> {
         let mut arms = Vec::new();
         loop {
             let condition = self.closed_by("then")?;
@@ -96,7 +100,7 @@ impl Parser<'_> {
         }
     }
 
-    fn for_loop(&mut self) -> Parsed<Compound> {
+    fn for_loop(&mut self) -> ParseResult<Compound> {
         self.skip_blanks();
         if self.take("((") {
             let head = self.arithmetic()?;
@@ -106,7 +110,7 @@ impl Parser<'_> {
         }
         let name = self.bare_word().to_owned();
         if name.is_empty() {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         self.at += name.len();
         self.skip_lines()?;
@@ -129,18 +133,18 @@ impl Parser<'_> {
         Ok(Compound::For { name, words, body: self.loop_body()? })
     }
 
-    fn loop_body(&mut self) -> Parsed<List> {
+    fn loop_body(&mut self) -> ParseResult<List> {
         self.skip_lines()?;
         let closer = match self.bare_word() {
             "do" => "done",
             "{" => "}",
-            _ => return Err(Stop::Syntax),
+            _ => return Err(ParseStop::Syntax),
         };
         self.at += if closer == "done" { 2 } else { 1 };
         self.closed_by(closer)
     }
 
-    fn case(&mut self) -> Parsed<Compound> {
+    fn case(&mut self) -> ParseResult<Compound> {
         self.skip_blanks();
         let subject = self.word()?;
         self.skip_lines()?;
@@ -167,14 +171,14 @@ impl Parser<'_> {
             arms.push((patterns, body));
             // The last arm needs no end of its own.
             if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.bare_word() != "esac" {
-                return Err(Stop::Syntax);
+                return Err(ParseStop::Syntax);
             }
         }
     }
 
     /// The words between `[[` and `]]`; operators are left out.
-    fn test(&mut self) -> Parsed<Compound> {
-        let mut words: Vec<Word> = Vec::new();
+    fn test(&mut self) -> ParseResult<Compound> {
+        let mut words: Vec<ShellWord> = Vec::new();
         loop {
             self.skip_lines()?;
             if self.starts_with("]]") && self.bare_word() == "]]" {
@@ -190,19 +194,19 @@ impl Parser<'_> {
             }
             let is_regex = words.last().is_some_and(|word| word.plain() == Some("=~"));
             let start = self.at;
-            let pieces = self.pieces(if is_regex { Until::REGEX } else { Until::WORD })?;
+            let pieces = self.pieces(if is_regex { WordEnd::REGEX } else { WordEnd::WORD })?;
             if self.at == start {
-                return Err(Stop::Syntax);
+                return Err(ParseStop::Syntax);
             }
-            words.push(Word { pieces, extent: self.extent(start) });
+            words.push(ShellWord { pieces, extent: self.extent(start) });
         }
     }
 
-    fn keyword_function(&mut self) -> Parsed<Command> {
+    fn keyword_function(&mut self) -> ParseResult<ShellCommand> {
         self.skip_blanks();
         let name = self.bare_word().to_owned();
         if name.is_empty() {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         self.at += name.len();
         self.skip_blanks();
@@ -216,7 +220,7 @@ impl Parser<'_> {
     }
 
     /// `coproc [NAME] command`. The name is only a name before a compound command.
-    fn coprocess(&mut self) -> Parsed<Command> {
+    fn coprocess(&mut self) -> ParseResult<ShellCommand> {
         self.skip_blanks();
         let before = self.at;
         let name = self.bare_word().len();
@@ -236,8 +240,8 @@ impl Parser<'_> {
         self.source.get(start..start + length).unwrap_or("")
     }
 
-    /// Whether `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
-    pub(super) fn is_arithmetic(&mut self) -> Parsed<bool> {
+    /// True if `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
+    pub(super) fn is_arithmetic(&mut self) -> ParseResult<bool> {
         let rest = self.rest().as_bytes();
         let mut open = 0_usize;
         let mut looked = 0;
@@ -267,8 +271,8 @@ impl Parser<'_> {
     }
 
     /// An arithmetic expression up to its `))`, which is passed.
-    pub(super) fn arithmetic(&mut self) -> Parsed<Vec<Piece>> {
-        let pieces = self.deeper(|parser| parser.pieces(Until::ARITHMETIC))?;
+    pub(super) fn arithmetic(&mut self) -> ParseResult<Vec<WordPiece>> {
+        let pieces = self.deeper(|parser| parser.pieces(WordEnd::ARITHMETIC))?;
         self.expect("))")?;
         Ok(pieces)
     }

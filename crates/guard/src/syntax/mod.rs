@@ -11,16 +11,20 @@
 pub(crate) mod ast;
 mod commands;
 mod compound;
+pub(crate) mod mention;
+pub(crate) mod opening;
 pub(crate) mod outline;
 mod params;
+mod visit;
 mod words;
 
 pub(crate) use words::{literal_word, unescape};
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 
-use ast::{Extent, List, Word};
+use ast::{List, ShellWord, SourceExtent};
 use outline::{Quoting, Stretch};
 
 /// How deep commands and expansions may be nested. Scripts that people write stay below ten; this many levels need less
@@ -32,22 +36,22 @@ const LOOK_AHEAD: usize = 64;
 
 /// Why parsing ended before the text did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum ParseStop {
     /// bash would not accept it either, or stop here for more.
     Syntax,
     /// Too deep, or too much to look through.
     Budget,
 }
 
-/// What parsing gives.
-pub(crate) type Parsed<T> = Result<T, Stop>;
+/// A part of a script, or why there is none.
+pub(crate) type ParseResult<T> = Result<T, ParseStop>;
 
 /// A here-document that was announced on the line being parsed.
-struct Pending {
+struct PendingDocument {
     mark: String,
     literal: bool,
     strip_tabs: bool,
-    body: Rc<OnceCell<Word>>,
+    body: Rc<OnceCell<ShellWord>>,
 }
 
 /// Reads a script.
@@ -58,9 +62,9 @@ pub(crate) struct Parser<'a> {
     end: usize,
     depth: usize,
     ahead: usize,
-    pending: Vec<Pending>,
+    pending: Vec<PendingDocument>,
     /// Set if the text is not a part of the script: everything in it is said to be where it came from.
-    pinned: Option<Extent>,
+    pinned: Option<SourceExtent>,
     /// Where the text of words is, if somebody wants to know.
     stretches: Option<Vec<Stretch>>,
 }
@@ -72,13 +76,18 @@ impl<'a> Parser<'a> {
         Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None, stretches: None }
     }
 
+    /// A parser for a part of a text; what it parses is told by its place in the whole.
+    pub(crate) fn within(source: &'a str, range: Range<usize>) -> Self {
+        Self { at: range.start, end: range.end, ..Self::new(source) }
+    }
+
     /// A parser for text that the script puts together while it runs.
-    pub(crate) fn derived(source: &'a str, from: Extent) -> Self {
+    pub(crate) fn derived(source: &'a str, from: SourceExtent) -> Self {
         Self { pinned: Some(from), ..Self::new(source) }
     }
 
     /// The next commands up to the end of their line, or none at the end of the text.
-    pub(crate) fn line(&mut self) -> Parsed<Option<List>> {
+    pub(crate) fn line(&mut self) -> ParseResult<Option<List>> {
         self.skip_lines()?;
         if self.at >= self.end {
             return Ok(None);
@@ -104,12 +113,26 @@ impl<'a> Parser<'a> {
         let Some(stretches) = &mut self.stretches else { return };
         match stretches.last_mut() {
             Some(last) if last.range.end == start && last.quoting == quoting => last.range.end = self.at,
-            _ => stretches.push(Stretch { range: start..self.at, quoting }),
+            _ => stretches.push(Stretch { range: start..self.at, quoting, word: 0..0 }),
         }
     }
 
-    fn extent(&self, start: usize) -> Extent {
-        self.pinned.unwrap_or(Extent { start, end: self.at })
+    /// Runs `inner`, which parses one word, and notes that word with every stretch in it.
+    ///
+    /// A word inside of a substitution has finished by then, and its stretches keep it.
+    fn noting_word<T>(&mut self, inner: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+        let (start, first) = (self.at, self.stretches.as_ref().map_or(0, Vec::len));
+        let parsed = inner(self)?;
+        for stretch in self.stretches.iter_mut().flat_map(|stretches| stretches.iter_mut().skip(first)) {
+            if stretch.word.is_empty() {
+                stretch.word = start..self.at;
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn extent(&self, start: usize) -> SourceExtent {
+        self.pinned.unwrap_or(SourceExtent { start, end: self.at })
     }
 
     fn peek(&self) -> Option<u8> {
@@ -137,14 +160,14 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Parsed<()> {
-        if self.take(text) { Ok(()) } else { Err(Stop::Syntax) }
+    fn expect(&mut self, text: &str) -> ParseResult<()> {
+        if self.take(text) { Ok(()) } else { Err(ParseStop::Syntax) }
     }
 
     /// Runs `inner` one level deeper.
-    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.depth >= DEEPEST {
-            return Err(Stop::Budget);
+            return Err(ParseStop::Budget);
         }
         self.depth += 1;
         let parsed = inner(self);
@@ -153,7 +176,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs `inner` as if the text ended at `end`.
-    fn bounded<T>(&mut self, end: usize, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn bounded<T>(&mut self, end: usize, inner: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         let before = std::mem::replace(&mut self.end, end);
         let parsed = inner(self);
         self.end = before;
@@ -161,14 +184,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses another text, all of it, with what is left of the depth.
-    fn aside(&self, source: &str, from: Extent) -> Parsed<List> {
+    fn aside(&self, source: &str, from: SourceExtent) -> ParseResult<List> {
         let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
         parser.deeper(Parser::whole)
     }
 
     /// Pays for bytes that were looked at ahead.
-    fn pay(&mut self, bytes: usize) -> Parsed<()> {
-        self.ahead = self.ahead.checked_sub(bytes).ok_or(Stop::Budget)?;
+    fn pay(&mut self, bytes: usize) -> ParseResult<()> {
+        self.ahead = self.ahead.checked_sub(bytes).ok_or(ParseStop::Budget)?;
         Ok(())
     }
 
@@ -186,7 +209,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks, comments and ends of lines.
-    fn skip_lines(&mut self) -> Parsed<()> {
+    fn skip_lines(&mut self) -> ParseResult<()> {
         loop {
             self.skip_blanks();
             if self.peek() != Some(b'\n') {
@@ -197,7 +220,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes the end of a line, and the here-documents that follow it.
-    fn newline(&mut self) -> Parsed<()> {
+    fn newline(&mut self) -> ParseResult<()> {
         self.at += 1;
         for document in std::mem::take(&mut self.pending) {
             let word = self.here_document(&document)?;
@@ -207,7 +230,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn here_document(&mut self, document: &Pending) -> Parsed<Word> {
+    fn here_document(&mut self, document: &PendingDocument) -> ParseResult<ShellWord> {
         let start = self.at;
         let mut body_end = self.end;
         while self.at < self.end {
@@ -223,18 +246,18 @@ impl<'a> Parser<'a> {
         let after = self.at;
         if document.literal {
             let text = self.source.get(start..body_end).unwrap_or("").to_owned();
-            return Ok(Word { pieces: vec![ast::Piece::Quoted(text)], extent: self.extent(start) });
+            return Ok(ShellWord { pieces: vec![ast::WordPiece::Quoted(text)], extent: self.extent(start) });
         }
         self.at = start;
         let pieces = self.bounded(body_end, Self::here_document_pieces)?;
         self.at = after;
-        Ok(Word { pieces, extent: self.extent(start) })
+        Ok(ShellWord { pieces, extent: self.extent(start) })
     }
 }
 
 /// Parses a whole text for tests: all of its lines, or why not.
 #[cfg(test)]
-pub(crate) fn lines(source: &str) -> Parsed<Vec<List>> {
+pub(crate) fn lines(source: &str) -> ParseResult<Vec<List>> {
     let mut parser = Parser::new(source);
     let mut lines = Vec::new();
     while let Some(line) = parser.line()? {
@@ -254,7 +277,7 @@ mod tests {
 
     #[track_caller]
     fn is_refused(script: &str) {
-        assert!(matches!(lines(script), Err(Stop::Syntax)), "{script:?} does not parse");
+        assert!(matches!(lines(script), Err(ParseStop::Syntax)), "{script:?} does not parse");
     }
 
     #[test]
@@ -299,7 +322,7 @@ mod tests {
             assert!(lines(&script).is_err(), "{opener:?} is not closed");
         }
         let nested = format!("{}:{}", "if :; then ".repeat(2_000), "; fi".repeat(2_000));
-        assert!(matches!(lines(&nested), Err(Stop::Budget)));
+        assert!(matches!(lines(&nested), Err(ParseStop::Budget)));
         let nested = format!("{}:{}", "if :; then ".repeat(30), "; fi".repeat(30));
         parses(&nested);
     }

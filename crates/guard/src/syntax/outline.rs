@@ -1,12 +1,14 @@
-//! What a script looks like from outside, for those who change a part of it and leave every other byte alone.
+//! The outline of a script, for crates that change a part of it and leave every other byte alone.
 //!
-//! Only what is the same for every bash, whatever its variables and files, is told. Where that is in doubt the answer is
-//! that there is nothing.
+//! An answer holds for every bash, whatever its variables and files. Where that is in doubt the answer is none.
 
 use std::ops::Range;
 
 use super::Parser;
-use super::ast::{Command, Item, Joint, List, Piece, Pipeline, Simple, Word};
+use super::ast::{
+    AndOrList, Joint, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, SimpleCommand, WordPiece,
+};
+use super::visit::each_simple;
 use crate::guard::LONGEST_SCRIPT;
 
 /// A script that was parsed to its end.
@@ -24,9 +26,12 @@ pub struct Stretch {
     pub range: Range<usize>,
     /// How it is quoted.
     pub quoting: Quoting,
+    /// The whole word around it, quotes included. The value of an assignment is a word of its own. Where bash knows no
+    /// words (an index, an arithmetic expression), this is `range`.
+    pub word: Range<usize>,
 }
 
-/// How text is quoted. What stands between single quotes, in a comment or in a here-document is not told of.
+/// How text is quoted. Text between single quotes, in a comment or in a here-document makes no stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     /// Not at all.
@@ -40,7 +45,7 @@ pub enum Quoting {
 pub struct PlainWord {
     /// Its value; with a tilde that stands for the home directory at its beginning, if `tilde` is set.
     pub text: String,
-    /// Whether it begins with `~` or `~/` that bash would replace.
+    /// True if it begins with `~` or `~/` that bash would replace.
     pub tilde: bool,
 }
 
@@ -49,6 +54,8 @@ pub struct PlainWord {
 pub struct Leading {
     /// The command and its arguments.
     pub words: Vec<PlainWord>,
+    /// The text of the command alone.
+    pub command: Range<usize>,
     /// From its beginning to that of the command behind `&&`.
     pub range: Range<usize>,
 }
@@ -60,7 +67,7 @@ pub struct LastStage {
     pub words: Vec<PlainWord>,
     /// From the `|` to its end.
     pub range: Range<usize>,
-    /// Whether it is `|&`.
+    /// True if it is `|&`.
     pub both: bool,
 }
 
@@ -79,12 +86,32 @@ impl<'a> Outline<'a> {
         if script.len() > LONGEST_SCRIPT || script.contains('\r') {
             return None;
         }
+        let (outline, is_complete) = Self::parse(script);
+        is_complete.then_some(outline)
+    }
+
+    /// Parses a script up to its first error, as far as bash would run it. Looks at the first MiB alone.
+    pub fn before_error(script: &'a str) -> Self {
+        let length = script.floor_char_boundary(LONGEST_SCRIPT);
+        Self::parse(script.get(..length).unwrap_or("")).0
+    }
+
+    /// The lines before the first error, and true if there is none.
+    fn parse(script: &'a str) -> (Self, bool) {
         let mut parser = Parser { stretches: Some(Vec::new()), ..Parser::new(script) };
         let mut lines = Vec::new();
-        while let Some(line) = parser.line().ok()? {
-            lines.push(line);
+        let is_complete = loop {
+            match parser.line() {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        let mut stretches = parser.stretches.take().unwrap_or_default();
+        for stretch in stretches.iter_mut().filter(|stretch| stretch.word.is_empty()) {
+            stretch.word = stretch.range.clone();
         }
-        Some(Self { script, lines, stretches: parser.stretches.take().unwrap_or_default() })
+        (Self { script, lines, stretches }, is_complete)
     }
 
     /// The text in its words, in order.
@@ -95,25 +122,49 @@ impl<'a> Outline<'a> {
     /// The command that the script begins with, if `&&` follows.
     pub fn leading(&self) -> Option<Leading> {
         let item = self.lines.first()?.items.first()?;
-        let Item { first, rest, background: false } = item else { return None };
+        let AndOrList { first, rest, background: false } = item else { return None };
         let (Joint::And, next) = rest.first()? else { return None };
-        let ([Command::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
-        Some(Leading { words: self.plain_words(only)?, range: first.extent.start..next.extent.start })
+        let ([ShellCommand::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
+        let command = only.extent.start..only.extent.end;
+        Some(Leading { words: self.plain_words(only)?, range: command.start..next.extent.start, command })
+    }
+
+    /// The files that `source` and `.` name anywhere in the script, where the name can be told from the text.
+    ///
+    /// A leading `$HOME` is told as the tilde that means the same.
+    ///
+    /// ```
+    /// use bashful_guard::Outline;
+    ///
+    /// let outline = Outline::before_error("[ -r ~/.x ] && . \"$HOME/.x\"");
+    /// assert_eq!(outline.sourced_files()[0].text, "~/.x");
+    /// ```
+    pub fn sourced_files(&self) -> Vec<PlainWord> {
+        let mut files = Vec::new();
+        let mut note = |simple: &SimpleCommand| {
+            let [command, file, ..] = simple.words.as_slice() else { return };
+            if matches!(command.literal().as_deref(), Some("." | "source")) {
+                files.extend(self.plain_word(&with_tilde_for_home(file)));
+            }
+        };
+        self.lines.iter().for_each(|line| each_simple(line, &mut note));
+        files
     }
 
     /// The last stage, if the script is one pipeline of several.
     pub fn last_stage(&self) -> Option<LastStage> {
         let [line] = self.lines.as_slice() else { return None };
-        let [Item { first, rest, background: false }] = line.items.as_slice() else { return None };
+        let [AndOrList { first, rest, background: false }] = line.items.as_slice() else { return None };
         if first.prefixed || !rest.is_empty() || self.starts_with_keyword(first) {
             return None;
         }
-        let ([.., before, Command::Simple(last)], Some(pipe)) = (first.stages.as_slice(), first.pipes.last()) else {
+        let ([.., before, ShellCommand::Simple(last)], Some(pipe)) = (first.stages.as_slice(), first.pipes.last())
+        else {
             return None;
         };
         let between = self.script.get(pipe.extent.end..last.extent.start)?.replace("\\\n", "");
         // The body of a here-document may stand there.
-        if matches!(before, Command::Function { .. }) || !between.trim().is_empty() {
+        if matches!(before, ShellCommand::Function { .. }) || !between.trim().is_empty() {
             return None;
         }
         let range = pipe.extent.start..last.extent.end;
@@ -125,14 +176,14 @@ impl<'a> Outline<'a> {
         self.script.get(pipeline.extent.start..).is_none_or(|text| text.starts_with("coproc"))
     }
 
-    fn plain_words(&self, simple: &Simple) -> Option<Vec<PlainWord>> {
+    fn plain_words(&self, simple: &SimpleCommand) -> Option<Vec<PlainWord>> {
         if !simple.assigns.is_empty() || !simple.redirects.is_empty() {
             return None;
         }
         simple.words.iter().map(|word| self.plain_word(word)).collect()
     }
 
-    fn plain_word(&self, word: &Word) -> Option<PlainWord> {
+    fn plain_word(&self, word: &ShellWord) -> Option<PlainWord> {
         // What `$'…'` stands for depends on the locale.
         if self.script.get(word.extent.start..word.extent.end)?.contains("$'") {
             return None;
@@ -140,7 +191,7 @@ impl<'a> Outline<'a> {
         let (mut text, mut tilde) = (String::new(), false);
         for (index, piece) in word.pieces.iter().enumerate() {
             match piece {
-                Piece::Text(bare) => {
+                WordPiece::Text(bare) => {
                     let is_home = |bare: &str| bare.starts_with("~/") || (bare == "~" && word.pieces.len() == 1);
                     tilde |= index == 0 && is_home(bare);
                     let rest = if tilde && index == 0 { &bare[1..] } else { bare };
@@ -149,10 +200,10 @@ impl<'a> Outline<'a> {
                     }
                     text.push_str(bare);
                 }
-                Piece::Quoted(quoted) => text.push_str(quoted),
-                Piece::Double(inner) => {
+                WordPiece::Quoted(quoted) => text.push_str(quoted),
+                WordPiece::Double(inner) => {
                     for piece in inner {
-                        let Piece::Text(quoted) = piece else { return None };
+                        let WordPiece::Text(quoted) = piece else { return None };
                         text.push_str(quoted);
                     }
                 }
@@ -161,6 +212,38 @@ impl<'a> Outline<'a> {
         }
         Some(PlainWord { text, tilde })
     }
+}
+
+/// The word with a tilde in the place of a leading `$HOME`, quoted or not, that a slash follows.
+fn with_tilde_for_home(word: &ShellWord) -> ShellWord {
+    let is_home = |param: &Param| {
+        let Param { name, index: None, indirect: false, length: false, change: ParamChange::None } = param else {
+            return false;
+        };
+        name == "HOME"
+    };
+    let pieces = match word.pieces.as_slice() {
+        [WordPiece::Param(param), WordPiece::Text(path), rest @ ..] if is_home(param) && path.starts_with('/') => {
+            std::iter::once(WordPiece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+        }
+        [WordPiece::Double(inner), rest @ ..] => match (inner.as_slice(), rest) {
+            ([WordPiece::Param(param)], [WordPiece::Text(path), rest @ ..])
+                if is_home(param) && path.starts_with('/') =>
+            {
+                std::iter::once(WordPiece::Text(format!("~{path}"))).chain(rest.iter().cloned()).collect()
+            }
+            ([WordPiece::Param(param), WordPiece::Text(path), more @ ..], rest)
+                if is_home(param) && path.starts_with('/') =>
+            {
+                let below = WordPiece::Text(path.trim_start_matches('/').to_owned());
+                let quoted = WordPiece::Double(std::iter::once(below).chain(more.iter().cloned()).collect());
+                [WordPiece::Text("~/".to_owned()), quoted].into_iter().chain(rest.iter().cloned()).collect()
+            }
+            _ => return word.clone(),
+        },
+        _ => return word.clone(),
+    };
+    ShellWord { pieces, extent: word.extent }
 }
 
 #[cfg(test)]
@@ -259,5 +342,37 @@ mod tests {
         assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);
         assert_eq!(texts("a \"$(b \"c\")\" `d`"), [("a", Bare), ("b", Bare), ("c", Double), ("d", Bare)]);
         assert_eq!(texts("${x:-no} \"${x:=no}\""), []);
+    }
+
+    #[test]
+    fn text_is_told_with_the_word_around_it() {
+        let words = |script: &'static str| -> Vec<&str> {
+            let outline = Outline::of(script).expect("it parses");
+            outline.stretches().iter().map(|stretch| &script[stretch.word.clone()]).collect()
+        };
+        assert_eq!(words("a --b=\"c d\"e"), ["a", "--b=\"c d\"e", "--b=\"c d\"e", "--b=\"c d\"e"]);
+        assert_eq!(words("x=a y[1]=b z=([2]=c)"), ["a", "b", "c"]);
+        assert_eq!(words("\"a $(b \"c\") d\""), ["\"a $(b \"c\") d\"", "b", "\"c\"", "\"a $(b \"c\") d\""]);
+        assert_eq!(words("a\\ b\\\nc"), ["a\\ b\\\nc"; 3]);
+        assert_eq!(words("[[ a =~ \"b\" ]]"), ["a", "=~", "\"b\""]);
+        assert_eq!(words("(( \"a\" ))"), ["a"]);
+    }
+
+    #[test]
+    fn sourced_files_are_told_where_their_names_are_plain() {
+        #[track_caller]
+        fn check(script: &str, expected: &[&str]) {
+            let files = Outline::before_error(script).sourced_files();
+            let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
+            assert_eq!(texts, expected, "{script}");
+            assert!(files.iter().all(|file| file.tilde == file.text.starts_with('~')), "{script}");
+        }
+        check("if [ -f ~/a ]; then\n    . ~/a\nfi", &["~/a"]);
+        check("source \"$HOME/a\"; . '/etc/b'", &["~/a", "/etc/b"]);
+        check("\\. ${HOME}/a; . \"$HOME\"/b; . \"$HOME/c d/$x\"", &["~/a", "~/b"]);
+        check("f() { x=$(. /etc/a); }", &["/etc/a"]);
+        check(". /etc/a\necho 'open\n. /etc/b", &["/etc/a"]);
+        check("# . /etc/a\necho '. /etc/b' \". /etc/c\"", &[]);
+        check(". \"$X/a\"; . ${HOME:-x}/b; . /etc/*.sh; . <(echo)\nsource", &[]);
     }
 }

@@ -1,8 +1,8 @@
 //! `$name` and `${…}`.
 
-use super::ast::{Anchor, Change, Index, Param, Word};
-use super::words::Until;
-use super::{Parsed, Parser, Stop};
+use super::ast::{Anchor, Index, Param, ParamChange, ShellWord};
+use super::words::WordEnd;
+use super::{ParseResult, ParseStop, Parser};
 
 impl Parser<'_> {
     /// `$name` or `$1` or one of the special ones; none if the dollar is just a dollar.
@@ -15,11 +15,11 @@ impl Parser<'_> {
         };
         let name = rest.get(..length)?.to_owned();
         self.at += 1 + length;
-        Some(Param { name, index: None, indirect: false, length: false, change: Change::None })
+        Some(Param { name, index: None, indirect: false, length: false, change: ParamChange::None })
     }
 
-    /// What is inside of `${`, and the brace that closes it.
-    pub(super) fn braced(&mut self, quoted: bool) -> Parsed<Param> {
+    /// The inside of `${`, and the brace that closes it.
+    pub(super) fn braced(&mut self, quoted: bool) -> ParseResult<Param> {
         let mut length = false;
         let mut indirect = false;
         let next_is_name = |parser: &Self| {
@@ -41,7 +41,7 @@ impl Parser<'_> {
             None => 0,
         };
         if size == 0 {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         let name = rest.get(..size).unwrap_or("").to_owned();
         self.at += size;
@@ -61,27 +61,27 @@ impl Parser<'_> {
         Ok(Param { name, index, indirect, length, change })
     }
 
-    fn change(&mut self, quoted: bool, indirect: bool) -> Parsed<Change> {
-        let operand = Until::BRACE.in_quotes(quoted);
+    fn change(&mut self, quoted: bool, indirect: bool) -> ParseResult<ParamChange> {
+        let operand = WordEnd::BRACE.in_quotes(quoted);
         Ok(match (self.peek(), self.ahead(1)) {
             (Some(b':'), Some(kind @ (b'-' | b'=' | b'?' | b'+'))) => {
                 self.at += 2;
-                Change::Fallback { kind: char::from(kind), empty_too: true, word: self.part(operand)? }
+                ParamChange::Fallback { kind: char::from(kind), empty_too: true, word: self.part(operand)? }
             }
             (Some(kind @ (b'-' | b'=' | b'?' | b'+')), _) => {
                 self.at += 1;
-                Change::Fallback { kind: char::from(kind), empty_too: false, word: self.part(operand)? }
+                ParamChange::Fallback { kind: char::from(kind), empty_too: false, word: self.part(operand)? }
             }
             (Some(b':'), _) => {
                 self.at += 1;
-                let offset = self.part(Until::OFFSET)?;
-                let length = if self.take(":") { Some(self.part(Until::BRACE)?) } else { None };
-                Change::Slice { offset, length }
+                let offset = self.part(WordEnd::OFFSET)?;
+                let length = if self.take(":") { Some(self.part(WordEnd::BRACE)?) } else { None };
+                ParamChange::Slice { offset, length }
             }
             (Some(end @ (b'#' | b'%')), next) => {
                 let longest = next == Some(end);
                 self.at += if longest { 2 } else { 1 };
-                Change::Trim { from_end: end == b'%', longest, pattern: self.part(Until::BRACE)? }
+                ParamChange::Trim { from_end: end == b'%', longest, pattern: self.part(WordEnd::BRACE)? }
             }
             (Some(b'/'), next) => {
                 self.at += 1;
@@ -94,32 +94,32 @@ impl Parser<'_> {
                 if anchor != Anchor::First {
                     self.at += 1;
                 }
-                let pattern = self.part(Until::PATTERN)?;
-                let by = if self.take("/") { self.part(operand)? } else { Word::default() };
-                Change::Replace { anchor, pattern, by }
+                let pattern = self.part(WordEnd::PATTERN)?;
+                let by = if self.take("/") { self.part(operand)? } else { ShellWord::default() };
+                ParamChange::Replace { anchor, pattern, by }
             }
             (Some(kind @ (b'^' | b',' | b'~')), next) => {
                 let all = next == Some(kind);
                 self.at += if all { 2 } else { 1 };
-                self.part(Until::BRACE)?;
-                Change::Case { kind: char::from(kind), all }
+                self.part(WordEnd::BRACE)?;
+                ParamChange::Case { kind: char::from(kind), all }
             }
             (Some(b'@' | b'*'), Some(b'}')) if indirect => {
                 self.at += 1;
-                Change::Names
+                ParamChange::Names
             }
             (Some(b'@'), Some(kind)) if kind.is_ascii_alphabetic() => {
                 self.at += 2;
-                Change::Transform(char::from(kind))
+                ParamChange::Transform(char::from(kind))
             }
-            _ => Change::None,
+            _ => ParamChange::None,
         })
     }
 
-    fn part(&mut self, until: Until) -> Parsed<Word> {
+    fn part(&mut self, until: WordEnd) -> ParseResult<ShellWord> {
         let start = self.at;
         let pieces = self.pieces(until)?;
-        Ok(Word { pieces, extent: self.extent(start) })
+        Ok(ShellWord { pieces, extent: self.extent(start) })
     }
 }
 

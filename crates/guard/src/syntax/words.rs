@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use super::ast::{Extent, List, Piece, Word};
+use super::ast::{List, ShellWord, SourceExtent, WordPiece};
 use super::outline::Quoting;
-use super::{Parsed, Parser, Stop};
+use super::{ParseResult, ParseStop, Parser};
 
 /// Where a run of pieces ends.
 #[derive(Clone, Copy)]
-pub(super) struct Until {
+pub(super) struct WordEnd {
     /// Blanks and operators end it.
     operators: bool,
     /// Blanks end it, outside of parentheses.
@@ -21,7 +21,7 @@ pub(super) struct Until {
     quoted: bool,
 }
 
-impl Until {
+impl WordEnd {
     const NONE: Self = Self { operators: false, blanks: false, ends: b"", nest: None, quoted: false };
     /// An ordinary word.
     pub(super) const WORD: Self = Self { operators: true, ..Self::NONE };
@@ -48,7 +48,15 @@ impl Until {
 
 impl Parser<'_> {
     /// Pieces up to where they end, which is left for the caller.
-    pub(super) fn pieces(&mut self, until: Until) -> Parsed<Vec<Piece>> {
+    pub(super) fn pieces(&mut self, until: WordEnd) -> ParseResult<Vec<WordPiece>> {
+        if until.operators || until.blanks {
+            self.noting_word(|parser| parser.pieces_until(until))
+        } else {
+            self.pieces_until(until)
+        }
+    }
+
+    fn pieces_until(&mut self, until: WordEnd) -> ParseResult<Vec<WordPiece>> {
         let mut pieces = Vec::new();
         let mut open = 0_usize;
         while let Some(byte) = self.peek() {
@@ -76,18 +84,18 @@ impl Parser<'_> {
                     }
                     self.at += 2;
                     let list = self.substituted()?;
-                    pieces.push(if byte == b'<' { Piece::Input(list) } else { Piece::Output(list) });
+                    pieces.push(if byte == b'<' { WordPiece::Input(list) } else { WordPiece::Output(list) });
                 }
                 b'(' if until.operators => match pieces.last_mut() {
-                    Some(Piece::Text(before)) if before.ends_with(['?', '*', '+', '@', '!']) => {
+                    Some(WordPiece::Text(before)) if before.ends_with(['?', '*', '+', '@', '!']) => {
                         let kind = before.pop().unwrap_or('@');
                         let options = self.options()?;
-                        pieces.push(Piece::Extended { kind, options });
+                        pieces.push(WordPiece::Extended { kind, options });
                     }
-                    Some(Piece::Text(before)) if before.ends_with('=') => {
+                    Some(WordPiece::Text(before)) if before.ends_with('=') => {
                         self.at += 1;
                         let elements = self.elements()?;
-                        pieces.push(Piece::Array(elements));
+                        pieces.push(WordPiece::Array(elements));
                     }
                     _ => break,
                 },
@@ -109,7 +117,7 @@ impl Parser<'_> {
     }
 
     /// A run of characters without meaning, at least one.
-    fn run(&mut self, pieces: &mut Vec<Piece>) {
+    fn run(&mut self, pieces: &mut Vec<WordPiece>) {
         let rest = self.rest();
         let special = |byte: u8| {
             !(byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'-' | b'_' | b'.' | b',' | b'=' | b'~'))
@@ -121,7 +129,7 @@ impl Parser<'_> {
         self.at += length;
     }
 
-    fn escape(&mut self, pieces: &mut Vec<Piece>, quoted: bool) {
+    fn escape(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) {
         self.at += 1;
         let Some(next) = self.rest().chars().next() else {
             text(pieces, '\\');
@@ -130,33 +138,33 @@ impl Parser<'_> {
         self.at += next.len_utf8();
         match next {
             '\n' => {}
-            '$' | '`' | '"' | '\\' | '}' => pieces.push(Piece::Quoted(next.to_string())),
-            _ if quoted => pieces.push(Piece::Quoted(format!("\\{next}"))),
-            _ => pieces.push(Piece::Quoted(next.to_string())),
+            '$' | '`' | '"' | '\\' | '}' => pieces.push(WordPiece::Quoted(next.to_string())),
+            _ if quoted => pieces.push(WordPiece::Quoted(format!("\\{next}"))),
+            _ => pieces.push(WordPiece::Quoted(next.to_string())),
         }
     }
 
-    fn single_quoted(&mut self) -> Parsed<Piece> {
+    fn single_quoted(&mut self) -> ParseResult<WordPiece> {
         let inside = self.rest().get(1..).unwrap_or("");
-        let length = inside.find('\'').ok_or(Stop::Syntax)?;
+        let length = inside.find('\'').ok_or(ParseStop::Syntax)?;
         self.at += length + 2;
-        Ok(Piece::Quoted(inside.get(..length).unwrap_or("").to_owned()))
+        Ok(WordPiece::Quoted(inside.get(..length).unwrap_or("").to_owned()))
     }
 
-    fn double_quoted(&mut self) -> Parsed<Piece> {
+    fn double_quoted(&mut self) -> ParseResult<WordPiece> {
         self.at += 1;
         let pieces = self.deeper(|parser| parser.quoted_pieces(true))?;
         self.expect("\"")?;
-        Ok(Piece::Double(pieces))
+        Ok(WordPiece::Double(pieces))
     }
 
     /// The body of a here-document that is expanded.
-    pub(super) fn here_document_pieces(&mut self) -> Parsed<Vec<Piece>> {
+    pub(super) fn here_document_pieces(&mut self) -> ParseResult<Vec<WordPiece>> {
         let pieces = self.deeper(|parser| parser.quoted_pieces(false))?;
-        Ok(vec![Piece::Double(pieces)])
+        Ok(vec![WordPiece::Double(pieces)])
     }
 
-    fn quoted_pieces(&mut self, until_quote: bool) -> Parsed<Vec<Piece>> {
+    fn quoted_pieces(&mut self, until_quote: bool) -> ParseResult<Vec<WordPiece>> {
         let mut pieces = Vec::new();
         while let Some(byte) = self.peek() {
             match byte {
@@ -195,11 +203,11 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
-    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Parsed<()> {
+    fn dollar(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ParseResult<()> {
         match self.ahead(1) {
             Some(b'\'') if !quoted => {
                 self.at += 2;
-                pieces.push(Piece::Quoted(self.ansi_quoted()?));
+                pieces.push(WordPiece::Quoted(self.ansi_quoted()?));
             }
             Some(b'"') if !quoted => {
                 self.at += 1;
@@ -209,23 +217,23 @@ impl Parser<'_> {
                 self.at += 1;
                 if self.starts_with("((") && self.is_arithmetic()? {
                     self.at += 2;
-                    pieces.push(Piece::Arith(self.arithmetic()?));
+                    pieces.push(WordPiece::Arith(self.arithmetic()?));
                 } else {
                     self.at += 1;
-                    pieces.push(Piece::Command(self.substituted()?));
+                    pieces.push(WordPiece::Command(self.substituted()?));
                 }
             }
             Some(b'[') => {
                 self.at += 1;
-                pieces.push(Piece::Arith(self.index()?.pieces));
+                pieces.push(WordPiece::Arith(self.index()?.pieces));
             }
             Some(b'{') => {
                 self.at += 2;
-                pieces.push(Piece::Param(Box::new(self.deeper(|parser| parser.braced(quoted))?)));
+                pieces.push(WordPiece::Param(Box::new(self.deeper(|parser| parser.braced(quoted))?)));
             }
             _ => {
                 if let Some(param) = self.named() {
-                    pieces.push(Piece::Param(Box::new(param)));
+                    pieces.push(WordPiece::Param(Box::new(param)));
                 } else {
                     self.at += 1;
                     text(pieces, '$');
@@ -236,24 +244,24 @@ impl Parser<'_> {
     }
 
     /// The commands of a substitution, after its `(`.
-    fn substituted(&mut self) -> Parsed<Rc<List>> {
+    fn substituted(&mut self) -> ParseResult<Rc<List>> {
         let list = self.deeper(Self::list)?;
         self.expect(")")?;
         Ok(Rc::new(list))
     }
 
-    fn backquoted(&mut self, quoted: bool) -> Parsed<Piece> {
+    fn backquoted(&mut self, quoted: bool) -> ParseResult<WordPiece> {
         let start = self.at;
         let inside = self.rest().get(1..).unwrap_or("");
         let mut code = String::new();
         let mut escaped = false;
         let mut letters = inside.char_indices();
         let length = loop {
-            let (at, letter) = letters.next().ok_or(Stop::Syntax)?;
+            let (at, letter) = letters.next().ok_or(ParseStop::Syntax)?;
             match letter {
                 '`' => break at,
                 '\\' => {
-                    let (_, next) = letters.next().ok_or(Stop::Syntax)?;
+                    let (_, next) = letters.next().ok_or(ParseStop::Syntax)?;
                     escaped = true;
                     if !(matches!(next, '`' | '\\' | '$') || quoted && next == '"') {
                         code.push('\\');
@@ -274,14 +282,14 @@ impl Parser<'_> {
             self.at = end + 1;
             list
         };
-        Ok(Piece::Command(Rc::new(list)))
+        Ok(WordPiece::Command(Rc::new(list)))
     }
 
     /// A list that is all there is.
-    pub(super) fn whole(&mut self) -> Parsed<List> {
+    pub(super) fn whole(&mut self) -> ParseResult<List> {
         let list = self.list()?;
         if self.at < self.end {
-            return Err(Stop::Syntax);
+            return Err(ParseStop::Syntax);
         }
         // Here-documents that were announced on the last line have no body.
         self.pending.clear();
@@ -289,14 +297,14 @@ impl Parser<'_> {
     }
 
     /// The options of an extended pattern, after its kind.
-    fn options(&mut self) -> Parsed<Vec<Word>> {
+    fn options(&mut self) -> ParseResult<Vec<ShellWord>> {
         self.at += 1;
         self.deeper(|parser| {
             let mut options = Vec::new();
             loop {
                 let start = parser.at;
-                let pieces = parser.pieces(Until::OPTION)?;
-                options.push(Word { pieces, extent: parser.extent(start) });
+                let pieces = parser.pieces(WordEnd::OPTION)?;
+                options.push(ShellWord { pieces, extent: parser.extent(start) });
                 if parser.take(")") {
                     return Ok(options);
                 }
@@ -306,7 +314,7 @@ impl Parser<'_> {
     }
 
     /// The text of `$'…'`, after its quote.
-    fn ansi_quoted(&mut self) -> Parsed<String> {
+    fn ansi_quoted(&mut self) -> ParseResult<String> {
         let mut out = String::new();
         let inside = self.rest();
         let mut letters = inside.char_indices();
@@ -326,7 +334,7 @@ impl Parser<'_> {
                 _ => out.push(letter),
             }
         }
-        Err(Stop::Syntax)
+        Err(ParseStop::Syntax)
     }
 }
 
@@ -385,23 +393,23 @@ pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
     }
 }
 
-fn text(pieces: &mut Vec<Piece>, letter: char) {
-    if let Some(Piece::Text(before)) = pieces.last_mut() {
+fn text(pieces: &mut Vec<WordPiece>, letter: char) {
+    if let Some(WordPiece::Text(before)) = pieces.last_mut() {
         before.push(letter);
     } else {
-        pieces.push(Piece::Text(letter.to_string()));
+        pieces.push(WordPiece::Text(letter.to_string()));
     }
 }
 
-fn push_text(pieces: &mut Vec<Piece>, more: &str) {
-    if let Some(Piece::Text(before)) = pieces.last_mut() {
+fn push_text(pieces: &mut Vec<WordPiece>, more: &str) {
+    if let Some(WordPiece::Text(before)) = pieces.last_mut() {
         before.push_str(more);
     } else if !more.is_empty() {
-        pieces.push(Piece::Text(more.to_owned()));
+        pieces.push(WordPiece::Text(more.to_owned()));
     }
 }
 
 /// A word of literal text, for code that has no source.
-pub(crate) fn literal_word(text: &str, extent: Extent) -> Word {
-    Word { pieces: vec![Piece::Quoted(text.to_owned())], extent }
+pub(crate) fn literal_word(text: &str, extent: SourceExtent) -> ShellWord {
+    ShellWord { pieces: vec![WordPiece::Quoted(text.to_owned())], extent }
 }

@@ -1,12 +1,40 @@
 //! Files that the script writes, and paths.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::marks::{HOME, REPO, START, UNKNOWN};
-use crate::run::Run;
-use crate::state::DIRECTORY;
+use crate::syntax::ast::List;
+use crate::walk::Walk;
+use crate::walk::state::DIRECTORY;
 
-impl Run<'_> {
+/// Files that the script has written, by absolute path.
+#[derive(Debug, Default)]
+pub(super) struct ScriptFiles {
+    pub(super) texts: HashMap<String, String>,
+    /// Commands that read what is written to a path: `>(…)`.
+    pub(super) readers: HashMap<String, Rc<List>>,
+    /// Programs that the script has copied or linked, each by its original name.
+    pub(super) programs: HashMap<String, String>,
+    /// How many paths the process substitutions have used up.
+    processes: usize,
+}
+
+impl ScriptFiles {
+    /// A path for a process substitution, far above the descriptors that scripts use by number.
+    pub(super) fn new_process_path(&mut self) -> String {
+        self.processes += 1;
+        format!("/dev/fd/{}", 1000 + self.processes)
+    }
+
+    /// The program that was put into some directory under this name: the search path may lead there.
+    pub(super) fn program_named(&self, name: &str) -> Option<String> {
+        let found = self.programs.iter().filter(|(path, _)| base_name(path) == name);
+        found.map(|(_, program)| program.clone()).min()
+    }
+}
+
+impl Walk<'_> {
     /// A path from the root or from one of the marked directories, without `.`, `..` and doubled slashes.
     pub(crate) fn absolute(&mut self, path: &str) -> String {
         let is_absolute = path.starts_with(['/', HOME, START, REPO, UNKNOWN]);
@@ -22,26 +50,26 @@ impl Run<'_> {
         self.scalar(DIRECTORY).unwrap_or_else(|| START.to_string())
     }
 
-    /// What is in a file, as far as the script itself has put it there.
+    /// The text of a file; unknown if the script has not written it.
     pub(crate) fn read_file(&mut self, path: &str) -> Rc<str> {
-        self.spend(1);
+        self.budget.spend(1);
         self.known_file(path).unwrap_or_else(|| UNKNOWN.to_string().into())
     }
 
-    /// What is in a file, if the script has written it.
+    /// The text of a file, if the script has written it.
     pub(crate) fn known_file(&mut self, path: &str) -> Option<Rc<str>> {
         match path {
             "/dev/null" => return Some("".into()),
-            "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => return Some(Rc::clone(&self.state.input)),
+            "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => return Some(Rc::clone(&self.world.shell.input)),
             _ => {}
         }
         if let Some(number) = path.strip_prefix("/dev/fd/").and_then(|number| number.parse::<u32>().ok())
-            && let Some(text) = self.state.descriptors.get(&number)
+            && let Some(text) = self.world.shell.descriptors.get(&number)
         {
             return Some(Rc::clone(text));
         }
         let path = self.absolute(path);
-        self.files.get(&path).map(|text| text.as_str().into())
+        self.world.files.texts.get(&path).map(|text| text.as_str().into())
     }
 
     /// Notes what is written to a file, and lets it be read if somebody reads there.
@@ -55,12 +83,12 @@ impl Run<'_> {
             _ => {}
         }
         let path = self.absolute(path);
-        if let Some(list) = self.readers.get(&path).cloned() {
+        if let Some(list) = self.world.files.readers.get(&path).cloned() {
             self.read_by(&list, text.to_owned());
             return;
         }
-        self.programs.remove(&path);
-        let file = self.files.entry(path).or_default();
+        self.world.files.programs.remove(&path);
+        let file = self.world.files.texts.entry(path).or_default();
         if !keeps {
             file.clear();
         }
@@ -79,32 +107,26 @@ impl Run<'_> {
         };
         let target = self.absolute(&to);
         if let Some(text) = self.known_file(from) {
-            self.files.insert(target, text.as_ref().to_owned());
+            self.world.files.texts.insert(target, text.as_ref().to_owned());
             return;
         }
         let source = self.absolute(from);
-        let program = match self.programs.get(&source) {
+        let program = match self.world.files.programs.get(&source) {
             Some(program) => program.clone(),
             None => base_name(from).to_owned(),
         };
         if program != base_name(&target) || source != target {
-            self.programs.insert(target, program);
+            self.world.files.programs.insert(target, program);
         }
     }
 
     /// The program behind a path, if the script has put one there.
     pub(crate) fn program_at(&mut self, path: &str) -> Option<String> {
-        if self.programs.is_empty() {
+        if self.world.files.programs.is_empty() {
             return None;
         }
         let path = self.absolute(path);
-        self.programs.get(&path).cloned()
-    }
-
-    /// Whether a program was put into some directory under this name: the search path may lead there.
-    pub(crate) fn program_named(&self, name: &str) -> Option<String> {
-        let found = self.programs.iter().filter(|(path, _)| base_name(path) == name);
-        found.map(|(_, program)| program.clone()).min()
+        self.world.files.programs.get(&path).cloned()
     }
 }
 

@@ -25,6 +25,9 @@ pub(super) struct Wrapper {
     pub(super) remote: bool,
 }
 
+/// The operands of a wrapper that takes any number of them.
+pub(super) const ANY_OPERANDS: usize = 99;
+
 const PLAIN: Wrapper = Wrapper {
     names: &[],
     subcommand: None,
@@ -175,7 +178,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["systemd-nspawn"], short: "DMuUi", long: &["--directory", "--machine", "--user"], ..PLAIN },
     Wrapper { names: &["machinectl"], subcommand: Some(&["shell"]), operands: 1, ..PLAIN },
     Wrapper { names: &["nvm"], subcommand: Some(&["exec", "run"]), operands: 1, ..PLAIN },
-    Wrapper { names: &["guix"], subcommand: Some(&["shell", "environment"]), operands: 99, ..PLAIN },
+    Wrapper { names: &["guix"], subcommand: Some(&["shell", "environment"]), operands: ANY_OPERANDS, ..PLAIN },
     Wrapper {
         names: &["start-stop-daemon"],
         short: "xanpucgrdNPIkt",
@@ -207,14 +210,14 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         short: "pIA",
         script: "",
         script_long: &["--run", "--command"],
-        operands: 99,
+        operands: ANY_OPERANDS,
         ..PLAIN
     },
     Wrapper {
         names: &["su"],
         short: "gGsw",
         long: &["--group", "--shell", "--whitelist-environment"],
-        operands: 99,
+        operands: ANY_OPERANDS,
         script: "c",
         script_long: &["--command", "--session-command"],
         ..PLAIN
@@ -228,7 +231,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { names: &["sg"], operands: 1, script: "c", joined: true, ..PLAIN },
-    Wrapper { names: &["newgrp"], operands: 99, script: "c", ..PLAIN },
+    Wrapper { names: &["newgrp"], operands: ANY_OPERANDS, script: "c", ..PLAIN },
     Wrapper {
         names: &["script"],
         short: "EIoOBTtm",
@@ -268,16 +271,16 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["tar", "gtar", "bsdtar"],
         short: "fCTX",
-        operands: 99,
+        operands: ANY_OPERANDS,
         script: "I",
         script_long: &["--to-command", "--checkpoint-action", "--use-compress-program"],
         ..PLAIN
     },
-    Wrapper { names: &["rsync"], operands: 99, script: "e", script_long: &["--rsh"], ..PLAIN },
-    Wrapper { names: &["man"], operands: 99, script: "P", script_long: &["--pager"], ..PLAIN },
+    Wrapper { names: &["rsync"], operands: ANY_OPERANDS, script: "e", script_long: &["--rsh"], ..PLAIN },
+    Wrapper { names: &["man"], operands: ANY_OPERANDS, script: "P", script_long: &["--pager"], ..PLAIN },
     Wrapper {
         names: &["vi", "vim", "nvim", "ex", "emacs"],
-        operands: 99,
+        operands: ANY_OPERANDS,
         script: "c",
         script_long: &["--cmd"],
         ..PLAIN

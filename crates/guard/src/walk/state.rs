@@ -1,16 +1,16 @@
-//! What a shell remembers while the script runs: variables, functions, directories, input.
+//! The memory of a shell while the script runs: variables, functions, directories, input.
 //!
 //! A copy costs next to nothing, because subshells and pipelines need one each: the maps are shared until one of the
 //! copies writes to them.
 //!
-//! Where two ways through the script meet, a variable may have one of several values. [`State::join`] keeps a few of them;
+//! Where two ways through the script meet, a variable may have one of several values. [`ShellState::join`] keeps a few of them;
 //! beyond that nothing is known about it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{HOME, SOME, START, UNKNOWN};
-use crate::syntax::ast::{Command, Extent};
+use crate::syntax::ast::{ShellCommand, SourceExtent};
 
 /// How many values of one variable are kept apart where branches meet.
 const MOST_VALUES: usize = 6;
@@ -18,9 +18,9 @@ const MOST_VALUES: usize = 6;
 /// The name under which the working directory is kept. No variable is called that.
 pub(crate) const DIRECTORY: &str = ".";
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum ShellValue {
     /// Taken away by the script.
     Unset,
     Scalar(String),
@@ -28,7 +28,7 @@ pub(crate) enum Value {
     Table(BTreeMap<String, String>),
 }
 
-impl Value {
+impl ShellValue {
     /// The value of the name without an index.
     pub(crate) fn scalar(&self) -> Option<&str> {
         match self {
@@ -57,10 +57,10 @@ impl Value {
 
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Variable {
-    pub(crate) value: Value,
-    /// What else it may be, after branches have met.
-    pub(crate) others: Vec<Value>,
+pub(crate) struct ShellVariable {
+    pub(crate) value: ShellValue,
+    /// Other values that it may have, after branches have met.
+    pub(crate) others: Vec<ShellValue>,
     pub(crate) exported: bool,
     /// `declare -n`: another name for this one.
     pub(crate) refers_to: Option<String>,
@@ -70,8 +70,8 @@ pub(crate) struct Variable {
     pub(crate) origin: Option<Rc<str>>,
 }
 
-impl Variable {
-    pub(crate) fn new(value: Value) -> Self {
+impl ShellVariable {
+    pub(crate) fn new(value: ShellValue) -> Self {
         Self { value, others: Vec::new(), exported: false, refers_to: None, case: None, origin: None }
     }
 }
@@ -82,9 +82,9 @@ impl Variable {
     clippy::struct_excessive_bools,
     reason = "each is a switch of the shell's own, and they do not depend on each other"
 )]
-pub(crate) struct State {
-    variables: Rc<HashMap<String, Variable>>,
-    pub(crate) functions: Rc<HashMap<String, Rc<Command>>>,
+pub(crate) struct ShellState {
+    variables: Rc<HashMap<String, ShellVariable>>,
+    pub(crate) functions: Rc<HashMap<String, Rc<ShellCommand>>>,
     /// Aliases, and the line on which each was made: they count on later lines only.
     pub(crate) aliases: Rc<HashMap<String, (String, usize)>>,
     /// Names that `hash -p` or `BASH_CMDS` point elsewhere.
@@ -98,14 +98,14 @@ pub(crate) struct State {
     pub(crate) zero: String,
     /// `$_`
     pub(crate) last_word: String,
-    /// What can still be read from standard input.
+    /// The text that can still be read from standard input.
     pub(crate) input: Rc<str>,
-    /// What can be read from other descriptors.
+    /// The texts that can be read from other descriptors.
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
-    pub(crate) traps: Vec<(String, Extent)>,
+    pub(crate) traps: Vec<(String, SourceExtent)>,
     /// How many variables have more than one value.
     pub(crate) doubtful: usize,
     /// Standard input is what another command writes.
@@ -114,7 +114,7 @@ pub(crate) struct State {
     pub(crate) read_failed: bool,
 }
 
-impl State {
+impl ShellState {
     pub(crate) fn new() -> Self {
         let mut state = Self {
             variables: Rc::default(),
@@ -165,7 +165,7 @@ impl State {
     /// The name under which it is noted that a function is exported.
     pub(crate) fn export_function(&mut self, name: &str) {
         let key = function_key(name);
-        let mut variable = Variable::new(Value::Unset);
+        let mut variable = ShellVariable::new(ShellValue::Unset);
         variable.exported = true;
         Rc::make_mut(&mut self.variables).insert(key, variable);
     }
@@ -178,7 +178,7 @@ impl State {
         Rc::strong_count(&self.variables) > 1
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&ShellVariable> {
         self.variables.get(name)
     }
 
@@ -187,19 +187,19 @@ impl State {
     }
 
     /// The variable to change, made if there is none.
-    pub(crate) fn variable_mut(&mut self, name: &str) -> &mut Variable {
+    pub(crate) fn variable_mut(&mut self, name: &str) -> &mut ShellVariable {
         let variables = Rc::make_mut(&mut self.variables);
-        variables.entry(name.to_owned()).or_insert_with(|| Variable::new(Value::Unset))
+        variables.entry(name.to_owned()).or_insert_with(|| ShellVariable::new(ShellValue::Unset))
     }
 
     /// Gives a variable its only value.
-    pub(crate) fn set(&mut self, name: &str, value: Value, origin: Option<Rc<str>>) {
+    pub(crate) fn set(&mut self, name: &str, value: ShellValue, origin: Option<Rc<str>>) {
         let variable = self.variable_mut(name);
         let was_doubtful = !variable.others.is_empty();
         variable.others.clear();
         variable.value = match (variable.case, value) {
-            (Some('u'), Value::Scalar(text)) => Value::Scalar(text.to_uppercase()),
-            (Some('l'), Value::Scalar(text)) => Value::Scalar(text.to_lowercase()),
+            (Some('u'), ShellValue::Scalar(text)) => ShellValue::Scalar(text.to_uppercase()),
+            (Some('l'), ShellValue::Scalar(text)) => ShellValue::Scalar(text.to_lowercase()),
             (_, value) => value,
         };
         variable.origin = origin;
@@ -209,7 +209,7 @@ impl State {
     }
 
     /// Puts a variable back as it was.
-    pub(crate) fn restore(&mut self, name: &str, before: Option<Variable>) {
+    pub(crate) fn restore(&mut self, name: &str, before: Option<ShellVariable>) {
         let variables = Rc::make_mut(&mut self.variables);
         match before {
             Some(variable) => variables.insert(name.to_owned(), variable),
@@ -219,10 +219,10 @@ impl State {
     }
 
     pub(crate) fn set_directory(&mut self, path: String) {
-        self.set(DIRECTORY, Value::Scalar(path), None);
+        self.set(DIRECTORY, ShellValue::Scalar(path), None);
     }
 
-    /// What an environment has that the script did not set. None for what may well be unset.
+    /// The value that an environment gives a variable which the script did not set. None if it may well be unset.
     pub(crate) fn inherited(name: &str) -> Option<String> {
         Some(match name {
             "HOME" => HOME.to_string(),
@@ -277,21 +277,21 @@ fn function_key(name: &str) -> String {
 }
 
 /// A variable that one of the ways did not touch: it may also be whatever it was in the environment.
-fn doubtful(variable: &Variable) -> Variable {
+fn doubtful(variable: &ShellVariable) -> ShellVariable {
     let mut variable = variable.clone();
-    let outside = Value::Scalar(UNKNOWN.to_string());
+    let outside = ShellValue::Scalar(UNKNOWN.to_string());
     if variable.value != outside && !variable.others.contains(&outside) && variable.others.len() < MOST_VALUES {
         variable.others.push(outside);
     }
     variable
 }
 
-fn merge(mine: &mut Variable, theirs: &Variable) {
+fn merge(mine: &mut ShellVariable, theirs: &ShellVariable) {
     for value in std::iter::once(&theirs.value).chain(&theirs.others) {
         if *value != mine.value && !mine.others.contains(value) {
             if mine.others.len() >= MOST_VALUES {
                 mine.others.clear();
-                mine.value = Value::Scalar(UNKNOWN.to_string());
+                mine.value = ShellValue::Scalar(UNKNOWN.to_string());
                 return;
             }
             mine.others.push(value.clone());

@@ -2,98 +2,92 @@
 
 use std::rc::Rc;
 
-use crate::intercept::Seen;
+use crate::intercept::ResolvedCommand;
 use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, readable};
 use crate::pattern;
 use crate::rules;
-use crate::run::files::base_name;
-use crate::run::{Flow, MOST_RECURSION, Run};
-use crate::state::Value;
-use crate::syntax::ast::{Assign, Assigned, Element, Simple};
+use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
+use crate::walk::files::base_name;
+use crate::walk::state::ShellValue;
+use crate::walk::{Flow, MOST_RECURSION, Walk};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
 const BY_GLOB: [&str; 14] = [
     "rm", "git", "sh", "bash", "env", "find", "sudo", "xargs", "dash", "perl", "python3", "busybox", "nice", "timeout",
 ];
 
-impl Run<'_> {
-    pub(crate) fn simple(&mut self, simple: &Simple) -> Flow {
-        self.spend(1);
-        if self.over.is_some() {
+impl Walk<'_> {
+    pub(crate) fn run_simple(&mut self, simple: &SimpleCommand) -> Flow {
+        self.budget.spend(1);
+        if self.budget.is_exhausted() {
             return Flow::Next;
         }
-        let extent_before = std::mem::replace(&mut self.extent, simple.extent);
-        let trail_before = std::mem::take(&mut self.trail);
-        let unwrapped_before = self.unwrapped.len();
-        let flow = self.simple_here(simple);
-        self.unwrapped.truncate(unwrapped_before);
-        self.trail = trail_before;
-        self.extent = extent_before;
+        let extent_before = std::mem::replace(&mut self.trail.extent, simple.extent);
+        let trail_before = std::mem::take(&mut self.trail.assignments);
+        let unwrapped_before = self.trail.unwrapped.len();
+        let flow = self.run_simple_here(simple);
+        self.trail.unwrapped.truncate(unwrapped_before);
+        self.trail.assignments = trail_before;
+        self.trail.extent = extent_before;
         flow
     }
 
-    fn simple_here(&mut self, simple: &Simple) -> Flow {
+    fn run_simple_here(&mut self, simple: &SimpleCommand) -> Flow {
         if let Some((name, text)) = self.alias_text(simple) {
-            // An alias is not replaced inside of itself.
-            self.stack.push(name);
-            let line = std::mem::replace(&mut self.line, usize::MAX);
-            let flow = self.derived(&text);
-            self.line = line;
-            self.stack.pop();
-            return flow;
+            return self.run_alias(&name, &text);
         }
-        if let Some(kind) = simple.words.first().and_then(crate::syntax::ast::Word::literal)
+        if let Some(kind) = simple.words.first().and_then(crate::syntax::ast::ShellWord::literal)
             && matches!(kind.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
-            && !self.state.functions.contains_key(&kind)
+            && !self.world.shell.functions.contains_key(&kind)
         {
             self.declare(&kind, simple.words.get(1..).unwrap_or(&[]));
-            self.channels(&simple.redirects);
+            self.open_channels(&simple.redirects);
             return Flow::Next;
         }
-        let words = self.fields(&simple.words);
-        self.spend(words.len() / 32);
-        let channels = self.channels(&simple.redirects);
+        let words = self.expand_fields(&simple.words);
+        self.budget.spend(words.len() / 32);
+        let channels = self.open_channels(&simple.redirects);
         if words.is_empty() {
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
             // `$(< file)` is what is in the file.
             if simple.assigns.is_empty()
-                && self.nested > 0
+                && self.world.nested > 0
                 && let Some(text) = &channels.input
             {
                 self.write(text);
             }
-            return self.through(channels, |_| Flow::Next);
+            return self.run_with_channels(channels, |_| Flow::Next);
         }
         // `exec` without a command changes the shell's own channels.
         if words.len() == 1 && words.first().is_some_and(|word| word == "exec") {
-            self.state.input = channels.input.unwrap_or_else(|| Rc::clone(&self.state.input));
-            Rc::make_mut(&mut self.state.descriptors).extend(channels.descriptors);
+            self.world.shell.input = channels.input.unwrap_or_else(|| Rc::clone(&self.world.shell.input));
+            Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
             return Flow::Next;
         }
-        self.notice(&channels);
-        let before: Vec<_> = simple.assigns.iter().map(|assign| self.remember(&assign.name)).collect();
+        self.watch_command(&channels);
+        let before: Vec<_> = simple.assigns.iter().map(|assign| self.world.remember(&assign.name)).collect();
         for assign in &simple.assigns {
             self.assignment(assign);
-            self.state.variable_mut(&assign.name).exported = true;
+            self.world.shell.variable_mut(&assign.name).exported = true;
         }
         let last_word = words.last().cloned().unwrap_or_default();
-        let flow = self.through(channels, |run| run.call(words));
+        let flow = self.run_with_channels(channels, |walk| walk.call(words));
         for (name, variable) in before.into_iter().rev() {
-            self.state.restore(&name, variable);
+            self.world.shell.restore(&name, variable);
         }
-        self.state.last_word = last_word;
+        self.world.shell.last_word = last_word;
         flow
     }
 
     /// Notes what the interceptor would want to know of a command.
-    fn notice(&mut self, channels: &crate::run::redirect::Channels) {
-        if self.watches {
-            self.context = Seen {
+    fn watch_command(&mut self, channels: &crate::walk::redirect::Channels) {
+        if let Some(watch) = &mut self.trail.watch {
+            watch.current = ResolvedCommand {
                 words: Vec::new(),
-                extent: self.extent,
-                reads_pipe: self.state.reads_pipe,
+                extent: self.trail.extent,
+                reads_pipe: self.world.shell.reads_pipe,
                 here: channels.here,
                 files: channels.files.iter().map(|(path, _)| path.clone()).collect(),
             };
@@ -101,45 +95,54 @@ impl Run<'_> {
     }
 
     /// The command with its alias replaced, if it has one that counts by now.
-    fn alias_text(&mut self, simple: &Simple) -> Option<(String, String)> {
-        if self.state.aliases.is_empty() || !self.state.expand_aliases {
+    fn alias_text(&mut self, simple: &SimpleCommand) -> Option<(String, String)> {
+        if self.world.shell.aliases.is_empty() || !self.world.shell.expand_aliases {
             return None;
         }
         let name = simple.words.first()?.plain()?;
-        let (text, line) = self.state.aliases.get(name)?.clone();
-        let key = format!("alias {name}");
-        let levels = self.stack.iter().filter(|open| open.starts_with("alias ")).count();
-        if line >= self.line || self.stack.contains(&key) || levels > MOST_RECURSION {
+        let (text, line) = self.world.shell.aliases.get(name)?.clone();
+        let key = alias_key(name);
+        let levels = self.world.calls.iter().filter(|open| open.starts_with("alias ")).count();
+        if line >= self.world.line || self.world.calls.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
-        let rest = self.fields(simple.words.get(1..).unwrap_or(&[]));
+        let rest = self.expand_fields(simple.words.get(1..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
-        Some((key, std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
+        Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
+    }
+
+    /// Runs a command in which the alias `name` has been replaced. An alias is not replaced inside of itself.
+    pub(super) fn run_alias(&mut self, name: &str, text: &str) -> Flow {
+        self.world.calls.push(alias_key(name));
+        let line = std::mem::replace(&mut self.world.line, usize::MAX);
+        let flow = self.run_derived(text);
+        self.world.line = line;
+        self.world.calls.pop();
+        flow
     }
 
     /// An assignment to a variable of this shell.
     pub(crate) fn assignment(&mut self, assign: &Assign) {
-        let source = self.script.get(assign.extent.start..assign.extent.end).unwrap_or("");
-        let origin: Option<Rc<str>> = if source.len() <= 120 { Some(source.into()) } else { None };
+        let origin = self.trail.origin(assign.extent);
         match (&assign.value, &assign.index) {
-            (Assigned::Array(elements), _) => self.assign_array(&assign.name, elements, assign.append, origin),
-            (Assigned::Scalar(word), Some(index)) => {
-                let key = self.text(index);
-                let text = self.assigned_text(word);
+            (AssignedValue::Array(elements), _) => self.assign_array(&assign.name, elements, assign.append, origin),
+            (AssignedValue::Scalar(word), Some(index)) => {
+                let key = self.expand_text(index);
+                let text = self.expand_assigned(word);
                 self.assign_element(&assign.name, &key, text, assign.append, origin);
             }
-            (Assigned::Scalar(word), None) => {
-                let mut text = self.assigned_text(word);
+            (AssignedValue::Scalar(word), None) => {
+                let mut text = self.expand_assigned(word);
                 if assign.append {
                     match self.value(&assign.name) {
-                        Some(Value::Array(_) | Value::Table(_)) => {
+                        Some(ShellValue::Array(_) | ShellValue::Table(_)) => {
                             return self.assign_element(&assign.name, "0", text, true, origin);
                         }
                         Some(value) => text = format!("{}{text}", value.scalar().unwrap_or("")),
                         None => text = format!("{UNKNOWN}{text}"),
                     }
                 }
-                self.assign(&assign.name, Value::Scalar(text), origin);
+                self.assign(&assign.name, ShellValue::Scalar(text), origin);
             }
         }
     }
@@ -147,28 +150,28 @@ impl Run<'_> {
     fn assign_element(&mut self, name: &str, key: &str, text: String, append: bool, origin: Option<Rc<str>>) {
         // Two tables of bash that change what a command means.
         if name == "BASH_ALIASES" {
-            let line = self.line;
-            Rc::make_mut(&mut self.state.aliases).insert(key.to_owned(), (text, line));
+            let line = self.world.line;
+            Rc::make_mut(&mut self.world.shell.aliases).insert(key.to_owned(), (text, line));
             return;
         }
         if name == "BASH_CMDS" {
-            Rc::make_mut(&mut self.state.hashed).insert(key.to_owned(), text);
+            Rc::make_mut(&mut self.world.shell.hashed).insert(key.to_owned(), text);
             return;
         }
         let value = match self.value(name) {
-            Some(Value::Table(mut items)) => {
+            Some(ShellValue::Table(mut items)) => {
                 let slot = items.entry(key.to_owned()).or_default();
                 if append {
                     slot.push_str(&text);
                 } else {
                     *slot = text;
                 }
-                Value::Table(items)
+                ShellValue::Table(items)
             }
             other => {
                 let mut items = match other {
-                    Some(Value::Array(items)) => items,
-                    Some(Value::Scalar(first)) => [(0, first)].into(),
+                    Some(ShellValue::Array(items)) => items,
+                    Some(ShellValue::Scalar(first)) => [(0, first)].into(),
                     _ => std::collections::BTreeMap::new(),
                 };
                 let at = self.number(key).unwrap_or(0);
@@ -178,7 +181,7 @@ impl Run<'_> {
                 } else {
                     *slot = text;
                 }
-                Value::Array(items)
+                ShellValue::Array(items)
             }
         };
         self.assign(name, value, origin);
@@ -186,17 +189,17 @@ impl Run<'_> {
 
     pub(crate) fn assign_array(&mut self, name: &str, elements: &[Element], append: bool, origin: Option<Rc<str>>) {
         let before = self.value(name);
-        if matches!(before, Some(Value::Table(_))) {
+        if matches!(before, Some(ShellValue::Table(_))) {
             let mut items = match before {
-                Some(Value::Table(items)) if append => items,
+                Some(ShellValue::Table(items)) if append => items,
                 _ => std::collections::BTreeMap::new(),
             };
             let mut key_of_pair: Option<String> = None;
             for element in elements {
-                let text = self.text(&element.value);
+                let text = self.expand_text(&element.value);
                 match (&element.index, key_of_pair.take()) {
                     (Some(index), _) => {
-                        let key = self.text(index);
+                        let key = self.expand_text(index);
                         items.insert(key, text);
                     }
                     // `(key value key value)`
@@ -206,51 +209,51 @@ impl Run<'_> {
                     (None, None) => key_of_pair = Some(text),
                 }
             }
-            return self.assign(name, Value::Table(items), origin);
+            return self.assign(name, ShellValue::Table(items), origin);
         }
         let mut items = match before {
-            Some(Value::Array(items)) if append => items,
-            Some(Value::Scalar(first)) if append => [(0, first)].into(),
+            Some(ShellValue::Array(items)) if append => items,
+            Some(ShellValue::Scalar(first)) if append => [(0, first)].into(),
             _ => std::collections::BTreeMap::new(),
         };
         let mut next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         for element in elements {
             if let Some(index) = &element.index {
-                let key = self.text(index);
+                let key = self.expand_text(index);
                 next = self.number(&key).unwrap_or(next);
-                let text = self.text(&element.value);
+                let text = self.expand_text(&element.value);
                 items.insert(next, text);
                 next = next.saturating_add(1);
                 continue;
             }
-            for text in self.fields(std::slice::from_ref(&element.value)) {
+            for text in self.expand_fields(std::slice::from_ref(&element.value)) {
                 items.insert(next, text);
                 next = next.saturating_add(1);
             }
         }
-        self.assign(name, Value::Array(items), origin);
+        self.assign(name, ShellValue::Array(items), origin);
     }
 
     /// Runs a command with these words, whatever it turns out to be.
     pub(crate) fn call(&mut self, words: Vec<String>) -> Flow {
-        if words.is_empty() || !self.enter() {
+        if words.is_empty() || !self.budget.enter() {
             return Flow::Next;
         }
-        let unwrapped_before = self.unwrapped.len();
+        let unwrapped_before = self.trail.unwrapped.len();
         let shown = shown(&words);
-        if self.unwrapped.last() != Some(&shown) {
-            self.unwrapped.push(shown);
+        if self.trail.unwrapped.last() != Some(&shown) {
+            self.trail.unwrapped.push(shown);
         }
         let flow = self.resolve(words);
-        self.unwrapped.truncate(unwrapped_before);
-        self.depth -= 1;
+        self.trail.unwrapped.truncate(unwrapped_before);
+        self.budget.leave();
         flow
     }
 
     fn resolve(&mut self, words: Vec<String>) -> Flow {
         let Some(first) = words.first() else { return Flow::Next };
-        if let Some(body) = self.state.functions.get(first).cloned() {
-            return self.function(&body, words);
+        if let Some(body) = self.world.shell.functions.get(first).cloned() {
+            return self.call_function(&body, words);
         }
         if first.contains('/')
             && let Some(text) = self.known_file(first)
@@ -263,31 +266,31 @@ impl Run<'_> {
         self.program_call(&name, &words)
     }
 
-    fn function(&mut self, body: &Rc<crate::syntax::ast::Command>, words: Vec<String>) -> Flow {
+    fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        if self.stack.iter().filter(|open| **open == name).count() >= MOST_RECURSION {
+        if self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION {
             self.write(&UNKNOWN.to_string());
             return Flow::Next;
         }
-        self.stack.push(name);
-        let before = std::mem::replace(&mut self.state.arguments, Rc::new(words.collect()));
-        let locals_before = self.locals.len();
-        let extent = self.extent;
-        self.command(body);
-        self.extent = extent;
-        for (name, variable) in self.locals.split_off(locals_before).into_iter().rev() {
-            self.state.restore(&name, variable);
+        self.world.calls.push(name);
+        let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
+        let locals_before = self.world.locals.len();
+        let extent = self.trail.extent;
+        self.run_command(body);
+        self.trail.extent = extent;
+        for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
+            self.world.shell.restore(&name, variable);
         }
-        self.state.arguments = before;
-        self.stack.pop();
+        self.world.shell.arguments = before;
+        self.world.calls.pop();
         Flow::Next
     }
 
     /// The program that a command's first word means: without its path, through links that the script has made.
     pub(crate) fn program(&mut self, word: &str) -> String {
-        self.spend(self.programs.len() / 16);
-        if let Some(path) = self.state.hashed.get(word) {
+        self.budget.spend(self.world.files.programs.len() / 16);
+        if let Some(path) = self.world.shell.hashed.get(word) {
             let path = path.clone();
             return base_name(&path).to_owned();
         }
@@ -295,7 +298,7 @@ impl Run<'_> {
             if let Some(program) = self.program_at(word) {
                 return program;
             }
-        } else if let Some(program) = self.program_named(word) {
+        } else if let Some(program) = self.world.files.program_named(word) {
             return program;
         }
         let name = base_name(word);
@@ -313,33 +316,34 @@ impl Run<'_> {
 
     /// Runs a program of this name.
     pub(crate) fn program_call(&mut self, name: &str, words: &[String]) -> Flow {
-        if self.watches && self.nested == 0 {
-            let resolved = std::iter::once(name.to_owned()).chain(words.iter().skip(1).cloned()).collect();
-            self.seen.push(Seen { words: resolved, ..self.context.clone() });
+        if self.world.nested == 0
+            && let Some(watch) = &mut self.trail.watch
+        {
+            let words = std::iter::once(name.to_owned()).chain(words.iter().skip(1).cloned()).collect();
+            watch.commands.push(ResolvedCommand { words, ..watch.current.clone() });
         }
         rules::judge(self, name, words);
-        if let Some(flow) = self.builtin(name, words) {
+        if let Some(flow) = self.run_builtin(name, words) {
             return flow;
         }
-        if self.wrapper(name, words) || self.shell(name, words) || self.special(name, words) {
+        if self.run_wrapper(name, words) || self.start_shell(name, words) || self.run_special(name, words) {
             return Flow::Next;
         }
-        if !self.filter(name, words) {
-            self.write(&UNKNOWN.to_string());
-        }
+        let text = self.filter(name, words).unwrap_or_else(|| UNKNOWN.to_string());
+        self.write(&text);
         Flow::Next
     }
 
     /// Programs that run others in ways of their own.
-    fn special(&mut self, name: &str, words: &[String]) -> bool {
+    fn run_special(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
-            "xargs" | "gxargs" => self.xargs(arguments),
-            "parallel" => self.parallel(arguments),
-            "find" | "gfind" => self.find(arguments),
-            "make" | "gmake" => self.make(arguments),
-            "fd" | "fdfind" => self.fd(arguments),
-            "git" | "hub" => self.git(arguments),
+            "xargs" | "gxargs" => self.run_xargs(arguments),
+            "parallel" => self.run_parallel(arguments),
+            "find" | "gfind" => self.run_find(arguments),
+            "make" | "gmake" => self.run_make(arguments),
+            "fd" | "fdfind" => self.run_fd(arguments),
+            "git" | "hub" => self.run_git(arguments),
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }
@@ -347,13 +351,18 @@ impl Run<'_> {
                 Some(subcommand) => {
                     let words: Vec<String> =
                         std::iter::once(subcommand.to_owned()).chain(arguments.iter().cloned()).collect();
-                    self.git(&words);
+                    self.run_git(&words);
                 }
-                None => return self.interpreter(name, arguments),
+                None => return self.run_interpreter(name, arguments),
             },
         }
         true
     }
+}
+
+/// The name of an alias among the functions that are on the way.
+fn alias_key(name: &str) -> String {
+    format!("alias {name}")
 }
 
 /// Words as one line that a person can read.

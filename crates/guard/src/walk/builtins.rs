@@ -3,108 +3,102 @@
 use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
-use crate::run::files::normalized;
-use crate::run::{Flow, Run};
-use crate::state::Value;
+use crate::walk::files::normalized;
+use crate::walk::state::ShellValue;
+use crate::walk::{Flow, Walk};
 
 /// The longest path that a directory may have, in bytes.
 const LONGEST_PATH: usize = 1024;
 
-impl Run<'_> {
-    /// Runs a builtin, if this is one.
-    pub(crate) fn builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
+/// Runs a builtin. The name comes along because some builtins share a function.
+type Builtin = fn(&mut Walk<'_>, &str, &[String]);
+
+/// The builtins that change the shell or print, and programs that the walk follows in the same way.
+fn builtin_named(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "cd" | "pushd" | "popd" => |walk, name, arguments| walk.change_directory(name, arguments),
+        "source" | "." => |walk, _, arguments| walk.source_file(arguments),
+        "trap" => |walk, _, arguments| walk.set_trap(arguments),
+        "alias" => |walk, _, arguments| walk.define_aliases(arguments),
+        "unalias" => |walk, _, arguments| walk.remove_aliases(arguments),
+        "unset" => |walk, _, arguments| walk.unset(arguments),
+        "set" => |walk, _, arguments| walk.set_options(arguments),
+        "shift" => |walk, _, arguments| walk.shift_arguments(arguments),
+        "shopt" => |walk, _, arguments| walk.set_shell_options(arguments),
+        "read" => |walk, _, arguments| walk.read_variables(arguments),
+        "mapfile" | "readarray" => |walk, _, arguments| walk.read_array(arguments),
+        "getopts" => |walk, _, arguments| walk.forget_option_variable(arguments),
+        "let" => |walk, _, arguments| {
+            for expression in arguments {
+                walk.number(expression);
+            }
+        },
+        "hash" => |walk, _, arguments| walk.hash_programs(arguments),
+        "declare" | "typeset" | "local" | "export" | "readonly" => {
+            |walk, name, arguments| walk.declare_fields(name, arguments)
+        }
+        // Nothing that the walk follows changes.
+        ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
+        | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
+            |_, _, _| {}
+        }
+        "command" => |walk, _, arguments| walk.command_builtin(arguments),
+        "cp" | "ln" | "install" | "mv" => |walk, _, arguments| walk.copy_files(arguments),
+        "echo" => |walk, _, arguments| walk.echo(arguments),
+        "printf" => |walk, _, arguments| walk.printf(arguments),
+        "pwd" => |walk, _, _| {
+            let directory = walk.directory();
+            walk.write(&format!("{directory}\n"));
+        },
+        "type" | "which" | "whereis" => |walk, _, arguments| walk.locate_programs(arguments),
+        _ => return None,
+    })
+}
+
+impl Walk<'_> {
+    /// Runs a builtin; none if no builtin has this name.
+    pub(crate) fn run_builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
             "eval" => {
                 let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
-                return Some(self.derived(&words.join(" ")));
+                Some(self.run_derived(&words.join(" ")))
             }
-            "exit" | "return" | "break" | "continue" => return Some(Flow::Leaves),
-            "cd" | "pushd" | "popd" => self.change_directory(name, arguments),
-            "source" | "." => self.source_file(arguments),
-            "trap" => self.trap(arguments),
-            "alias" => self.alias(arguments),
-            "unalias" => {
-                for name in arguments {
-                    Rc::make_mut(&mut self.state.aliases).remove(name);
-                }
-            }
-            "unset" => self.unset(arguments),
-            "set" => self.set(arguments),
-            "shift" => {
-                let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
-                self.spend(self.state.arguments.len() / 4);
-                let rest = self.state.arguments.iter().skip(by).cloned().collect();
-                self.state.arguments = Rc::new(rest);
-            }
-            "shopt" => {
-                if arguments.iter().any(|word| word == "expand_aliases") {
-                    self.state.expand_aliases = !arguments.iter().any(|word| word == "-u");
-                }
-            }
-            "read" => self.read(arguments),
-            "mapfile" | "readarray" => self.map_file(arguments),
-            "getopts" => {
-                if let Some(name) = arguments.get(1) {
-                    self.assign(name, Value::Scalar(UNKNOWN.to_string()), None);
-                }
-            }
-            "let" => {
-                for expression in arguments {
-                    self.number(expression);
-                }
-            }
-            "hash" => self.hash(arguments),
-            "declare" | "typeset" | "local" | "export" | "readonly" => {
-                let extent = self.extent;
-                let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
-                self.declare(name, &words);
-            }
-            ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-            | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm"
-            | "rmdir" => {}
+            "exit" | "return" | "break" | "continue" => Some(Flow::Leaves),
             "exec" => {
                 let command = after_options(arguments, "a");
                 self.call(command.to_vec());
-                return Some(if command.is_empty() { Flow::Next } else { Flow::Leaves });
+                Some(if command.is_empty() { Flow::Next } else { Flow::Leaves })
             }
-            "command" => self.command_builtin(arguments),
-            "builtin" | "noglob" | "nocorrect" => {
-                return Some(self.call_ignoring_functions(arguments.to_vec()));
+            "builtin" | "noglob" | "nocorrect" => Some(self.call_ignoring_functions(arguments.to_vec())),
+            _ => {
+                let builtin = builtin_named(name)?;
+                builtin(self, name, arguments);
+                Some(Flow::Next)
             }
-            "cp" | "ln" | "install" | "mv" => self.copy(arguments),
-            "echo" => self.echo(arguments),
-            "printf" => self.printf(arguments),
-            "pwd" => {
-                let directory = self.directory();
-                self.write(&format!("{directory}\n"));
-            }
-            "type" | "which" | "whereis" => self.locate(arguments),
-            _ => return None,
         }
-        Some(Flow::Next)
     }
 
-    /// `command`: past functions; with `-v` it only says what would run.
+    /// `command`: past functions; with `-v` it only prints the path of the program.
     fn command_builtin(&mut self, arguments: &[String]) {
         let command = after_options(arguments, "");
         let flags = arguments.iter().take_while(|word| word.starts_with('-') && *word != "--");
         if flags.clone().any(|flag| flag.contains(['v', 'V'])) {
-            self.locate(command);
+            self.locate_programs(command);
         } else {
             self.call_ignoring_functions(command.to_vec());
         }
     }
 
-    fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
-        let before = std::mem::take(&mut self.state.functions);
+    pub(super) fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
+        let before = std::mem::take(&mut self.world.shell.functions);
         let flow = self.call(words);
-        self.state.functions = before;
+        self.world.shell.functions = before;
         flow
     }
 
     /// Prints where a program is.
-    fn locate(&mut self, arguments: &[String]) {
+    fn locate_programs(&mut self, arguments: &[String]) {
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             let path = if name.contains('/') { name.clone() } else { format!("/usr/bin/{name}") };
             self.write(&format!("{path}\n"));
@@ -115,97 +109,131 @@ impl Run<'_> {
         let target = arguments.iter().find(|word| !word.starts_with('-') || *word == "-");
         let before = self.directory();
         let next = match (name, target.map(String::as_str)) {
-            ("popd", _) => self.state.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
+            ("popd", _) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
             (_, Some("-")) => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
             (_, Some(path)) => self.absolute(path),
             ("cd", None) => self.scalar("HOME").unwrap_or_else(|| crate::marks::HOME.to_string()),
-            (_, None) => self.state.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
+            (_, None) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
         };
         if name == "pushd" {
-            self.state.directories.push(before.clone());
+            self.world.shell.directories.push(before.clone());
         }
-        self.assign("OLDPWD", Value::Scalar(before), None);
-        self.spend(next.len() / 64);
+        self.assign("OLDPWD", ShellValue::Scalar(before), None);
+        self.budget.spend(next.len() / 64);
         // Paths that are longer do not happen.
         let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
-        self.state.set_directory(next);
+        self.world.shell.set_directory(next);
     }
 
     fn source_file(&mut self, arguments: &[String]) {
         let Some((file, more)) = arguments.split_first() else { return };
         let Some(text) = self.known_file(file) else { return };
-        let before = Rc::clone(&self.state.arguments);
+        let before = Rc::clone(&self.world.shell.arguments);
         if !more.is_empty() {
-            self.state.arguments = Rc::new(more.to_vec());
+            self.world.shell.arguments = Rc::new(more.to_vec());
         }
-        self.derived(&text);
-        self.state.arguments = before;
+        self.run_derived(&text);
+        self.world.shell.arguments = before;
     }
 
     /// Notes an action for the end of the shell. `-` and an empty action take it back.
-    fn trap(&mut self, arguments: &[String]) {
+    fn set_trap(&mut self, arguments: &[String]) {
         let words = after_options(arguments, "");
         match words {
             [action, _, ..] if action != "-" && !action.is_empty() => {
-                let extent = self.extent;
-                self.state.traps.push((action.clone(), extent));
+                let extent = self.trail.extent;
+                self.world.shell.traps.push((action.clone(), extent));
             }
-            [_, _, ..] => self.state.traps.clear(),
+            [_, _, ..] => self.world.shell.traps.clear(),
             _ => {}
         }
     }
 
-    fn alias(&mut self, arguments: &[String]) {
-        let line = self.line;
+    fn define_aliases(&mut self, arguments: &[String]) {
+        let line = self.world.line;
         for word in arguments {
             if let Some((name, text)) = word.split_once('=') {
-                Rc::make_mut(&mut self.state.aliases).insert(name.to_owned(), (text.to_owned(), line));
+                Rc::make_mut(&mut self.world.shell.aliases).insert(name.to_owned(), (text.to_owned(), line));
             }
         }
+    }
+
+    fn remove_aliases(&mut self, arguments: &[String]) {
+        for name in arguments {
+            Rc::make_mut(&mut self.world.shell.aliases).remove(name);
+        }
+    }
+
+    fn shift_arguments(&mut self, arguments: &[String]) {
+        let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
+        self.budget.spend(self.world.shell.arguments.len() / 4);
+        let rest = self.world.shell.arguments.iter().skip(by).cloned().collect();
+        self.world.shell.arguments = Rc::new(rest);
+    }
+
+    fn set_shell_options(&mut self, arguments: &[String]) {
+        if arguments.iter().any(|word| word == "expand_aliases") {
+            self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
+        }
+    }
+
+    /// `getopts`: which option comes is not known.
+    fn forget_option_variable(&mut self, arguments: &[String]) {
+        if let Some(name) = arguments.get(1) {
+            self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
+        }
+    }
+
+    /// A declaration whose words have been expanded already, as behind `builtin`.
+    fn declare_fields(&mut self, name: &str, arguments: &[String]) {
+        let extent = self.trail.extent;
+        let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
+        self.declare(name, &words);
     }
 
     fn unset(&mut self, arguments: &[String]) {
         let functions = arguments.iter().any(|word| word == "-f");
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             if functions {
-                Rc::make_mut(&mut self.state.functions).remove(name);
+                Rc::make_mut(&mut self.world.shell.functions).remove(name);
             } else if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
                 let value = match self.value(array) {
-                    Some(Value::Array(mut items)) => {
+                    Some(ShellValue::Array(mut items)) => {
                         items.remove(&key.parse().unwrap_or(0));
-                        Value::Array(items)
+                        ShellValue::Array(items)
                     }
-                    Some(Value::Table(mut items)) => {
+                    Some(ShellValue::Table(mut items)) => {
                         items.remove(key);
-                        Value::Table(items)
+                        ShellValue::Table(items)
                     }
                     _ => continue,
                 };
                 self.assign(array, value, None);
             } else {
-                if self.state.variable(name).is_none() && self.state.functions.contains_key(name) {
-                    Rc::make_mut(&mut self.state.functions).remove(name);
+                if self.world.shell.variable(name).is_none() && self.world.shell.functions.contains_key(name) {
+                    Rc::make_mut(&mut self.world.shell.functions).remove(name);
                 }
-                self.assign(name, Value::Unset, None);
+                self.assign(name, ShellValue::Unset, None);
             }
         }
     }
 
-    fn set(&mut self, arguments: &[String]) {
+    /// `set`: the few options that the walk follows, and the arguments of the shell.
+    fn set_options(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
             match word.as_str() {
                 "--" => {
-                    self.spend(after.len() / 4);
-                    self.state.arguments = Rc::new(after.to_vec());
+                    self.budget.spend(after.len() / 4);
+                    self.world.shell.arguments = Rc::new(after.to_vec());
                     return;
                 }
                 "-o" | "+o" => {
                     if after.first().is_some_and(|option| option == "allexport") {
-                        self.state.exports_all = word == "-o";
+                        self.world.shell.exports_all = word == "-o";
                     }
                     if after.first().is_some_and(|option| option == "noglob") {
-                        self.state.no_glob = word == "-o";
+                        self.world.shell.no_glob = word == "-o";
                     }
                     rest = after.get(1..).unwrap_or(&[]);
                 }
@@ -215,10 +243,10 @@ impl Run<'_> {
                 }
                 flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
                     if flags.contains('a') {
-                        self.state.exports_all = flags.starts_with('-');
+                        self.world.shell.exports_all = flags.starts_with('-');
                     }
                     if flags.contains('f') {
-                        self.state.no_glob = flags.starts_with('-');
+                        self.world.shell.no_glob = flags.starts_with('-');
                     }
                     rest = if flags.ends_with('o') { after.get(1..).unwrap_or(&[]) } else { after };
                 }
@@ -226,13 +254,13 @@ impl Run<'_> {
             }
         }
         if !rest.is_empty() {
-            self.spend(rest.len() / 4);
-            self.state.arguments = Rc::new(rest.to_vec());
+            self.budget.spend(rest.len() / 4);
+            self.world.shell.arguments = Rc::new(rest.to_vec());
         }
     }
 
     /// `read`: a line of known input into variables.
-    fn read(&mut self, arguments: &[String]) {
+    fn read_variables(&mut self, arguments: &[String]) {
         let mut names = Vec::new();
         let mut array = None;
         let mut delimiter = '\n';
@@ -263,10 +291,10 @@ impl Run<'_> {
         let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
         if let Some(array) = array {
             let items = split(&line, &separators, usize::MAX);
-            return self.assign(&array, Value::list(items), None);
+            return self.assign(&array, ShellValue::list(items), None);
         }
         if names.is_empty() {
-            return self.assign("REPLY", Value::Scalar(line), None);
+            return self.assign("REPLY", ShellValue::Scalar(line), None);
         }
         let items = split(&line, &separators, names.len());
         for (at, name) in names.iter().enumerate() {
@@ -276,17 +304,19 @@ impl Run<'_> {
                 None if line.contains(UNKNOWN) => UNKNOWN.to_string(),
                 None => String::new(),
             };
-            self.assign(name, Value::Scalar(text), None);
+            self.assign(name, ShellValue::Scalar(text), None);
         }
     }
 
     fn read_line(&mut self, delimiter: char, from: Option<u32>) -> String {
         let input = match from {
-            Some(number) => self.state.descriptors.get(&number).cloned().unwrap_or_else(|| UNKNOWN.to_string().into()),
-            None => Rc::clone(&self.state.input),
+            Some(number) => {
+                self.world.shell.descriptors.get(&number).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
+            }
+            None => Rc::clone(&self.world.shell.input),
         };
         if input.is_empty() {
-            self.state.read_failed = true;
+            self.world.shell.read_failed = true;
         }
         let (line, rest) = match input.split_once(delimiter) {
             Some((line, rest)) => (line.to_owned(), rest),
@@ -294,14 +324,15 @@ impl Run<'_> {
         };
         match from {
             Some(number) => {
-                Rc::make_mut(&mut self.state.descriptors).insert(number, rest.into());
+                Rc::make_mut(&mut self.world.shell.descriptors).insert(number, rest.into());
             }
-            None => self.state.input = rest.into(),
+            None => self.world.shell.input = rest.into(),
         }
         line
     }
 
-    fn map_file(&mut self, arguments: &[String]) {
+    /// `mapfile`: lines of known input into an array.
+    fn read_array(&mut self, arguments: &[String]) {
         let names: Vec<&String> = after_options(arguments, "dnOsucC").iter().collect();
         let name = names.first().map_or("MAPFILE", |name| name.as_str()).to_owned();
         let option = |flag: &str| {
@@ -311,38 +342,38 @@ impl Run<'_> {
         };
         let number = |flag: &str| option(flag).and_then(|text| text.parse::<usize>().ok());
         let delimiter = option("-d").map_or('\n', |text| text.chars().next().unwrap_or('\0'));
-        let input = Rc::clone(&self.state.input);
+        let input = Rc::clone(&self.world.shell.input);
         let most = number("-n").filter(|most| *most > 0).unwrap_or(1024).min(1024);
         let lines = input.split_terminator(delimiter).skip(number("-s").unwrap_or(0)).take(most);
         let items: Vec<String> = lines.map(str::to_owned).collect();
-        self.state.input = "".into();
+        self.world.shell.input = "".into();
         // What is called for a line gets its index and the line.
         if let Some(callback) = option("-C") {
             for (at, item) in items.iter().take(8).enumerate() {
                 let arguments = vec![at.to_string(), item.clone()];
-                let before = std::mem::replace(&mut self.state.arguments, Rc::new(arguments));
-                self.derived(&format!("{callback} \"$@\""));
-                self.state.arguments = before;
+                let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(arguments));
+                self.run_derived(&format!("{callback} \"$@\""));
+                self.world.shell.arguments = before;
             }
         }
         let first = number("-O").unwrap_or(0).min(1024);
         let items = std::iter::repeat_n(String::new(), first).chain(items).collect();
-        self.assign(&name, Value::list(items), None);
+        self.assign(&name, ShellValue::list(items), None);
     }
 
     /// `hash -p path name`
-    fn hash(&mut self, arguments: &[String]) {
+    fn hash_programs(&mut self, arguments: &[String]) {
         if let [flag, path, names @ ..] = arguments
             && flag == "-p"
         {
             for name in names {
-                Rc::make_mut(&mut self.state.hashed).insert(name.clone(), path.clone());
+                Rc::make_mut(&mut self.world.shell.hashed).insert(name.clone(), path.clone());
             }
         }
     }
 
     /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
-    fn copy(&mut self, arguments: &[String]) {
+    fn copy_files(&mut self, arguments: &[String]) {
         let valued =
             |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
         let operands: Vec<&String> = arguments
@@ -352,11 +383,11 @@ impl Run<'_> {
             .map(|(_, word)| word)
             .collect();
         match operands.as_slice() {
-            [from] => self.copy_file(from, crate::run::files::base_name(from)),
+            [from] => self.copy_file(from, crate::walk::files::base_name(from)),
             [from, to] => {
                 self.copy_file(from, to);
                 // The target may be a directory.
-                let inside = format!("{to}/{}", crate::run::files::base_name(from));
+                let inside = format!("{to}/{}", crate::walk::files::base_name(from));
                 self.copy_file(from, &inside);
             }
             _ => {}

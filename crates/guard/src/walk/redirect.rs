@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
-use crate::run::{Flow, Run};
 use crate::syntax::ast::{Redirect, RedirectKind};
+use crate::walk::{Flow, Walk};
 
 /// Where a command's input comes from and its output goes.
 #[derive(Debug, Default)]
@@ -20,17 +20,17 @@ pub(crate) struct Channels {
     pub(crate) here: bool,
 }
 
-impl Run<'_> {
+impl Walk<'_> {
     /// Works out the redirections of a command.
-    pub(crate) fn channels(&mut self, redirects: &[Redirect]) -> Channels {
+    pub(crate) fn open_channels(&mut self, redirects: &[Redirect]) -> Channels {
         let mut channels = Channels::default();
         for redirect in redirects {
             let text: Rc<str> = match &redirect.kind {
                 RedirectKind::HereDoc(body) => match body.get() {
-                    Some(word) => self.text(word).into(),
+                    Some(word) => self.expand_text(word).into(),
                     None => "".into(),
                 },
-                RedirectKind::HereString => format!("{}\n", self.text(&redirect.target)).into(),
+                RedirectKind::HereString => format!("{}\n", self.expand_text(&redirect.target)).into(),
                 _ => {
                     let target = self.redirect_target(redirect);
                     self.open(redirect, &target, &mut channels);
@@ -44,7 +44,7 @@ impl Run<'_> {
     }
 
     fn redirect_target(&mut self, redirect: &Redirect) -> String {
-        self.fields(std::slice::from_ref(&redirect.target)).join(" ")
+        self.expand_fields(std::slice::from_ref(&redirect.target)).join(" ")
     }
 
     fn open(&mut self, redirect: &Redirect, target: &str, channels: &mut Channels) {
@@ -55,7 +55,7 @@ impl Run<'_> {
             }
             RedirectKind::CopyIn => {
                 let text = match target.parse::<u32>() {
-                    Ok(0) => Rc::clone(&self.state.input),
+                    Ok(0) => Rc::clone(&self.world.shell.input),
                     Ok(number) => self.descriptor(number, channels),
                     Err(_) if target == "-" => "".into(),
                     Err(_) => UNKNOWN.to_string().into(),
@@ -80,45 +80,45 @@ impl Run<'_> {
 
     fn descriptor(&self, number: u32, channels: &Channels) -> Rc<str> {
         let own = channels.descriptors.iter().rev().find(|(own, _)| *own == number).map(|(_, text)| text);
-        own.or_else(|| self.state.descriptors.get(&number)).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
+        own.or_else(|| self.world.shell.descriptors.get(&number)).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
     }
 
     /// Runs a command with redirections.
-    pub(crate) fn redirected(&mut self, redirects: &[Redirect], inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+    pub(crate) fn run_redirected(&mut self, redirects: &[Redirect], inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
         if redirects.is_empty() {
             return inner(self);
         }
-        let channels = self.channels(redirects);
-        self.through(channels, inner)
+        let channels = self.open_channels(redirects);
+        self.run_with_channels(channels, inner)
     }
 
     /// Runs a command with these channels.
-    pub(crate) fn through(&mut self, channels: Channels, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
-        let input_before = Rc::clone(&self.state.input);
-        let descriptors_before = Rc::clone(&self.state.descriptors);
-        let read_pipe_before = self.state.reads_pipe;
+    pub(crate) fn run_with_channels(&mut self, channels: Channels, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        let input_before = Rc::clone(&self.world.shell.input);
+        let descriptors_before = Rc::clone(&self.world.shell.descriptors);
+        let read_pipe_before = self.world.shell.reads_pipe;
         let has_input = channels.input.is_some();
         if let Some(input) = channels.input {
-            self.state.input = input;
-            self.state.reads_pipe = false;
+            self.world.shell.input = input;
+            self.world.shell.reads_pipe = false;
         }
         if !channels.descriptors.is_empty() {
-            Rc::make_mut(&mut self.state.descriptors).extend(channels.descriptors);
+            Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
         }
         let mut flow = Flow::Next;
         if channels.files.is_empty() && !channels.dropped {
             flow = inner(self);
         } else {
-            let text = self.capturing(|run| flow = inner(run));
+            let text = self.capturing(|walk| flow = inner(walk));
             for (path, keeps) in &channels.files {
                 self.write_file(path, &text, *keeps);
             }
         }
         if has_input {
-            self.state.input = input_before;
-            self.state.reads_pipe = read_pipe_before;
+            self.world.shell.input = input_before;
+            self.world.shell.reads_pipe = read_pipe_before;
         }
-        self.state.descriptors = descriptors_before;
+        self.world.shell.descriptors = descriptors_before;
         flow
     }
 }

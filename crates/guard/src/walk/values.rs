@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use crate::marks::{HOME, UNKNOWN};
-use crate::run::decode;
-use crate::run::tokens::Token;
+use crate::walk::decode;
+use crate::walk::tokens::CodeToken;
 
-/// What names stand for. A string is a list of one.
+/// The values of names. A string is a list of one.
 pub(super) type Values = HashMap<String, Vec<String>>;
 
 /// Options by name that are about what is run or deleted, not about how.
@@ -17,7 +17,7 @@ const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "d
 /// The deepest that calls may stand in calls.
 const DEEPEST: usize = 12;
 
-/// What a call is given.
+/// The arguments of a call.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub(super) words: Vec<String>,
@@ -30,151 +30,193 @@ pub(super) struct Arguments {
 }
 
 /// Reads the arguments of a call up to its closing parenthesis, or the end of the statement.
-pub(super) fn arguments(tokens: &[Token], start: usize, values: &Values, parenthesized: bool) -> Arguments {
-    Reader { tokens, values, depth: 0 }.arguments(start, parenthesized)
+pub(super) fn arguments(tokens: &[CodeToken], start: usize, values: &Values, parenthesized: bool) -> Arguments {
+    CallReader { tokens, values, depth: 0 }.arguments(start, parenthesized)
 }
 
-struct Reader<'t> {
-    tokens: &'t [Token],
+/// Arguments while they are read.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another part of a call, and none depends on another")]
+struct ReadArguments {
+    words: Vec<String>,
+    directory: Option<String>,
+    recursive: bool,
+    /// The token to read next.
+    next: usize,
+    /// A closing parenthesis ends the arguments, not the statement.
+    parenthesized: bool,
+    /// For every bracket that is open, how many words stand before it.
+    opened: Vec<usize>,
+    /// Where the words of the list begin that has just been closed.
+    closed: Option<usize>,
+    /// The next value is a part of the last word.
+    joins: bool,
+    /// The value of an option that says nothing about what is run.
+    skipping: bool,
+    /// The value of `cwd`.
+    in_directory: bool,
+    /// Tildes in paths are expanded.
+    expands: bool,
+}
+
+impl ReadArguments {
+    /// Adds a value, which stands behind the token `before`.
+    fn push(&mut self, words: Vec<String>, before: Option<&CodeToken>) {
+        if self.in_directory {
+            self.directory = words.into_iter().next();
+            return;
+        }
+        // Strings side by side are one.
+        self.joins |= matches!(before, Some(CodeToken::Text(_) | CodeToken::Template(_)));
+        let words = words.into_iter().map(|text| match text.strip_prefix('~') {
+            Some(rest) if self.expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
+            _ => text,
+        });
+        let mut words: Vec<String> = words.collect();
+        match (self.words.last_mut(), words.as_slice()) {
+            (Some(last), [text]) if self.joins => last.push_str(text),
+            _ => self.words.append(&mut words),
+        }
+        self.joins = false;
+    }
+}
+
+/// The answer to a sign: more arguments may follow, or none.
+enum Reading {
+    GoesOn,
+    Ends,
+}
+
+struct CallReader<'t> {
+    tokens: &'t [CodeToken],
     values: &'t Values,
     depth: usize,
 }
 
-impl<'t> Reader<'t> {
-    fn token(&self, at: usize) -> Option<&'t Token> {
+impl<'t> CallReader<'t> {
+    fn token(&self, at: usize) -> Option<&'t CodeToken> {
         self.tokens.get(at)
     }
 
     fn is_sign(&self, at: usize, sign: char) -> bool {
-        self.token(at) == Some(&Token::Sign(sign))
+        self.token(at) == Some(&CodeToken::Sign(sign))
     }
 
     fn arguments(&mut self, start: usize, parenthesized: bool) -> Arguments {
-        let mut found = Arguments { next: start, ..Arguments::default() };
-        if self.depth >= DEEPEST {
-            return found;
+        let mut state = ReadArguments { next: start, parenthesized, ..ReadArguments::default() };
+        if self.depth < DEEPEST {
+            self.depth += 1;
+            while let Some(token) = self.tokens.get(state.next) {
+                state.next += 1;
+                let before = state.next.checked_sub(2).and_then(|before| self.token(before));
+                let words = match token {
+                    CodeToken::Sign(sign) => match self.read_sign(*sign, before, &mut state) {
+                        Reading::GoesOn => continue,
+                        Reading::Ends => break,
+                    },
+                    CodeToken::Text(text) => Some(vec![text.clone()]),
+                    CodeToken::Template(text) => Some(vec![self.filled(text)]),
+                    CodeToken::Name(name) => self.read_name(name, &mut state),
+                };
+                if let Some(words) = words.filter(|_| !state.skipping) {
+                    state.push(words, before);
+                }
+            }
+            self.depth -= 1;
         }
-        self.depth += 1;
-        let mut opened: Vec<usize> = Vec::new();
-        // Where the words of the list begin that has just been closed.
-        let mut closed = None;
-        let mut joins = false;
-        let mut skipping = false;
-        let mut directory = false;
-        let mut expands = false;
-        let mut at = start;
-        while let Some(token) = self.tokens.get(at) {
-            at += 1;
-            let before = at.checked_sub(2).and_then(|before| self.token(before));
-            let mut fresh: Option<Vec<String>> = None;
-            match token {
-                Token::Sign('[') if before.is_some_and(ends_value) && !joins => {
-                    let (index, next) = self.index(at);
-                    if let Some(last) = found.words.last_mut().filter(|_| index == "::-1") {
-                        *last = last.chars().rev().collect();
-                    }
-                    at = next;
-                }
-                Token::Sign('(' | '[' | '{') => {
-                    opened.push(found.words.len());
-                    // A list that is added to a list does not become a part of its last word.
-                    joins = joins && *token == Token::Sign('(');
-                }
-                Token::Sign(')' | ']' | '}') => {
-                    closed = opened.pop();
-                    let ends = opened.is_empty() && !matches!(self.token(at), Some(Token::Sign('+' | ',' | '.')));
-                    if closed.is_none() || !parenthesized && ends {
-                        break;
-                    }
-                    continue;
-                }
-                Token::Sign(';' | '\n') if !parenthesized => break,
-                Token::Sign('|') if !parenthesized && opened.is_empty() => {
-                    at -= 1;
-                    break;
-                }
-                Token::Sign('+') => joins = !matches!(before, Some(Token::Sign(']'))),
-                Token::Sign('%') if !found.words.is_empty() => {
-                    let (with, next) = self.operand(at);
-                    fill(found.words.last_mut(), &with);
-                    at = next;
-                }
-                Token::Sign('.') => {
-                    if let Some(next) = self.method(at, &mut found.words, closed) {
-                        at = next;
-                    } else {
-                        // Perl, PHP and Lua join with dots.
-                        joins = !found.words.is_empty();
-                    }
-                }
-                Token::Sign(',') => {
-                    joins = false;
-                    skipping = false;
-                    directory = false;
-                }
-                Token::Text(text) => fresh = Some(vec![text.clone()]),
-                Token::Template(text) => fresh = Some(vec![self.filled(text)]),
-                Token::Name(name) => {
-                    found.recursive |= name == "recursive";
-                    if matches!(self.token(at), Some(Token::Sign('=' | ':'))) {
-                        directory = name == "cwd";
-                        skipping = !directory && !NAMED.contains(&name.as_str());
-                    } else if name.ends_with("expanduser") || name.ends_with("expand_path") {
-                        expands = true;
-                    } else if let Some((words, next)) = self.known(name, at) {
-                        fresh = Some(words);
-                        at = next;
-                    }
-                }
-                Token::Sign(_) => {}
-            }
-            let Some(words) = fresh.filter(|_| !skipping) else { continue };
-            if directory {
-                found.directory = words.into_iter().next();
-                continue;
-            }
-            // Strings side by side are one.
-            joins |= matches!(before, Some(Token::Text(_) | Token::Template(_)));
-            let words = words.into_iter().map(|text| match text.strip_prefix('~') {
-                Some(rest) if expands && (rest.is_empty() || rest.starts_with('/')) => format!("{HOME}{rest}"),
-                _ => text,
-            });
-            let mut words: Vec<String> = words.collect();
-            match (found.words.last_mut(), words.as_slice()) {
-                (Some(last), [text]) if joins => last.push_str(text),
-                _ => found.words.append(&mut words),
-            }
-            joins = false;
-        }
-        self.depth -= 1;
-        found.next = at;
-        found
+        let ReadArguments { words, directory, recursive, next, .. } = state;
+        Arguments { words, directory, recursive, next }
     }
 
-    /// What stands between brackets, and where the code goes on.
+    /// Reads an operator or a bracket.
+    fn read_sign(&mut self, sign: char, before: Option<&CodeToken>, state: &mut ReadArguments) -> Reading {
+        match sign {
+            '[' if before.is_some_and(ends_value) && !state.joins => {
+                let (index, next) = self.index(state.next);
+                if let Some(last) = state.words.last_mut().filter(|_| index == "::-1") {
+                    *last = last.chars().rev().collect();
+                }
+                state.next = next;
+            }
+            '(' | '[' | '{' => {
+                state.opened.push(state.words.len());
+                // A list that is added to a list does not become a part of its last word.
+                state.joins &= sign == '(';
+            }
+            ')' | ']' | '}' => {
+                state.closed = state.opened.pop();
+                let goes_on = matches!(self.token(state.next), Some(CodeToken::Sign('+' | ',' | '.')));
+                if state.closed.is_none() || !state.parenthesized && state.opened.is_empty() && !goes_on {
+                    return Reading::Ends;
+                }
+            }
+            ';' | '\n' if !state.parenthesized => return Reading::Ends,
+            '|' if !state.parenthesized && state.opened.is_empty() => {
+                state.next -= 1;
+                return Reading::Ends;
+            }
+            '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
+            '%' if !state.words.is_empty() => {
+                let (with, next) = self.operand(state.next);
+                fill(state.words.last_mut(), &with);
+                state.next = next;
+            }
+            '.' => match self.method(state.next, &mut state.words, state.closed) {
+                Some(next) => state.next = next,
+                // Perl, PHP and Lua join with dots.
+                None => state.joins = !state.words.is_empty(),
+            },
+            ',' => {
+                state.joins = false;
+                state.skipping = false;
+                state.in_directory = false;
+            }
+            _ => {}
+        }
+        Reading::GoesOn
+    }
+
+    /// Reads a name: of an option, of something that expands paths, or of a value, which is given back.
+    fn read_name(&mut self, name: &str, state: &mut ReadArguments) -> Option<Vec<String>> {
+        state.recursive |= name == "recursive";
+        if matches!(self.token(state.next), Some(CodeToken::Sign('=' | ':'))) {
+            state.in_directory = name == "cwd";
+            state.skipping = !state.in_directory && !NAMED.contains(&name);
+            return None;
+        }
+        if name.ends_with("expanduser") || name.ends_with("expand_path") {
+            state.expands = true;
+            return None;
+        }
+        let (words, next) = self.known(name, state.next)?;
+        state.next = next;
+        Some(words)
+    }
+
+    /// The text between brackets, and where the code goes on.
     fn index(&self, start: usize) -> (String, usize) {
         let mut text = String::new();
         let mut at = start;
         while let Some(token) = self.token(at) {
             at += 1;
             match token {
-                Token::Sign(']') => break,
-                Token::Sign(sign) => text.push(*sign),
-                Token::Name(name) | Token::Text(name) | Token::Template(name) => text.push_str(name),
+                CodeToken::Sign(']') => break,
+                CodeToken::Sign(sign) => text.push(*sign),
+                CodeToken::Name(name) | CodeToken::Text(name) | CodeToken::Template(name) => text.push_str(name),
             }
         }
         (text, at)
     }
 
-    /// What stands right of an operator: one value, or several in parentheses.
+    /// The operand right of an operator: one value, or several in parentheses.
     fn operand(&mut self, at: usize) -> (Vec<String>, usize) {
         match self.token(at) {
-            Some(Token::Sign('(' | '[')) => {
+            Some(CodeToken::Sign('(' | '[')) => {
                 let found = self.arguments(at + 1, true);
                 (found.words, found.next)
             }
-            Some(Token::Text(text)) => (vec![text.clone()], at + 1),
-            Some(Token::Name(name)) => self.known(name, at + 1).unwrap_or((Vec::new(), at + 1)),
+            Some(CodeToken::Text(text)) => (vec![text.clone()], at + 1),
+            Some(CodeToken::Name(name)) => self.known(name, at + 1).unwrap_or((Vec::new(), at + 1)),
             _ => (Vec::new(), at),
         }
     }
@@ -233,7 +275,7 @@ impl<'t> Reader<'t> {
     fn digits(&self, start: usize) -> (String, usize) {
         let mut at = start + 1;
         let mut text = String::new();
-        while let Some(Token::Sign(sign)) = self.token(at) {
+        while let Some(CodeToken::Sign(sign)) = self.token(at) {
             at += 1;
             if *sign == ')' {
                 break;
@@ -245,7 +287,7 @@ impl<'t> Reader<'t> {
 
     /// A method of the value before the dot, if it is one that changes it.
     fn method(&mut self, at: usize, words: &mut Vec<String>, closed: Option<usize>) -> Option<usize> {
-        let Some(Token::Name(name)) = self.token(at) else { return None };
+        let Some(CodeToken::Name(name)) = self.token(at) else { return None };
         if !self.is_sign(at + 1, '(') {
             if name != "reverse" {
                 return None;
@@ -255,7 +297,7 @@ impl<'t> Reader<'t> {
             return Some(at + 1);
         }
         let method = name.split('.').next().unwrap_or(name).to_owned();
-        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(Token::Sign(']')));
+        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(CodeToken::Sign(']')));
         let found = self.arguments(at + 2, true);
         match method.as_str() {
             "join" if list => {
@@ -295,8 +337,8 @@ impl<'t> Reader<'t> {
                 }
                 None => ("", opener),
             };
-            let code = crate::run::tokens::tokens("python", name);
-            let inner = Reader { tokens: &code, values: self.values, depth: self.depth + 1 }.arguments(0, false);
+            let code = crate::walk::tokens::tokens("python", name);
+            let inner = CallReader { tokens: &code, values: self.values, depth: self.depth + 1 }.arguments(0, false);
             match (inner.words.as_slice(), name) {
                 ([], "") => out.push_str(from.get(..1).unwrap_or("")),
                 ([], _) => out.push(UNKNOWN),
@@ -309,8 +351,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn ends_value(token: &Token) -> bool {
-    matches!(token, Token::Text(_) | Token::Template(_) | Token::Sign(')' | ']'))
+fn ends_value(token: &CodeToken) -> bool {
+    matches!(token, CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Sign(')' | ']'))
 }
 
 /// Puts words where a format has room for them.

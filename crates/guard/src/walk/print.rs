@@ -2,10 +2,10 @@
 
 use crate::expand::unescape_all;
 use crate::marks::UNKNOWN;
-use crate::run::{LONGEST_TEXT, Run};
-use crate::state::Value;
+use crate::walk::state::ShellValue;
+use crate::walk::{LONGEST_TEXT, Walk};
 
-impl Run<'_> {
+impl Walk<'_> {
     pub(crate) fn echo(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         let mut escapes = false;
@@ -21,7 +21,7 @@ impl Run<'_> {
         }
         let mut text = rest.join(" ");
         // `sh` is often a shell whose `echo` always decodes.
-        if escapes || self.state.zero == "sh" || self.state.zero == "dash" {
+        if escapes || self.world.shell.zero == "sh" || self.world.shell.zero == "dash" {
             text = unescape_all(&text, false);
         }
         if newline {
@@ -45,7 +45,7 @@ impl Run<'_> {
         let Some((format, values)) = rest.split_first() else { return };
         let text = formatted(format, values);
         match variable {
-            Some(name) => self.assign(&name, Value::Scalar(text), None),
+            Some(name) => self.assign(&name, ShellValue::Scalar(text), None),
             None => self.write(&text),
         }
     }

@@ -1,7 +1,7 @@
 //! `git`: options before the subcommand, aliases, and subcommands that run commands.
 
 use crate::rules;
-use crate::run::Run;
+use crate::walk::Walk;
 
 /// Options before the subcommand that take another word.
 const VALUED: [&str; 8] =
@@ -33,6 +33,17 @@ const RUN_OPTIONS: [&str; 8] = [
     "--extcmd",
 ];
 
+/// Subcommands with options of their own whose value is run by a shell.
+const OPTION_SCRIPTS: [(&str, &[&str]); 4] = [
+    ("rebase", &["-x", "--exec"]),
+    (
+        "filter-branch",
+        &["--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter", "--parent-filter"],
+    ),
+    ("difftool", &["-x", "--extcmd"]),
+    ("clone", &["-u"]),
+];
+
 /// Hooks that a subcommand runs.
 const HOOKS: [(&str, &[&str]); 6] = [
     ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
@@ -59,10 +70,10 @@ const RUN_VARIABLES: [&str; 9] = [
 /// How many aliases may lead to each other.
 const MOST_ALIASES: usize = 8;
 
-impl Run<'_> {
-    pub(crate) fn git(&mut self, arguments: &[String]) {
-        self.spend(self.git_config.len() / 4);
-        let before = self.state.clone();
+impl Walk<'_> {
+    pub(crate) fn run_git(&mut self, arguments: &[String]) {
+        self.budget.spend(self.world.git_config.len() / 4);
+        let before = self.world.shell.clone();
         let mut config = Vec::new();
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
@@ -84,7 +95,7 @@ impl Run<'_> {
             match name {
                 "-C" => {
                     let path = self.absolute(&value);
-                    self.state.set_directory(path);
+                    self.world.shell.set_directory(path);
                 }
                 "-c" => config.extend(value.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned()))),
                 "--config-env" => {
@@ -98,10 +109,10 @@ impl Run<'_> {
         }
         config.extend(self.config_from_environment());
         config.extend(self.config_from_files(&config));
-        let settings: Vec<(String, String)> = self.git_config.iter().cloned().chain(config).collect();
+        let settings: Vec<(String, String)> = self.world.git_config.iter().cloned().chain(config).collect();
         self.run_settings(&settings);
-        self.subcommand(rest, &settings, 0);
-        self.state = before;
+        self.run_git_subcommand(rest, &settings, 0);
+        self.world.shell = before;
     }
 
     /// `GIT_CONFIG_COUNT` and its keys and values.
@@ -119,7 +130,7 @@ impl Run<'_> {
     /// Settings in files that the script has written.
     fn config_from_files(&mut self, config: &[(String, String)]) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        if self.files.is_empty() {
+        if self.world.files.texts.is_empty() {
             return found;
         }
         let home = crate::marks::HOME;
@@ -143,7 +154,7 @@ impl Run<'_> {
     }
 
     /// Runs the hooks that the script has written.
-    fn hooks(&mut self, subcommand: &str) {
+    fn run_hooks(&mut self, subcommand: &str) {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
         for hook in *hooks {
             let path = format!(".git/hooks/{hook}");
@@ -153,35 +164,35 @@ impl Run<'_> {
         }
     }
 
-    /// Runs what the configuration makes git run.
+    /// Runs the scripts in settings and variables that git would run.
     fn run_settings(&mut self, settings: &[(String, String)]) {
         for (key, value) in settings {
             let last = key.rsplit('.').next().unwrap_or("");
             if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") || RUN_ENDINGS.contains(&last) {
-                self.aside(value.trim_start_matches('!'));
+                self.run_aside(value.trim_start_matches('!'));
             }
         }
         for name in RUN_VARIABLES {
-            if self.state.variable(name).is_some_and(|variable| variable.exported)
+            if self.world.shell.variable(name).is_some_and(|variable| variable.exported)
                 && let Some(value) = self.scalar(name)
             {
-                self.aside(&value);
+                self.run_aside(&value);
             }
         }
     }
 
     /// Runs a script in a shell of its own, and forgets what it writes.
-    fn aside(&mut self, script: &str) {
-        self.capturing(|run| {
-            run.nested += 1;
-            run.new_shell("sh".to_owned(), Vec::new(), |run| {
-                run.derived(script);
+    fn run_aside(&mut self, script: &str) {
+        self.capturing(|walk| {
+            walk.world.nested += 1;
+            walk.new_shell("sh".to_owned(), Vec::new(), |walk| {
+                walk.run_derived(script);
             });
-            run.nested -= 1;
+            walk.world.nested -= 1;
         });
     }
 
-    fn subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
+    fn run_git_subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
         let Some((name, arguments)) = words.split_first() else { return };
         // An alias cannot replace a command that git has, but there is no list of those here that could go out of date.
         let alias = settings.iter().rev().find(|(key, _)| key.strip_prefix("alias.") == Some(&name.to_lowercase()));
@@ -189,45 +200,54 @@ impl Run<'_> {
             && depth < MOST_ALIASES
             && !matches!(name.as_str(), "add" | "push" | "commit" | "status" | "config")
         {
-            if let Some(script) = text.strip_prefix('!') {
-                let mut arguments = arguments.to_vec();
-                // The arguments are appended to the script as words.
-                let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
-                self.nested += 1;
-                self.new_shell("sh".to_owned(), std::mem::take(&mut arguments), |run| {
-                    run.derived(&script);
-                });
-                self.nested -= 1;
-            } else {
-                let mut expanded = alias_words(text);
-                expanded.extend_from_slice(arguments);
-                self.unwrapped.push(format!("git {}", expanded.join(" ")));
-                if expanded.first().is_some_and(|word| word.starts_with('-')) {
-                    if self.enter() {
-                        self.git(&expanded);
-                        self.depth -= 1;
-                    }
-                } else {
-                    self.subcommand(&expanded, settings, depth + 1);
-                }
-                self.unwrapped.pop();
-            }
-            return;
+            return self.run_git_alias(text, arguments, settings, depth);
         }
         rules::judge_git(self, name, arguments, settings);
-        if !self.files.is_empty() {
-            self.hooks(name);
+        if !self.world.files.texts.is_empty() {
+            self.run_hooks(name);
         }
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
             self.option_scripts(arguments, &RUN_OPTIONS);
         }
-        match name.as_str() {
+        match OPTION_SCRIPTS.iter().find(|(subcommand, _)| subcommand == name) {
+            Some((_, options)) => self.option_scripts(arguments, options),
+            None => self.run_subcommand(name, arguments),
+        }
+    }
+
+    /// Runs an alias of git's: a script behind `!`, otherwise another subcommand.
+    fn run_git_alias(&mut self, text: &str, arguments: &[String], settings: &[(String, String)], depth: usize) {
+        if let Some(script) = text.strip_prefix('!') {
+            // The arguments are appended to the script as words.
+            let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
+            self.world.nested += 1;
+            self.new_shell("sh".to_owned(), arguments.to_vec(), |walk| {
+                walk.run_derived(&script);
+            });
+            self.world.nested -= 1;
+            return;
+        }
+        let mut expanded = alias_words(text);
+        expanded.extend_from_slice(arguments);
+        self.trail.unwrapped.push(format!("git {}", expanded.join(" ")));
+        if !expanded.first().is_some_and(|word| word.starts_with('-')) {
+            self.run_git_subcommand(&expanded, settings, depth + 1);
+        } else if self.budget.enter() {
+            self.run_git(&expanded);
+            self.budget.leave();
+        }
+        self.trail.unwrapped.pop();
+    }
+
+    /// Subcommands that run commands, change settings, or write something that is known.
+    fn run_subcommand(&mut self, name: &str, arguments: &[String]) {
+        match name {
             "config" => self.note_config(arguments),
             "submodule" => {
                 if let Some(at) = arguments.iter().position(|word| word == "foreach") {
                     let command = arguments.get(at + 1..).unwrap_or(&[]);
-                    let command = crate::run::builtins::after_options(command, "");
-                    self.aside(&command.join(" "));
+                    let command = crate::walk::builtins::after_options(command, "");
+                    self.run_aside(&command.join(" "));
                 }
             }
             "bisect" if arguments.first().is_some_and(|word| word == "run") => {
@@ -238,20 +258,6 @@ impl Run<'_> {
                 words.extend(arguments.iter().filter(|word| !word.starts_with("--config")).cloned());
                 self.call(words);
             }
-            "rebase" => self.option_scripts(arguments, &["-x", "--exec"]),
-            "filter-branch" => self.option_scripts(
-                arguments,
-                &[
-                    "--tree-filter",
-                    "--index-filter",
-                    "--env-filter",
-                    "--msg-filter",
-                    "--commit-filter",
-                    "--parent-filter",
-                ],
-            ),
-            "difftool" => self.option_scripts(arguments, &["-x", "--extcmd"]),
-            "clone" => self.option_scripts(arguments, &["-u"]),
             "rev-parse" => self.rev_parse(arguments),
             "ls-files" => {
                 let narrow = arguments.iter().any(|word| word.starts_with('-') && word != "-z" && word != "-c")
@@ -272,8 +278,8 @@ impl Run<'_> {
             && let (Some(key), Some(value)) = (words.get(at), words.get(at + 1))
         {
             let setting = (key.to_lowercase(), (*value).clone());
-            self.git_config.retain(|known| *known != setting);
-            self.git_config.push(setting);
+            self.world.git_config.retain(|known| *known != setting);
+            self.world.git_config.push(setting);
         }
     }
 
@@ -286,7 +292,7 @@ impl Run<'_> {
                 _ => word.strip_prefix("-x").filter(|_| options.contains(&"-x")).map(str::to_owned),
             };
             if let Some(script) = script {
-                self.aside(&script);
+                self.run_aside(&script);
             }
         }
     }

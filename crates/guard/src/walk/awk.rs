@@ -1,0 +1,138 @@
+//! `awk`: programs that only print are followed line by line, others are looked through for calls.
+
+use crate::marks::UNKNOWN;
+use crate::walk::Walk;
+use crate::walk::tokens::{CodeToken, tokens};
+use crate::walk::values::Values;
+
+/// How many lines of known input awk is followed through.
+const MOST_LINES: usize = 64;
+
+/// The arguments of awk, read to the program.
+#[derive(Default)]
+struct AwkArguments<'w> {
+    /// None if the program is in an unknown file.
+    program: Option<String>,
+    /// `-F`; without one, blanks separate columns.
+    separator: Option<String>,
+    /// `-v name=value`
+    values: Values,
+    /// The words behind the program.
+    rest: &'w [String],
+}
+
+impl AwkArguments<'_> {
+    fn columns<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        match &self.separator {
+            Some(separator) => line.split(separator.as_str()).collect(),
+            None => line.split_whitespace().collect(),
+        }
+    }
+}
+
+impl Walk<'_> {
+    pub(super) fn run_awk(&mut self, arguments: &[String]) {
+        let awk = self.awk_arguments(arguments);
+        let Some(code) = awk.program.as_deref().map(str::trim) else { return };
+        let input = self.world.shell.input.to_string();
+        if let Some(expression) = printed_expression(code) {
+            let parts = tokens("awk", expression);
+            for line in input.lines() {
+                let line = printed_line(line, &parts, &awk.columns(line));
+                self.write(&format!("{line}\n"));
+            }
+            return;
+        }
+        let mut lines: Vec<&str> = input.lines().take(MOST_LINES).collect();
+        if lines.is_empty() || code.starts_with("BEGIN") {
+            lines = vec![""];
+        }
+        for line in lines {
+            let mut values = awk.values.clone();
+            values.insert("ARGV".to_owned(), std::iter::once(String::new()).chain(awk.rest.iter().cloned()).collect());
+            if !line.is_empty() {
+                values.insert("0".to_owned(), vec![line.to_owned()]);
+                for (at, column) in awk.columns(line).into_iter().enumerate() {
+                    values.insert((at + 1).to_string(), vec![column.to_owned()]);
+                }
+            }
+            self.scan_code("awk", code, values);
+        }
+    }
+
+    fn awk_arguments<'w>(&mut self, arguments: &'w [String]) -> AwkArguments<'w> {
+        let mut awk = AwkArguments::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "-F" => awk.separator = words.next().cloned(),
+                "-v" => {
+                    if let Some((name, value)) = words.next().and_then(|word| word.split_once('=')) {
+                        awk.values.insert(name.to_owned(), vec![value.to_owned()]);
+                    }
+                }
+                "-f" => {
+                    let file = words.next().map_or("-", String::as_str);
+                    awk.program = self.code_in_file(file);
+                    break;
+                }
+                "-i" => {
+                    words.next();
+                }
+                flag if flag.starts_with("-F") => awk.separator = flag.strip_prefix("-F").map(str::to_owned),
+                flag if flag.starts_with('-') && flag.len() > 1 => {}
+                _ => {
+                    awk.program = Some(word.clone());
+                    break;
+                }
+            }
+        }
+        awk.rest = words.as_slice();
+        awk
+    }
+
+    /// A pipe in awk between these tokens: to a command, which reads what was printed last, or from one.
+    pub(super) fn awk_pipe(&mut self, around: (Option<&CodeToken>, Option<&CodeToken>), printed: Option<&str>) {
+        match around {
+            (_, Some(CodeToken::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
+            (Some(CodeToken::Text(command)), Some(CodeToken::Name(name))) if name == "getline" => {
+                self.script_in_code(command, None);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The expression of a program that prints it for every line and does nothing else; empty for the whole line.
+fn printed_expression(code: &str) -> Option<&str> {
+    let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim)?;
+    if inside == "print" {
+        return Some("");
+    }
+    inside.strip_prefix("print ").filter(|code| !code.contains(['|', '>', ';', '(']))
+}
+
+/// The text that `print` makes of one line: texts and columns, joined, with a blank for each comma.
+fn printed_line(line: &str, parts: &[CodeToken], columns: &[&str]) -> String {
+    if parts.is_empty() {
+        return line.to_owned();
+    }
+    let mut out = String::new();
+    for part in parts {
+        match part {
+            CodeToken::Text(text) => out.push_str(text),
+            CodeToken::Sign(',') => out.push(' '),
+            CodeToken::Name(name) => match name.strip_prefix('$') {
+                Some("0") => out.push_str(line),
+                Some("NF") => out.push_str(columns.last().copied().unwrap_or("")),
+                Some(number) => {
+                    let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                    out.push_str(at.and_then(|at| columns.get(at)).copied().unwrap_or(""));
+                }
+                None => out.push(UNKNOWN),
+            },
+            CodeToken::Sign(_) | CodeToken::Template(_) => out.push(UNKNOWN),
+        }
+    }
+    out
+}

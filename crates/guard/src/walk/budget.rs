@@ -1,0 +1,120 @@
+//! When a walk gives up: the steps, the depth and the text that it may use.
+//!
+//! Invariant: an exhausted budget stays exhausted, and the verdict then says so.
+
+/// Simple commands, iterations and the like, for a short script. A loop over loops over loops has more.
+const MOST_STEPS: usize = 60_000;
+
+/// A long script gets one step more for every so many bytes: about a command a line.
+const BYTES_A_STEP: usize = 16;
+
+/// How deep commands may be nested while they run, over all scripts in scripts.
+const DEEPEST: usize = 48;
+
+/// All text that the script puts together and then runs, in bytes.
+const MOST_DERIVED: usize = 512 << 10;
+
+/// The work that a walk may still do.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    steps_left: usize,
+    derived_left: usize,
+    depth: usize,
+    exhausted: Option<&'static str>,
+}
+
+impl Budget {
+    /// The budget for a text of so many bytes.
+    pub(super) fn for_text(bytes: usize) -> Self {
+        Self { steps_left: MOST_STEPS + bytes / BYTES_A_STEP, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
+    }
+
+    /// Why the walk has given up, in words that follow "this script is too complex to be judged: ".
+    pub(crate) fn exhausted(&self) -> Option<&'static str> {
+        self.exhausted
+    }
+
+    /// True once the walk has given up.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.exhausted.is_some()
+    }
+
+    /// Gives up. The first reason is kept.
+    pub(crate) fn give_up(&mut self, why: &'static str) {
+        self.exhausted.get_or_insert(why);
+    }
+
+    /// Uses up steps, and gives up after too many.
+    pub(crate) fn spend(&mut self, steps: usize) {
+        match self.steps_left.checked_sub(steps) {
+            Some(left) => self.steps_left = left,
+            None => {
+                self.steps_left = 0;
+                self.give_up("it has too many steps to follow");
+            }
+        }
+    }
+
+    /// Uses up text that the script has put together to run; false if that is too much.
+    pub(super) fn spend_derived(&mut self, bytes: usize) -> bool {
+        match self.derived_left.checked_sub(bytes) {
+            Some(left) => self.derived_left = left,
+            None => {
+                self.derived_left = 0;
+                self.give_up("it puts together too much text to run");
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes one level deeper; false if that is too deep, or the budget is exhausted. A true needs a [`Self::leave`].
+    pub(crate) fn enter(&mut self) -> bool {
+        if self.is_exhausted() {
+            return false;
+        }
+        if self.depth >= DEEPEST {
+            self.give_up("it is nested too deeply");
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    /// Comes back from a level.
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Takes back that the walk has given up, after work that the verdict does not depend on.
+    pub(super) fn forgive(&mut self) {
+        self.exhausted = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_give_up_is_kept() {
+        let mut budget = Budget::for_text(0);
+        budget.spend(MOST_STEPS);
+        assert_eq!(budget.exhausted(), None);
+        budget.spend(1);
+        assert!(!budget.enter());
+        budget.give_up("something else");
+        assert_eq!(budget.exhausted(), Some("it has too many steps to follow"));
+    }
+
+    #[test]
+    fn a_level_that_was_left_can_be_entered_again() {
+        let mut budget = Budget::for_text(0);
+        for _ in 0..3 * DEEPEST {
+            assert!(budget.enter());
+            budget.leave();
+        }
+        assert!((0..DEEPEST).all(|_| budget.enter()));
+        assert!(!budget.enter());
+    }
+}

@@ -1,0 +1,316 @@
+//! Code in other languages: literal calls that run commands or delete trees.
+//!
+//! This is no interpreter. Strings, lists of strings, their concatenation and variables that hold them are understood;
+//! whatever else is in a call makes it unknown.
+
+use crate::marks::{HOME, START, UNKNOWN};
+use crate::rules;
+use crate::walk::Walk;
+use crate::walk::code_scan::{CodeCall, CodeScan};
+use crate::walk::tokens::{CodeToken, tokens};
+use crate::walk::values::{Values, fill};
+
+/// Expressions that mean a directory.
+const DIRECTORIES: [(&str, &str); 19] = [
+    ("Path.home()", "~"),
+    ("os.homedir()", "~"),
+    ("require(\"os\").homedir()", "~"),
+    ("require('os').homedir()", "~"),
+    ("Dir.home", "~"),
+    ("os.environ['HOME']", "~"),
+    ("os.environ[\"HOME\"]", "~"),
+    ("os.getenv('HOME')", "~"),
+    ("os.getenv(\"HOME\")", "~"),
+    ("process.env.HOME", "~"),
+    ("ENV['HOME']", "~"),
+    ("ENV[\"HOME\"]", "~"),
+    ("ENVIRON[\"HOME\"]", "~"),
+    ("$ENV{HOME}", "~"),
+    ("os.getcwd()", "."),
+    ("process.cwd()", "."),
+    ("Dir.pwd", "."),
+    ("os.sep", "/"),
+    ("path.sep", "/"),
+];
+
+/// How an interpreter is given code.
+struct Interpreter {
+    /// Options before code.
+    flags: &'static [&'static str],
+    /// The letter of such an option at the end of a cluster; NUL if there is none.
+    letter: char,
+    /// Options that take another word.
+    valued: &'static [&'static str],
+}
+
+/// The interpreter of a language, by the name of its program without a version.
+fn interpreter_named(language: &str) -> Option<Interpreter> {
+    let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
+        "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
+        "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
+        "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
+        "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
+        | "scala" => (&["-e", "-E"], 'e', &["-l"]),
+        "erl" => (&["-eval"], '\0', &[]),
+        "emacs" => (&["--eval", "-eval"], '\0', &["-l", "-L"]),
+        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => {
+            (&["-e", "-p", "--eval", "--print", "-pe"], 'e', &["-r", "--require", "--import", "-C"])
+        }
+        "deno" => (&["eval"], '\0', &[]),
+        "php" => (&["-r"], 'r', &["-d", "-c"]),
+        _ => return None,
+    };
+    Some(Interpreter { flags, letter, valued })
+}
+
+impl Interpreter {
+    /// True if the next word is code.
+    fn is_flag(&self, language: &str, word: &str) -> bool {
+        // Options without values may stand before it in one word; those with values are not among them.
+        let apart: &[char] = if language == "python" { &['-', 'm', 'W', 'X'] } else { &['-', 'M', 'I', 'm', 'r'] };
+        let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with(apart));
+        self.flags.contains(&word) || cluster.is_some_and(|letters| letters.len() < 6 && letters.ends_with(self.letter))
+    }
+
+    /// The code that is attached to an option.
+    fn attached<'w>(&self, word: &'w str) -> Option<&'w str> {
+        let code = self.flags.iter().find_map(|flag| word.strip_prefix(flag)).filter(|code| !code.is_empty())?;
+        (!word.starts_with("--") || word.contains('=')).then(|| code.trim_start_matches('='))
+    }
+}
+
+impl Walk<'_> {
+    /// Looks into the code that an interpreter is given, if this is one.
+    pub(crate) fn run_interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
+        let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        if matches!(language, "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk") {
+            self.run_awk(arguments);
+            return true;
+        }
+        let Some(interpreter) = interpreter_named(language) else { return false };
+        let Some((mut codes, rest)) = self.given_code(language, &interpreter, arguments) else {
+            self.write(&UNKNOWN.to_string());
+            return true;
+        };
+        if codes.is_empty() {
+            codes.push(self.world.shell.input.to_string());
+        }
+        let known = self.values_of(language, rest);
+        for code in codes {
+            self.scan_code(language, &code, known.clone());
+        }
+        true
+    }
+
+    /// The code among the arguments of an interpreter, and the arguments of the code; none if it is in an unknown file.
+    fn given_code<'w>(
+        &mut self,
+        language: &str,
+        interpreter: &Interpreter,
+        arguments: &'w [String],
+    ) -> Option<(Vec<String>, &'w [String])> {
+        let mut codes: Vec<String> = Vec::new();
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            if interpreter.is_flag(language, word) {
+                rest = after;
+                if let Some((code, after)) = after.split_first() {
+                    codes.push(code.clone());
+                    rest = after;
+                }
+                // What follows is the program's, but Perl and Ruby may be given more code.
+                if language == "python" {
+                    break;
+                }
+            } else if interpreter.valued.contains(&word.as_str()) {
+                rest = after.get(1..).unwrap_or(&[]);
+            } else if let Some(code) = interpreter.attached(word) {
+                codes.push(code.to_owned());
+                rest = after;
+            } else if word.starts_with('-') && word != "-" {
+                rest = after;
+            } else {
+                if codes.is_empty() {
+                    // A script, or standard input.
+                    codes.push(self.code_in_file(word)?);
+                    rest = after;
+                }
+                break;
+            }
+        }
+        Some((codes, rest))
+    }
+
+    /// The text of a file that the script has written; `-` is standard input.
+    pub(super) fn code_in_file(&mut self, file: &str) -> Option<String> {
+        let text = if file == "-" { Some(self.world.shell.input.clone()) } else { self.known_file(file) };
+        text.map(|text| text.to_string())
+    }
+
+    /// The names that a program finds when it starts: its arguments and its input.
+    fn values_of(&self, language: &str, arguments: &[String]) -> Values {
+        let with_program = || std::iter::once(String::new()).chain(arguments.iter().cloned()).collect();
+        let input = self.world.shell.input.trim_end_matches('\n');
+        let mut values = Values::new();
+        match language {
+            "python" | "pypy" => values.insert("sys.argv".to_owned(), with_program()),
+            "php" => values.insert("argv".to_owned(), with_program()),
+            "perl" | "ruby" => values.insert("ARGV".to_owned(), arguments.to_vec()),
+            _ => values.insert("process.argv".to_owned(), with_program()),
+        };
+        if !input.is_empty() {
+            for name in ["sys.stdin.read", "input", "STDIN.read", "gets", "_", "<STDIN>"] {
+                values.insert(name.to_owned(), vec![input.to_owned()]);
+            }
+        }
+        values
+    }
+
+    /// Looks through code for calls that matter.
+    pub(crate) fn scan_code_text(&mut self, language: &str, code: &str) {
+        self.scan_code(language, code, Values::new());
+    }
+
+    /// Looks through code for calls that matter, with what its names stand for at first.
+    pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) {
+        self.budget.spend(1 + code.len() / 32);
+        if self.budget.is_exhausted() {
+            return;
+        }
+        let code = with_directories(code);
+        let tokens = tokens(language, &code);
+        let directory = self.directory();
+        let mut scan = CodeScan::new(language, &tokens, values);
+        while let Some(token) = scan.next() {
+            match token {
+                CodeToken::Name(name) => {
+                    if !scan.note_name(name)
+                        && let Some(call) = scan.call(name)
+                    {
+                        self.run_code_call(&mut scan, call);
+                    }
+                }
+                CodeToken::Sign('`') => {
+                    if let Some(script) = scan.backquoted() {
+                        self.script_in_code(&script, None);
+                    }
+                }
+                // `print "…" | "sh"`, and `"…" | getline`.
+                CodeToken::Sign('|') if language == "awk" => {
+                    self.awk_pipe(scan.around(), scan.printed.as_deref());
+                }
+                _ => {}
+            }
+        }
+        self.world.shell.set_directory(directory);
+        if scan.printed.is_none() {
+            self.write(&UNKNOWN.to_string());
+        }
+    }
+
+    /// Does what a call in some code does.
+    fn run_code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
+        let CodeCall { name, base, effects, mut words, directory, recursive } = call;
+        let language = scan.language;
+        if let Some(directory) = directory {
+            let path = self.absolute(&directory);
+            self.world.shell.set_directory(path);
+        }
+        if effects.prints {
+            let text = printed_text(base, language, words);
+            self.write(&text);
+            scan.printed = Some(text);
+        } else if effects.moves {
+            let path = self.absolute(words.first().map_or("", String::as_str));
+            self.world.shell.set_directory(path);
+        } else if effects.evaluates && (language == "python" || base != "exec") {
+            if self.budget.enter() {
+                self.scan_code(language, &words.join(""), scan.values.clone());
+                self.budget.leave();
+            }
+        } else if effects.deletes || effects.may_delete && recursive {
+            // Options and callbacks follow the path.
+            let count = if effects.deletes { words.len() } else { 1 };
+            words.iter().take(count).for_each(|path| rules::deleted(self, path));
+        } else if effects.runs {
+            self.run_in_code(base, words, effects.opens);
+        } else if name.ends_with("sh.rm") {
+            words.insert(0, "rm".to_owned());
+            self.run_in_code(base, words, false);
+        }
+    }
+
+    /// Runs what a call is given: a script, or the words of a command.
+    fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
+        if opens {
+            // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
+            match words.iter().position(|word| word.contains('|')) {
+                Some(at) if matches!(words.get(at).map(String::as_str), Some("-|" | "|-")) => {
+                    words.drain(..=at);
+                }
+                Some(at) => {
+                    let script = words.get(at).map_or("", |word| word.trim_matches(['|', ' '])).to_owned();
+                    words = vec![script];
+                }
+                None => return,
+            }
+        }
+        match words.as_slice() {
+            [] => {}
+            [script] => self.script_in_code(script, None),
+            // No program has a blank in its name: what follows is about something else.
+            [script, ..] if script.contains(' ') => self.script_in_code(script, None),
+            [first, second, ..] => {
+                // `execvp("rm", ["rm", …])` names the program twice.
+                let twice = (base.starts_with("exec") || base.contains("spawn")) && last(first) == last(second);
+                self.world.nested += 1;
+                self.call(words.get(usize::from(twice)..).unwrap_or(&[]).to_vec());
+                self.world.nested -= 1;
+            }
+        }
+    }
+
+    pub(super) fn script_in_code(&mut self, script: &str, input: Option<String>) {
+        self.world.nested += 1;
+        self.new_shell("sh".to_owned(), Vec::new(), |walk| {
+            if let Some(input) = input {
+                walk.world.shell.input = input.into();
+            }
+            walk.run_derived(script);
+        });
+        self.world.nested -= 1;
+    }
+}
+
+/// The code with paths for the expressions that mean them.
+fn with_directories(code: &str) -> String {
+    let mut code = code.to_owned();
+    for (text, path) in DIRECTORIES {
+        if code.contains(text) {
+            let path = match path {
+                "~" => HOME.to_string(),
+                "." => START.to_string(),
+                path => path.to_owned(),
+            };
+            code = code.replace(text, &format!("\"{path}\""));
+        }
+    }
+    code
+}
+
+/// The text that a call prints for these words.
+fn printed_text(base: &str, language: &str, words: Vec<String>) -> String {
+    let mut words = words;
+    match (base, words.split_first_mut()) {
+        ("printf", Some((format, with))) => {
+            fill(Some(format), with);
+            format.clone()
+        }
+        _ if language == "perl" || language == "php" => words.concat(),
+        _ => format!("{}\n", words.join(" ")),
+    }
+}
+
+fn last(path: &str) -> &str {
+    crate::walk::files::base_name(path)
+}

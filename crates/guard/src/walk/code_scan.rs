@@ -1,0 +1,239 @@
+//! Reads code in other languages token by token: what its names stand for, and which calls matter.
+
+use crate::walk::tokens::CodeToken;
+use crate::walk::values::{Values, arguments};
+
+/// Calls that run a script or a list of words.
+const RUNS: &[&str] = &[
+    "system",
+    "popen",
+    "execSync",
+    "exec",
+    "spawnSync",
+    "spawn",
+    "execFileSync",
+    "execFile",
+    "run",
+    "call",
+    "check_call",
+    "check_output",
+    "Popen",
+    "getoutput",
+    "getstatusoutput",
+    "shell_exec",
+    "passthru",
+    "proc_open",
+    "execute",
+    "execl",
+    "execlp",
+    "execv",
+    "execvp",
+    "execvpe",
+    "capture2",
+    "capture2e",
+    "capture3",
+    "qx",
+    "popen2",
+    "script",
+    "sh",
+    "spawnlp",
+    "spawnvp",
+    "spawnl",
+    "spawnv",
+    "posix_spawn",
+    "pcntl_exec",
+    "create_subprocess_shell",
+    "create_subprocess_exec",
+    "cmd",
+    "Command",
+];
+
+/// Calls that run code of the same language.
+const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
+
+/// Calls that delete a whole tree.
+const DELETES: &[&str] = &[
+    "rmtree",
+    "remove_tree",
+    "rm_rf",
+    "rm_r",
+    "remove_entry_secure",
+    "rmSync",
+    "rmdirSync",
+    "rimraf",
+    "RemoveAll",
+    "removeSync",
+    "remove_dir_all",
+    "remove_entry",
+    "emptyDirSync",
+    "remove_dir",
+    "deltree",
+];
+
+/// Calls that delete a tree if they are told so by an option.
+const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", "remove"];
+
+/// Calls that print.
+const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];
+
+/// Code while it is read.
+pub(super) struct CodeScan<'c> {
+    pub(super) language: &'c str,
+    tokens: &'c [CodeToken],
+    /// The token behind the current one.
+    at: usize,
+    pub(super) values: Values,
+    /// Other names for calls, each with the real one: `system as s`.
+    renamed: Vec<(&'c str, &'c str)>,
+    /// The text that the code has printed last.
+    pub(super) printed: Option<String>,
+}
+
+/// A call that matters.
+pub(super) struct CodeCall<'c> {
+    /// The whole name, such as `os.system`.
+    pub(super) name: &'c str,
+    /// The last part of the name.
+    pub(super) base: &'c str,
+    pub(super) effects: CallEffects,
+    /// The arguments as far as they are known.
+    pub(super) words: Vec<String>,
+    /// `cwd="…"`
+    pub(super) directory: Option<String>,
+    /// `recursive` is among the options.
+    pub(super) recursive: bool,
+}
+
+/// The effects that a call of some name may have. One name may have several, depending on its arguments.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a name may stand for several calls")]
+pub(super) struct CallEffects {
+    pub(super) prints: bool,
+    pub(super) runs: bool,
+    /// Perl's `open`, which runs only what has a pipe in it.
+    pub(super) opens: bool,
+    pub(super) deletes: bool,
+    pub(super) may_delete: bool,
+    pub(super) moves: bool,
+    pub(super) evaluates: bool,
+}
+
+impl CallEffects {
+    /// The effects of a call; none if it has none that matters.
+    fn of(name: &str, base: &str, language: &str) -> Option<Self> {
+        let opens = base == "open" && language == "perl";
+        let effects = Self {
+            prints: PRINTS.contains(&base),
+            runs: RUNS.contains(&base) || opens,
+            opens,
+            deletes: DELETES.contains(&base),
+            may_delete: DELETES_IF_RECURSIVE.contains(&base),
+            moves: base == "chdir" || name == "Dir.chdir",
+            evaluates: EVALUATES.contains(&base) && name == base && language != "perl" && language != "awk",
+        };
+        let Self { prints, runs, opens: _, deletes, may_delete, moves, evaluates } = effects;
+        (prints || runs || deletes || may_delete || moves || evaluates).then_some(effects)
+    }
+}
+
+impl<'c> CodeScan<'c> {
+    pub(super) fn new(language: &'c str, tokens: &'c [CodeToken], values: Values) -> Self {
+        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None }
+    }
+
+    /// Goes on to the next token.
+    pub(super) fn next(&mut self) -> Option<&'c CodeToken> {
+        let token = self.tokens.get(self.at)?;
+        self.at += 1;
+        Some(token)
+    }
+
+    /// The tokens before and behind the current one.
+    pub(super) fn around(&self) -> (Option<&'c CodeToken>, Option<&'c CodeToken>) {
+        (self.back(2), self.tokens.get(self.at))
+    }
+
+    /// The token so many places before the next one.
+    fn back(&self, by: usize) -> Option<&'c CodeToken> {
+        self.at.checked_sub(by).and_then(|at| self.tokens.get(at))
+    }
+
+    fn is_sign(&self, at: usize, sign: char) -> bool {
+        self.tokens.get(at) == Some(&CodeToken::Sign(sign))
+    }
+
+    /// The script behind a backquote, in languages where that runs it.
+    pub(super) fn backquoted(&self) -> Option<String> {
+        let is_text = matches!(self.tokens.get(self.at), Some(CodeToken::Text(_) | CodeToken::Template(_)));
+        if self.language == "node" || !is_text {
+            return None;
+        }
+        let script = arguments(self.tokens, self.at, &self.values, false).words.into_iter().next();
+        Some(script.unwrap_or_default())
+    }
+
+    /// Notes what a name stands for from here on; false if the name is not given a meaning here.
+    pub(super) fn note_name(&mut self, name: &str) -> bool {
+        let (at, tokens) = (self.at, self.tokens);
+        // `name = "text"`
+        if self.is_sign(at, '=') && !matches!(tokens.get(at + 1), Some(CodeToken::Sign('=' | '~'))) {
+            let found = arguments(tokens, at + 1, &self.values, false);
+            // A call on the right side is looked at for itself.
+            if !found.words.is_empty() {
+                self.values.insert(name.trim_start_matches(['$', '@']).to_owned(), found.words);
+            }
+            return true;
+        }
+        // `for name in […]`
+        if matches!(name, "for" | "foreach")
+            && let (Some(CodeToken::Name(variable)), Some(CodeToken::Name(word))) = (tokens.get(at), tokens.get(at + 1))
+            && matches!(word.as_str(), "in" | "of")
+        {
+            let found = arguments(tokens, at + 2, &self.values, false);
+            self.values.insert(variable.clone(), found.words);
+            self.at += 2;
+            return true;
+        }
+        if name == "as"
+            && let (Some(CodeToken::Name(from)), Some(CodeToken::Name(to))) = self.around()
+        {
+            self.renamed.push((to, from));
+            return true;
+        }
+        false
+    }
+
+    /// The call that a name begins; none if no call begins here, or none that matters.
+    pub(super) fn call(&mut self, name: &'c str) -> Option<CodeCall<'c>> {
+        let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        let base = self.renamed.iter().find(|(to, _)| *to == base).map_or(base, |(_, from)| from);
+        let effects = CallEffects::of(name, base, self.language)?;
+        // `rm_rf!(…)`
+        let first = self.at + usize::from(self.is_sign(self.at, '!'));
+        let parenthesized = self.is_sign(first, '(');
+        let follows = matches!(
+            self.tokens.get(first),
+            Some(CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Name(_) | CodeToken::Sign('*'))
+        );
+        if !parenthesized && !follows {
+            return None;
+        }
+        let found = arguments(self.tokens, first + usize::from(parenthesized), &self.values, parenthesized);
+        let mut words = found.words;
+        // `"…".execute()`
+        if words.is_empty()
+            && effects.runs
+            && let Some(CodeToken::Text(text)) = self.back(3)
+        {
+            words.push(text.clone());
+        }
+        if words.is_empty() {
+            return None;
+        }
+        // The arguments of a call may be calls themselves: `print(os.system("…"))`.
+        if !effects.prints {
+            self.at = found.next.max(self.at).saturating_sub(usize::from(!parenthesized));
+        }
+        Some(CodeCall { name, base, effects, words, directory: found.directory, recursive: found.recursive })
+    }
+}

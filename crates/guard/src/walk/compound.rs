@@ -1,0 +1,288 @@
+//! Lists, pipelines, branches and loops.
+
+use crate::marks::{STAR, UNKNOWN};
+use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::walk::state::{ShellState, ShellValue};
+use crate::walk::{Flow, Walk};
+
+/// How many rounds a loop is followed through.
+const MOST_ROUNDS: usize = 64;
+
+/// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
+const UNKNOWN_ROUNDS: usize = 3;
+
+impl Walk<'_> {
+    pub(crate) fn run_list(&mut self, list: &List) -> Flow {
+        let mut flow = Flow::Next;
+        for item in &list.items {
+            if self.budget.is_exhausted() {
+                break;
+            }
+            let leaves = if item.background {
+                self.subshell(|walk| walk.run_and_or(item));
+                Flow::Next
+            } else {
+                self.run_and_or(item)
+            };
+            if leaves == Flow::Leaves {
+                flow = Flow::Leaves;
+            }
+        }
+        flow
+    }
+
+    fn run_and_or(&mut self, item: &AndOrList) -> Flow {
+        let start = self.world.out.len();
+        let mut flow = self.run_pipeline(&item.first);
+        let mut sure = usually_succeeds(&item.first);
+        for (joint, pipeline) in &item.rest {
+            let before = self.world.shell.clone();
+            // What has written something known has worked, and then `||` writes nothing more.
+            let written = self.world.out.get(start..).unwrap_or("");
+            let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
+            let before_it = self.world.out.len();
+            let leaves = self.run_pipeline(pipeline);
+            if worked {
+                self.world.out.truncate(before_it);
+            }
+            match (joint, leaves) {
+                // `cd x || exit` goes on only where it succeeded.
+                (_, Flow::Leaves) => {
+                    if *joint == Joint::Or || !sure {
+                        self.world.shell = before;
+                    } else {
+                        flow = Flow::Leaves;
+                    }
+                }
+                (Joint::And, Flow::Next) if sure => {}
+                (_, Flow::Next) => {
+                    let after = std::mem::replace(&mut self.world.shell, before);
+                    self.world.shell = after.join(&self.world.shell);
+                }
+            }
+            sure = sure && *joint == Joint::And && usually_succeeds(pipeline);
+        }
+        flow
+    }
+
+    fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
+        if let [stage] = pipeline.stages.as_slice() {
+            return self.run_command(stage);
+        }
+        let mut piped: Option<String> = None;
+        let last = pipeline.stages.len().saturating_sub(1);
+        for (at, stage) in pipeline.stages.iter().enumerate() {
+            let reads_pipe = piped.is_some();
+            let input = piped.take();
+            let written = self.capturing(|walk| {
+                walk.subshell(|walk| {
+                    if let Some(text) = input {
+                        walk.world.shell.input = text.into();
+                    }
+                    walk.world.shell.reads_pipe = reads_pipe;
+                    walk.run_command(stage)
+                });
+            });
+            if at < last {
+                piped = Some(written);
+            } else {
+                self.write(&written);
+            }
+        }
+        Flow::Next
+    }
+
+    pub(crate) fn run_command(&mut self, command: &ShellCommand) -> Flow {
+        if !self.budget.enter() {
+            return Flow::Next;
+        }
+        let flow = match command {
+            ShellCommand::Simple(simple) => self.run_with_choices(&mut |walk| walk.run_simple(simple)),
+            ShellCommand::Compound { body, redirects, extent } => {
+                self.trail.extent = *extent;
+                self.run_redirected(redirects, |walk| walk.run_compound(body))
+            }
+            ShellCommand::Function { name, body } => {
+                std::rc::Rc::make_mut(&mut self.world.shell.functions).insert(name.clone(), std::rc::Rc::clone(body));
+                Flow::Next
+            }
+        };
+        self.budget.leave();
+        flow
+    }
+
+    fn run_compound(&mut self, compound: &Compound) -> Flow {
+        match compound {
+            Compound::Group(list) => self.run_list(list),
+            Compound::Subshell(list) => {
+                self.subshell(|walk| walk.run_list(list));
+                Flow::Next
+            }
+            Compound::If { arms, otherwise } => self.run_branches(arms, otherwise.as_ref()),
+            Compound::While { condition, body } => self.run_loop(condition, body),
+            Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body),
+            Compound::ForArith { head, body } => self.for_arithmetic(head, body),
+            Compound::Case { subject, arms } => self.run_case(subject, arms),
+            Compound::Test(words) => self.run_with_choices(&mut |walk| {
+                for word in words {
+                    walk.expand_text(word);
+                }
+                Flow::Next
+            }),
+            Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
+                walk.arithmetic(pieces);
+                Flow::Next
+            }),
+        }
+    }
+
+    /// `for ((first; condition; step))`
+    fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
+        let head = self.expand_text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
+        let mut parts = head.split(';');
+        let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        self.number(first.unwrap_or(""));
+        for round in 0..MOST_ROUNDS {
+            let goes_on = self.number(condition);
+            if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
+                break;
+            }
+            self.budget.spend(1);
+            self.run_list(body);
+            self.number(step);
+        }
+        Flow::Next
+    }
+
+    /// `case`: every arm is taken, and none of them unless one catches all.
+    fn run_case(&mut self, subject: &ShellWord, arms: &[(Vec<ShellWord>, List)]) -> Flow {
+        self.run_with_choices(&mut |walk| {
+            walk.expand_text(subject);
+            Flow::Next
+        });
+        let before = self.world.shell.clone();
+        let mut joined: Option<ShellState> = None;
+        let mut catches_all = false;
+        for (patterns, body) in arms {
+            self.world.shell = before.clone();
+            for pattern in patterns {
+                let pattern = self.expand_pattern(pattern);
+                catches_all |= pattern.chars().eq([STAR]);
+            }
+            if self.run_list(body) == Flow::Next {
+                joined = Some(self.join_with(joined));
+            }
+        }
+        self.world.shell = before;
+        if !catches_all || joined.is_none() {
+            joined = Some(self.join_with(joined));
+        }
+        self.world.shell = joined.unwrap_or_else(ShellState::new);
+        Flow::Next
+    }
+
+    /// Joins the present state with the states of other branches.
+    fn join_with(&self, joined: Option<ShellState>) -> ShellState {
+        match joined {
+            Some(joined) => joined.join(&self.world.shell),
+            None => self.world.shell.clone(),
+        }
+    }
+
+    fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
+        let mut joined: Option<ShellState> = None;
+        for (condition, body) in arms {
+            self.run_list(condition);
+            let before = self.world.shell.clone();
+            if self.run_list(body) == Flow::Next {
+                joined = Some(self.join_with(joined));
+            }
+            self.world.shell = before;
+        }
+        let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
+        if flow == Flow::Next {
+            joined = Some(self.join_with(joined));
+        }
+        match joined {
+            Some(joined) => {
+                self.world.shell = joined;
+                Flow::Next
+            }
+            None => Flow::Leaves,
+        }
+    }
+
+    fn run_loop(&mut self, condition: &List, body: &List) -> Flow {
+        let before = self.world.shell.clone();
+        let mut rounds = 0;
+        while rounds < MOST_ROUNDS && !self.budget.is_exhausted() {
+            let could_read = self.world.shell.input.len();
+            self.world.shell.read_failed = false;
+            self.run_list(condition);
+            let reads = self.world.shell.input.len() < could_read;
+            // The loop's last look at its input finds nothing more.
+            if self.world.shell.read_failed && rounds > 0 {
+                break;
+            }
+            rounds += 1;
+            self.run_list(body);
+            if !reads && rounds >= UNKNOWN_ROUNDS {
+                break;
+            }
+        }
+        self.world.shell.read_failed = false;
+        let after = std::mem::replace(&mut self.world.shell, before);
+        self.world.shell = after.join(&self.world.shell);
+        Flow::Next
+    }
+
+    fn for_each(&mut self, name: &str, words: Option<&[ShellWord]>, body: &List) -> Flow {
+        let mut values = Vec::new();
+        match words {
+            None => values = self.world.shell.arguments.to_vec(),
+            Some(words) => {
+                self.run_with_choices(&mut |walk| {
+                    let fields = walk.expand_fields(words);
+                    for field in fields {
+                        if !values.contains(&field) || values.len() < MOST_ROUNDS {
+                            values.push(field);
+                        }
+                    }
+                    Flow::Next
+                });
+            }
+        }
+        let total = values.len();
+        for (round, value) in values.into_iter().enumerate() {
+            if self.budget.is_exhausted() {
+                break;
+            }
+            // Of very long lists, those with something in them that could matter.
+            if round >= MOST_ROUNDS && round + 1 < total && value.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+                continue;
+            }
+            self.budget.spend(1);
+            self.assign(name, ShellValue::Scalar(value), None);
+            self.run_list(body);
+        }
+        if total == 0 {
+            // Nothing would run, unless the list comes from outside.
+            self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
+            let before = self.world.shell.clone();
+            self.run_list(body);
+            self.world.shell = before;
+        }
+        Flow::Next
+    }
+}
+
+/// True if a pipeline is expected to work, so that the command behind `&&` counts as run.
+fn usually_succeeds(pipeline: &Pipeline) -> bool {
+    let [ShellCommand::Simple(simple)] = pipeline.stages.as_slice() else { return false };
+    match simple.words.first() {
+        None => true,
+        Some(word) => {
+            !matches!(word.plain(), Some("[" | "test" | "grep" | "false" | "diff" | "cmp" | "which" | "type"))
+        }
+    }
+}

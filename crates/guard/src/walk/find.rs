@@ -1,0 +1,290 @@
+//! `find` and `fd`: what they match, and what they do with it.
+
+use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
+use crate::pattern;
+use crate::rules;
+use crate::walk::Walk;
+
+/// The files that the tests before an action leave.
+#[derive(Debug, Clone, Default)]
+struct FindScope {
+    /// Names or paths that have to match: live patterns.
+    names: Vec<String>,
+    /// Something else narrows it down: age, size, a name that must not match.
+    filtered: bool,
+    /// Only the starting points themselves.
+    roots_only: bool,
+    negated: bool,
+}
+
+/// Tests that take a word and narrow down what is matched.
+const FILTERS: [&str; 27] = [
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-ctime",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-inum",
+    "-links",
+    "-lname",
+    "-mmin",
+    "-mtime",
+    "-newer",
+    "-perm",
+    "-regex",
+    "-iregex",
+    "-samefile",
+    "-size",
+    "-uid",
+    "-used",
+    "-user",
+    "-context",
+    "-newermt",
+    "-newerct",
+];
+
+/// Options that take a word and narrow down nothing.
+const VALUED: [&str; 9] =
+    ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
+
+/// The expression of `find` while its words are read.
+#[derive(Debug)]
+struct FindExpression<'w> {
+    roots: Vec<String>,
+    /// The words that have not been read yet.
+    rest: &'w [String],
+    /// The files that the current action applies to: one scope for every side of an `-o` in parentheses.
+    scopes: Vec<FindScope>,
+    /// The scopes in which parentheses were opened.
+    outer: Vec<FindScope>,
+    /// An action was there, so that nothing is printed by itself.
+    acted: bool,
+}
+
+impl<'w> FindExpression<'w> {
+    fn new(arguments: &'w [String]) -> Self {
+        let mut rest = arguments;
+        while let Some((word, after)) = rest.split_first() {
+            match word.as_str() {
+                "-H" | "-L" | "-P" => rest = after,
+                "-D" => rest = after.get(1..).unwrap_or(&[]),
+                word if word.starts_with("-O") => rest = after,
+                _ => break,
+            }
+        }
+        let count = rest
+            .iter()
+            .position(|word| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ","))
+            .unwrap_or(rest.len());
+        let (roots, rest) = rest.split_at(count);
+        let roots = if roots.is_empty() { vec![".".to_owned()] } else { roots.to_vec() };
+        Self { roots, rest, scopes: vec![FindScope::default()], outer: Vec::new(), acted: false }
+    }
+
+    /// Takes the next word.
+    fn next(&mut self) -> Option<&'w str> {
+        let (word, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(word)
+    }
+
+    /// Notes an operator, an option or a test; false if the word is none of these.
+    fn note_test(&mut self, word: &str) -> bool {
+        let value = self.rest.first().map_or("", String::as_str);
+        let Some(scope) = self.scopes.last_mut() else { return false };
+        let takes_value = match word {
+            "(" => {
+                self.outer.push(scope.clone());
+                false
+            }
+            ")" => {
+                self.outer.pop();
+                false
+            }
+            "!" | "-not" => {
+                scope.negated = true;
+                false
+            }
+            // What stands before an `-o` belongs to another action; parentheses keep what is around them.
+            "-o" | "-or" | "," => {
+                match self.outer.last() {
+                    Some(outer) => self.scopes.push(outer.clone()),
+                    None => self.scopes = vec![FindScope::default()],
+                }
+                false
+            }
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" => {
+                scope.note_name(word, value);
+                true
+            }
+            "-maxdepth" => {
+                scope.roots_only |= value == "0";
+                true
+            }
+            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false" => {
+                scope.narrow();
+                false
+            }
+            "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
+            test if FILTERS.contains(&test) => {
+                scope.narrow();
+                true
+            }
+            option if VALUED.contains(&option) => {
+                scope.negated = false;
+                // Links and sockets are hardly ever all there is.
+                scope.filtered |= matches!(option, "-type" | "-xtype") && !value.contains(['f', 'd']);
+                true
+            }
+            _ => return false,
+        };
+        if takes_value {
+            self.rest = self.rest.get(1..).unwrap_or(&[]);
+        }
+        true
+    }
+
+    fn paths(&self) -> Vec<String> {
+        found(&self.roots, &self.scopes)
+    }
+}
+
+impl FindScope {
+    /// Notes a test that only some files pass.
+    fn narrow(&mut self) {
+        self.negated = false;
+        self.filtered = true;
+    }
+
+    /// Notes a test of names or paths.
+    fn note_name(&mut self, test: &str, pattern: &str) {
+        if std::mem::take(&mut self.negated) {
+            // Leaving out the starting point leaves everything else.
+            self.filtered |= !matches!(pattern, "." | ".." | "");
+        } else {
+            // A test that ignores case may mean any of them; names that matter are small.
+            let ignores = test.starts_with("-i");
+            self.names.push(alive(&if ignores { pattern.to_lowercase() } else { pattern.to_owned() }));
+        }
+    }
+}
+
+impl Walk<'_> {
+    pub(crate) fn run_find(&mut self, arguments: &[String]) {
+        let mut expression = FindExpression::new(arguments);
+        while let Some(word) = expression.next() {
+            if !expression.note_test(word) {
+                self.find_action(word, &mut expression);
+            }
+        }
+        if !expression.acted {
+            for path in expression.paths() {
+                self.write(&format!("{path}\n"));
+            }
+        }
+    }
+
+    /// Does what an action of `find` does with the paths so far; nothing for other words.
+    fn find_action(&mut self, action: &str, expression: &mut FindExpression<'_>) {
+        match action {
+            "-delete" => {
+                for path in expression.paths() {
+                    rules::deleted_one_by_one(self, &path);
+                }
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let rest = expression.rest;
+                let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
+                let command = rest.get(..end).unwrap_or(&[]);
+                expression.rest = rest.get(end + 1..).unwrap_or(&[]);
+                for path in expression.paths() {
+                    self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
+                }
+            }
+            "-printf" => {
+                let format = expression.next().unwrap_or("");
+                for path in expression.paths() {
+                    self.write(&format.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
+                }
+            }
+            "-print" | "-print0" | "-ls" | "-quit" => {
+                let separator = if action == "-print0" { '\0' } else { '\n' };
+                for path in expression.paths() {
+                    self.write(&format!("{path}{separator}"));
+                }
+            }
+            _ => return,
+        }
+        expression.acted = true;
+    }
+
+    /// `fd pattern -x command`
+    pub(crate) fn run_fd(&mut self, arguments: &[String]) {
+        let at = arguments.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let (tests, command) = arguments.split_at(at.unwrap_or(arguments.len()));
+        let narrow = tests.iter().any(|word| {
+            matches!(word.as_str(), "-e" | "--extension" | "-S" | "--size" | "--changed-within" | "--changed-before")
+                || !word.starts_with('-')
+                    && word.chars().any(char::is_alphanumeric)
+                    && !matches!(word.as_str(), "f" | "d")
+        });
+        let path = if narrow { format!("{NAME}") } else { format!("{TREE}") };
+        if at.is_none() {
+            return self.write(&format!("{path}\n"));
+        }
+        let command = command.get(1..).unwrap_or(&[]);
+        let mut words: Vec<String> = command.iter().map(|word| word.replace("{}", &path)).collect();
+        if !command.iter().any(|word| word.contains("{}")) {
+            words.push(path);
+        }
+        self.call(words);
+    }
+}
+
+/// The paths that would be found, as text with marks.
+fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
+    let mut paths = Vec::new();
+    for root in roots {
+        let root = root.trim_end_matches('/');
+        for scope in scopes {
+            if scope.roots_only && scope.names.is_empty() {
+                paths.push(if root.is_empty() { "/".to_owned() } else { root.to_owned() });
+                continue;
+            }
+            let narrow: Vec<&String> = scope.names.iter().filter(|name| !is_everything(name)).collect();
+            if narrow.is_empty() {
+                let tail = if scope.filtered { format!("{TREE}/{SOME}") } else { TREE.to_string() };
+                paths.push(format!("{root}/{tail}"));
+                continue;
+            }
+            // Of several names that all have to match, one that cannot be anything important is enough.
+            let harmless = narrow.iter().find(|name| !may_be_repository(name));
+            let name = harmless.or(narrow.first()).map_or("", |name| name.as_str());
+            let tail = name.trim_start_matches(STAR).trim_start_matches('/');
+            if name.starts_with("./") || name.starts_with('/') || name.contains('/') && !name.starts_with(STAR) {
+                paths.push(name.to_owned());
+            } else if name.contains('/') {
+                paths.push(format!("{root}/{TREE}/{tail}"));
+            } else {
+                paths.push(format!("{root}/{TREE}/{name}"));
+            }
+        }
+    }
+    paths
+}
+
+/// True if a name test lets everything pass.
+fn is_everything(name: &str) -> bool {
+    let last = name.trim_start_matches("./");
+    !last.starts_with('.')
+        && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !part.contains(SET))
+}
+
+fn may_be_repository(name: &str) -> bool {
+    name.split('/').any(|part| pattern::may_be(part, ".git"))
+}

@@ -1,0 +1,188 @@
+//! Shells that the script starts: `-c`, scripts in files, and scripts on standard input.
+
+use std::rc::Rc;
+
+use crate::marks::UNKNOWN;
+use crate::walk::Walk;
+use crate::walk::files::base_name;
+
+const SHELLS: [&str; 18] = [
+    "tcsh", "csh", "nu", "pwsh", "bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "ksh93", "rbash", "yash", "fish",
+    "posh", "lksh", "bash5",
+];
+
+/// Where a shell's script comes from.
+enum ScriptSource {
+    Text(String),
+    File(String),
+    Input,
+    Nothing,
+}
+
+/// The options of a shell, read to its script.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the shell's own")]
+struct ShellOptions<'w> {
+    /// `-c`: the first word is the script.
+    command: bool,
+    /// `-s`: the script is on standard input.
+    from_input: bool,
+    /// `-n`: nothing is run.
+    checks_only: bool,
+    /// `-i` or `-O expand_aliases`.
+    aliases: bool,
+    /// `--command=…`; no option behind it counts.
+    attached_script: Option<&'w str>,
+    /// `--rcfile`
+    start_file: Option<&'w String>,
+    /// The words behind the options.
+    rest: &'w [String],
+}
+
+impl<'w> ShellOptions<'w> {
+    fn of(arguments: &'w [String]) -> Self {
+        let mut options = Self { rest: arguments, ..Self::default() };
+        while let Some((word, after)) = options.rest.split_first() {
+            match word.as_str() {
+                "--" | "-" => {
+                    options.rest = after;
+                    break;
+                }
+                "--rcfile" | "--init-file" => {
+                    options.start_file = after.first();
+                    options.rest = after.get(1..).unwrap_or(&[]);
+                    continue;
+                }
+                "--command" | "-Command" => options.command = true,
+                long if long.starts_with("--command=") => {
+                    options.attached_script = long.strip_prefix("--command=");
+                    break;
+                }
+                long if long.starts_with("--") => {}
+                flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
+                    let turns_on = flags.starts_with('-');
+                    options.command |= turns_on && flags.contains('c');
+                    options.from_input |= turns_on && flags.contains('s');
+                    options.checks_only |= turns_on && flags.contains('n');
+                    options.aliases |= turns_on && flags.contains('i');
+                    if flags.contains(['o', 'O']) {
+                        options.aliases |= turns_on && after.first().is_some_and(|option| option == "expand_aliases");
+                        options.rest = after.get(1..).unwrap_or(&[]);
+                        continue;
+                    }
+                }
+                _ => break,
+            }
+            options.rest = after;
+        }
+        options
+    }
+
+    /// Where the script comes from, its `$0` if that is not the shell, and its arguments.
+    fn source(&self) -> (ScriptSource, Option<&'w String>, &'w [String]) {
+        match self.rest.split_first() {
+            Some((script, after)) if self.command => {
+                let (zero, arguments) = after.split_first().map_or((None, &[][..]), |(zero, rest)| (Some(zero), rest));
+                (ScriptSource::Text(script.clone()), zero, arguments)
+            }
+            None if self.command => (ScriptSource::Nothing, None, &[]),
+            _ if self.from_input => (ScriptSource::Input, None, self.rest),
+            Some((file, after)) => (ScriptSource::File(file.clone()), Some(file), after),
+            None => (ScriptSource::Input, None, &[]),
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Runs a shell, if this is one.
+    pub(crate) fn start_shell(&mut self, name: &str, words: &[String]) -> bool {
+        let arguments = words.get(1..).unwrap_or(&[]);
+        if matches!(name, "at" | "batch") {
+            self.run_shell("sh", ScriptSource::Input, Vec::new(), true);
+            return true;
+        }
+        if !SHELLS.contains(&name) {
+            return false;
+        }
+        let options = ShellOptions::of(arguments);
+        if let Some(script) = options.attached_script {
+            self.run_shell(name, ScriptSource::Text(script.to_owned()), Vec::new(), true);
+            return true;
+        }
+        if let Some(file) = options.start_file.and_then(|file| self.known_file(file)) {
+            self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
+        }
+        if options.checks_only {
+            return true;
+        }
+        let (source, zero, arguments) = options.source();
+        let asks_about_itself = words.iter().any(|word| word == "--version" || word == "--help");
+        if matches!(source, ScriptSource::Input) && !asks_about_itself {
+            self.find_interactive();
+        }
+        // Only bash needs to be told to expand aliases.
+        let aliases = options.aliases || name != "bash";
+        self.run_shell(zero.map_or(name, String::as_str), source, arguments.to_vec(), aliases);
+        true
+    }
+
+    fn run_shell(&mut self, zero: &str, source: ScriptSource, arguments: Vec<String>, aliases: bool) {
+        let text: Rc<str> = match source {
+            ScriptSource::Text(text) => text.into(),
+            ScriptSource::File(file) => {
+                let Some(text) = self.known_file(&file) else { return self.write(&UNKNOWN.to_string()) };
+                text
+            }
+            // What it reads is gone for the commands in it.
+            ScriptSource::Input => std::mem::replace(&mut self.world.shell.input, "".into()),
+            ScriptSource::Nothing => return,
+        };
+        // A shell that is not interactive reads the file that this variable names.
+        let start = self.scalar("BASH_ENV").and_then(|file| self.known_file(&file));
+        self.world.nested += 1;
+        self.new_shell(zero.to_owned(), arguments, |walk| {
+            walk.world.shell.expand_aliases = aliases;
+            if let Some(start) = start {
+                walk.run_derived(&start);
+            }
+            walk.run_derived(&text);
+        });
+        self.world.nested -= 1;
+    }
+
+    /// Runs a file that the script has written, by its first line.
+    pub(crate) fn run_file(&mut self, text: &str, words: Vec<String>) {
+        let mut words = words.into_iter();
+        let path = words.next().unwrap_or_default();
+        let arguments: Vec<String> = words.collect();
+        let first = text.lines().next().unwrap_or("");
+        if let Some(interpreter) = first.strip_prefix("#!") {
+            let program =
+                interpreter.split_whitespace().map(base_name).find(|word| *word != "env" && !word.starts_with('-'));
+            if let Some(program) = program
+                && !SHELLS.contains(&program)
+            {
+                let program = program.to_owned();
+                self.scan_code_text(&program, text);
+                return;
+            }
+        }
+        self.run_shell(&path, ScriptSource::Text(text.to_owned()), arguments, false);
+    }
+
+    /// `make`, with a file that the script has written: each line of a recipe is a script.
+    pub(crate) fn run_make(&mut self, arguments: &[String]) {
+        let named = arguments.iter().position(|word| matches!(word.as_str(), "-f" | "--file" | "--makefile"));
+        let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
+        let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
+        let text = files.into_iter().find_map(|file| match file {
+            "-" => Some(Rc::clone(&self.world.shell.input)),
+            file => self.known_file(file),
+        });
+        let Some(text) = text else { return self.write(&UNKNOWN.to_string()) };
+        for line in text.lines().filter_map(|line| line.strip_prefix('\t')) {
+            let line = line.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");
+            self.run_shell("sh", ScriptSource::Text(line), Vec::new(), true);
+        }
+    }
+}

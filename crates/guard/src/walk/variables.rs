@@ -1,0 +1,141 @@
+//! Variables: reading and assigning them, and following a command through every value that one may have.
+
+use std::rc::Rc;
+
+use crate::marks::UNKNOWN;
+use crate::walk::state::{ShellState, ShellValue};
+use crate::walk::{Flow, LONGEST_TEXT, Walk};
+
+/// How many combinations of doubtful variables one command is followed with.
+const MOST_CHOICES: usize = 24;
+
+/// A doubtful variable, and which of its values the current command sees.
+#[derive(Debug)]
+struct Choice {
+    name: String,
+    picked: usize,
+    of: usize,
+}
+
+/// The doubtful variables that the current command has read, each with one of its values.
+#[derive(Debug, Default)]
+pub(super) struct VariableChoices {
+    /// None outside of a command that is followed once for every combination.
+    picks: Option<Vec<Choice>>,
+}
+
+impl VariableChoices {
+    /// Which of `count` values of a variable is seen, counted from zero.
+    fn pick(&mut self, name: &str, count: usize) -> usize {
+        let Some(picks) = &mut self.picks else { return 0 };
+        if let Some(choice) = picks.iter().find(|choice| choice.name == name) {
+            return choice.picked;
+        }
+        picks.push(Choice { name: name.to_owned(), picked: 0, of: count });
+        0
+    }
+
+    /// Moves on to the next combination, as one counts up a number; false after the last one.
+    fn advance(&mut self) -> bool {
+        let Some(picks) = &mut self.picks else { return false };
+        while let Some(last) = picks.last_mut() {
+            last.picked += 1;
+            if last.picked < last.of {
+                return true;
+            }
+            picks.pop();
+        }
+        false
+    }
+}
+
+impl Walk<'_> {
+    /// The value of a variable, whichever of its values is being looked at.
+    pub(crate) fn value(&mut self, name: &str) -> Option<ShellValue> {
+        let mut name = name;
+        let mut variable = self.world.shell.variable(name)?;
+        // A name that refers to itself goes nowhere.
+        for _ in 0..4 {
+            match &variable.refers_to {
+                Some(other) => {
+                    name = other;
+                    match self.world.shell.variable(name) {
+                        Some(other) => variable = other,
+                        None => return ShellState::inherited(name).map(ShellValue::Scalar),
+                    }
+                }
+                None => break,
+            }
+        }
+        if let Some(origin) = &variable.origin {
+            self.trail.note_origin(origin);
+        }
+        if variable.others.is_empty() {
+            return Some(variable.value.clone());
+        }
+        let picked = self.choices.pick(name, variable.others.len() + 1);
+        let value = picked.checked_sub(1).and_then(|other| variable.others.get(other)).unwrap_or(&variable.value);
+        Some(value.clone())
+    }
+
+    /// Gives a variable a value.
+    pub(crate) fn assign(&mut self, name: &str, value: ShellValue, origin: Option<Rc<str>>) {
+        if self.world.shell.is_shared() {
+            self.budget.spend(self.world.shell.size() / 16);
+        }
+        let work = match &value {
+            ShellValue::Scalar(text) => text.len() / 512,
+            ShellValue::Array(items) => items.len() / 4,
+            ShellValue::Table(items) => items.len() / 4,
+            ShellValue::Unset => 0,
+        };
+        self.budget.spend(work);
+        let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
+        let name = target.as_deref().unwrap_or(name);
+        let value = match value {
+            ShellValue::Scalar(text) if text.len() > LONGEST_TEXT => ShellValue::Scalar(UNKNOWN.to_string()),
+            // Nothing known twice is nothing known.
+            ShellValue::Scalar(text) if !text.is_empty() && text.chars().all(|letter| letter == UNKNOWN) => {
+                ShellValue::Scalar(UNKNOWN.to_string())
+            }
+            other => other,
+        };
+        self.world.shell.set(name, value, origin);
+        if self.world.shell.exports_all {
+            self.world.shell.variable_mut(name).exported = true;
+        }
+    }
+
+    /// Runs a command once for every combination of the doubtful variables that it looks at, and joins what comes of it.
+    pub(super) fn run_with_choices(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
+        if self.world.shell.doubtful == 0 || self.choices.picks.is_some() {
+            return command(self);
+        }
+        let before = self.world.shell.clone();
+        let written = self.world.out.len();
+        self.choices.picks = Some(Vec::new());
+        let mut flow = command(self);
+        let mut joined: Option<ShellState> = None;
+        for _ in 1..MOST_CHOICES {
+            if self.budget.is_exhausted() || !self.choices.advance() {
+                break;
+            }
+            let after = std::mem::replace(&mut self.world.shell, before.clone());
+            joined = Some(match joined {
+                Some(joined) => joined.join(&after),
+                None => after,
+            });
+            // One of the outputs is enough: they only differ in what is doubtful.
+            let first = self.world.out.split_off(written.min(self.world.out.len()));
+            flow = command(self);
+            if self.world.out.len() == written {
+                self.world.out.push_str(&first);
+            }
+        }
+        self.choices.picks = None;
+        if let Some(joined) = joined {
+            self.world.shell = joined.join(&self.world.shell);
+        }
+        flow
+    }
+}

@@ -1,0 +1,93 @@
+//! The world as bash would know it at this point of a script: its shell, the files that the script has written, its directories.
+//!
+//! The shell is copied for every subshell. The rest is shared by all shells of a script, as files are.
+
+use crate::guard::Prelude;
+use crate::marks::{HOME, REPO, START};
+use crate::walk::files::ScriptFiles;
+use crate::walk::state::{ShellState, ShellVariable};
+
+/// Everything outside of the script that its commands read or change.
+#[derive(Debug)]
+pub(crate) struct World<'g> {
+    pub(crate) prelude: &'g Prelude,
+    spelled: SpelledDirectories,
+    /// The shell whose commands the walk is at.
+    pub(crate) shell: ShellState,
+    /// Text that commands have written and no reader has taken yet.
+    pub(super) out: String,
+    pub(super) files: ScriptFiles,
+    /// Settings that the script has put into git's configuration.
+    pub(super) git_config: Vec<(String, String)>,
+    /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
+    pub(super) calls: Vec<String>,
+    /// Variables that the local variables of those functions hide.
+    pub(super) locals: Vec<(String, Option<ShellVariable>)>,
+    /// Counts lines of the script. An alias counts from the line after its own.
+    pub(super) line: usize,
+    /// How many substitutions and scripts in scripts the current command is in.
+    pub(super) nested: usize,
+}
+
+/// Directories as they are written out where text has to be cut: real ones, or stand-ins.
+#[derive(Debug)]
+struct SpelledDirectories {
+    home: String,
+    directory: String,
+}
+
+impl<'g> World<'g> {
+    pub(super) fn new(prelude: &'g Prelude) -> Self {
+        let spelled = SpelledDirectories {
+            home: prelude.home.clone().unwrap_or_else(|| "/home/user".to_owned()),
+            directory: prelude.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
+        };
+        Self {
+            prelude,
+            spelled,
+            shell: ShellState::new(),
+            out: String::new(),
+            files: ScriptFiles::default(),
+            git_config: Vec::new(),
+            calls: Vec::new(),
+            locals: Vec::new(),
+            line: 0,
+            nested: 0,
+        }
+    }
+
+    /// The text with its marked directories spelled out, for cutting pieces off.
+    pub(crate) fn concrete(&self, text: &str) -> String {
+        if !text.contains([HOME, START, REPO]) {
+            return text.to_owned();
+        }
+        let spelled = &self.spelled;
+        text.replace(HOME, &spelled.home).replace([START, REPO], &spelled.directory)
+    }
+
+    /// The reverse of [`Self::concrete`].
+    pub(crate) fn symbolic(&self, text: &str) -> String {
+        let places = [(&self.spelled.directory, START), (&self.spelled.home, HOME)];
+        for (path, mark) in places {
+            if let Some(rest) = text.strip_prefix(path.as_str())
+                && (rest.is_empty() || rest.starts_with('/'))
+            {
+                return format!("{mark}{rest}");
+            }
+        }
+        // A directory above one of them, which is not the root.
+        for (path, mark) in places {
+            let rest = path.strip_prefix(text).filter(|rest| rest.starts_with('/') && text.starts_with('/'));
+            if let Some(rest) = rest {
+                let levels = rest.matches('/').count();
+                return format!("{mark}{}", "/..".repeat(levels));
+            }
+        }
+        text.to_owned()
+    }
+
+    /// A variable as it is now, for [`ShellState::restore`].
+    pub(super) fn remember(&self, name: &str) -> (String, Option<ShellVariable>) {
+        (name.to_owned(), self.shell.variable(name).cloned())
+    }
+}
