@@ -16,7 +16,6 @@
 
 mod ancestry;
 mod awake;
-mod killing;
 mod link;
 pub mod missing;
 mod output;
@@ -27,6 +26,7 @@ mod session;
 mod shell;
 mod span;
 mod start;
+mod stopping;
 mod tree;
 mod watch;
 pub mod wire;

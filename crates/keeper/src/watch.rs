@@ -13,16 +13,16 @@ use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::{news, wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::killing::Killing;
 use crate::link::Link;
 use crate::output::Growing;
 use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
 use crate::session::{self, Driver, Word};
 use crate::start::{self, Begun, Started};
+use crate::stopping::StopMachine;
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
 use crate::wire::{Order, Release, Report};
-use crate::{Effect, End, Event, Exit, Phase, StopReason};
+use crate::{End, Event, Exit, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
 /// the end of `tee >(wc -l)` outlives the shell by a moment; a server lives on.
@@ -102,10 +102,8 @@ fn watch_over(
         output: None,
         job: None,
         growing: None,
-        phase: Phase::Running { until },
+        stopping: StopMachine::new(until, grace),
         began,
-        grace,
-        killing: None,
         released: false,
         shell_end: None,
         left: Vec::new(),
@@ -139,10 +137,8 @@ struct Watch {
     job: Option<Record>,
     /// The file that its processes write to themselves, if they do.
     growing: Option<Growing>,
-    phase: Phase,
+    stopping: StopMachine,
     began: Began,
-    grace: Duration,
-    killing: Option<Killing>,
     /// The engine has let go: its end is no longer a reason to stop.
     released: bool,
     /// How the shell ended, once that has been dealt with; what is watched since is what it left behind.
@@ -160,9 +156,8 @@ pub(crate) struct FromSession {
     pub(crate) link: Link,
     pub(crate) signals: SignalReader,
     pub(crate) pumps: Vec<Pump>,
-    pub(crate) phase: Phase,
+    pub(crate) stopping: StopMachine,
     pub(crate) began: Began,
-    pub(crate) grace: Duration,
     pub(crate) record: Record,
     pub(crate) pipes: Vec<Release>,
 }
@@ -182,10 +177,8 @@ pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
         output: None,
         job: None,
         growing: None,
-        phase: from.phase,
+        stopping: from.stopping,
         began: from.began,
-        grace: from.grace,
-        killing: None,
         released: false,
         shell_end: None,
         left: Vec::new(),
@@ -205,12 +198,8 @@ impl Watch {
                 self.handle(event);
             }
             self.end_of_session();
-            let rest = self.tree.look(self.shell.as_fd());
-            if matches!((rest, self.phase), (Rest::Shell | Rest::Others(_), Phase::Stopping { .. })) {
-                self.tree.ask_orphans();
-            }
-            match rest {
-                Rest::Others(exit) if self.shell_end.is_none() && matches!(self.phase, Phase::Running { .. }) => {
+            match self.stopping.reap(&mut self.tree, self.shell.as_fd()) {
+                Rest::Others(exit) if self.shell_end.is_none() && !self.stopping.is_stopping() => {
                     if self.settle() {
                         return self.end(Event::TreeGone(exit));
                     }
@@ -254,7 +243,7 @@ impl Watch {
             for event in self.signal_events() {
                 self.handle(event);
             }
-            if !matches!(self.phase, Phase::Running { .. }) {
+            if self.stopping.is_stopping() {
                 return false;
             }
         }
@@ -262,13 +251,13 @@ impl Watch {
 
     /// Tells what the shell left behind, or stops it. From now on that is what is watched.
     fn shell_has_left_others(&mut self, exit: Exit) {
-        let until = self.phase.alarm();
+        let until = self.stopping.alarm();
         self.handle(Event::ShellEnded(exit));
         // A request to stop may have come first.
-        let Phase::Ended(end) = self.phase else { return };
+        let Phase::Ended(end) = self.stopping.phase() else { return };
         self.shell_end = Some(end);
         if self.job.as_ref().is_some_and(|job| job.wants_rest_stopped(exit)) {
-            self.phase = Phase::Running { until: None };
+            self.stopping.watch_leftovers(None);
             self.handle(Event::StopAsked(StopReason::LeftBehind));
             if exit == Exit::Signal(KILLED) {
                 // Who kills the group wants the rest gone as fast.
@@ -276,8 +265,8 @@ impl Watch {
             }
             return;
         }
-        self.phase =
-            Phase::Running { until: until.filter(|_| self.job.as_ref().is_some_and(Record::bounds_leftovers)) };
+        let is_bounded = self.job.as_ref().is_some_and(Record::bounds_leftovers);
+        self.stopping.watch_leftovers(until.filter(|_| is_bounded));
         let left = self.tree.left();
         for pump in &mut self.pumps {
             pump.run();
@@ -288,7 +277,7 @@ impl Watch {
 
     fn end(&mut self, event: Event) {
         self.handle(event);
-        let Phase::Ended(end) = self.phase else { return };
+        let Phase::Ended(end) = self.stopping.phase() else { return };
         if self.job.is_none() {
             self.link.tell(&Report::ended(end, Vec::new()));
         }
@@ -315,7 +304,7 @@ impl Watch {
 
     /// True if the command is over, nothing is left of it, and nobody has asked for its end: then there may be another.
     fn is_free(&self) -> bool {
-        matches!(self.phase, Phase::Ended(End::Own(_)))
+        matches!(self.stopping.phase(), Phase::Ended(End::Own(_)))
             && !self.released
             && self.shell_end.is_none()
             && self.signals.is_some()
@@ -348,7 +337,9 @@ impl Watch {
     /// Writes down anew who is left of a job whose shell has ended, when one of them has gone: a number that is written
     /// down may be a stranger's soon.
     fn note_who_is_left(&mut self) {
-        let (Some(end), Phase::Running { .. }, Some(_)) = (self.shell_end, self.phase, &self.job) else { return };
+        let (Some(end), Phase::Running { .. }, Some(_)) = (self.shell_end, self.stopping.phase(), &self.job) else {
+            return;
+        };
         let left = self.tree.left();
         if !left.iter().map(|left| left.pid).eq(self.left.iter().copied()) {
             self.left = left.iter().map(|left| left.pid).collect();
@@ -371,43 +362,24 @@ impl Watch {
     }
 
     fn handle(&mut self, event: Event) {
-        let now = Instant::now();
-        let (next, effect) = self.phase.step(event, now, self.grace);
-        self.phase = next;
-        match effect {
-            Some(Effect::Ask) => {
-                // A shell that stays does not heed the request, and would go on with what comes next.
-                self.driver.iter().for_each(Driver::interrupt);
-                self.tree.ask();
-            }
-            Some(Effect::Kill) => {
-                self.tree.kill();
-                self.killing.get_or_insert_with(|| Killing::new(now)).has_killed();
-            }
-            None => {}
+        self.stopping.handle(event, &mut self.tree, self.driver.as_ref());
+        if self.stopping.gives_up(Instant::now()) {
+            self.admit_stuck();
         }
-        self.admit_stuck(now);
     }
 
-    /// Says so when something cannot be killed. The keeper goes on trying, but nobody has to wait for it.
-    fn admit_stuck(&mut self, now: Instant) {
-        if !self.killing.as_mut().is_some_and(|killing| killing.gives_up(now)) {
-            return;
-        }
-        let (Phase::Ended(end), _) = self.phase.step(Event::Stuck, now, self.grace) else { return };
-        debug_assert_eq!(end, End::Lost, "nothing else comes of being stuck");
+    /// Reports that something cannot be killed. The keeper goes on trying, but nobody has to wait for it.
+    fn admit_stuck(&mut self) {
         let left = self.tree.left();
-        self.note(&State::Left(end, &left));
-        self.tell(&Report::ended(end, left));
-        // Not `Ended`: killing goes on.
+        self.note(&State::Left(End::Lost, &left));
+        self.tell(&Report::ended(End::Lost, left));
         self.released = true;
     }
 
     /// Waits until something happens, and tells what.
     fn wait(&mut self) -> Vec<Event> {
         let now = Instant::now();
-        let alarm = [self.phase.alarm(), self.killing.as_ref().map(Killing::again_at), self.look_again(now)];
-        let alarm = alarm.into_iter().flatten().min();
+        let alarm = self.stopping.alarm().into_iter().chain(self.look_again(now)).min();
         self.tree.awake.at(alarm, now);
         let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(Growing::alarm)).min();
         // The handle of a shell that has ended would always have news. With signals it is watched all the same: in a host
@@ -449,7 +421,7 @@ impl Watch {
 
     /// A thread of a host has to look for itself: nobody tells it of the end of what is not its child.
     fn look_again(&self, now: Instant) -> Option<Instant> {
-        let pause = match self.phase {
+        let pause = match self.stopping.phase() {
             Phase::Stopping { .. } | Phase::Killed { .. } => LOOK_AGAIN,
             Phase::Running { .. } if self.shell_end.is_some() => LOOK_AT_LEFTOVERS,
             Phase::Running { .. } | Phase::Ended(_) => return None,

@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 use bashful_sys::signal::{self, Signal, SignalReader};
 use bashful_sys::{boot_time, news, pipe};
 
-use crate::killing::Killing;
 use crate::link::Link;
 use crate::pump::{Pump, Pumped};
 use crate::start;
+use crate::stopping::StopMachine;
 use crate::tree::{Rest, Scope, Tree};
 use crate::wire::{self, FailedStep, Order, Release, Report, SessionState, Setup};
-use crate::{Effect, Event, Exit, Phase, StopReason, span};
+use crate::{Event, Exit, StopReason, span};
 
 use door::{Door, Guest};
 pub(crate) use driver::{Driver, Word};
@@ -139,10 +139,11 @@ impl Session {
             self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
             if self.news.signals {
                 // Somebody has ended.
-                self.tree.look(self.driver.child.pidfd.as_fd());
-                if self.running.as_ref().is_some_and(Running::is_asked) {
-                    self.tree.ask_orphans();
-                }
+                let shell = self.driver.child.pidfd.as_fd();
+                match &self.running {
+                    Some(running) => running.stopping.reap(&mut self.tree, shell),
+                    None => self.tree.look(shell),
+                };
             }
             if self.news.own {
                 self.driver.hear_own();
@@ -209,7 +210,7 @@ impl Session {
             None => self.idle_until(),
         };
         let deadline = match &self.running {
-            Some(running) => running.deadline(),
+            Some(running) => running.stopping.alarm(),
             None => due,
         };
         self.tree.awake.at(deadline, now);
@@ -374,37 +375,24 @@ impl Session {
         }
         self.driver.close();
         self.tree.spare_nobody();
-        let mut phase = Phase::Running { until: None };
-        let mut killing: Option<Killing> = None;
-        let mut event = Event::StopAsked(why);
+        let mut stopping = StopMachine::new(None, self.grace);
+        stopping.handle(Event::StopAsked(why), &mut self.tree, None);
         loop {
+            let rest = stopping.reap(&mut self.tree, self.driver.child.pidfd.as_fd());
             let now = Instant::now();
-            let (next, effect) = phase.step(event, now, self.grace);
-            phase = next;
-            match effect {
-                Some(Effect::Ask) => self.tree.ask(),
-                Some(Effect::Kill) => {
-                    self.tree.kill();
-                    killing.get_or_insert_with(|| Killing::new(now)).has_killed();
-                }
-                None => {}
+            if matches!(rest, Rest::Nothing(_)) || stopping.gives_up(now) {
+                return;
             }
-            if matches!(self.tree.look(self.driver.child.pidfd.as_fd()), Rest::Nothing(_))
-                || killing.as_mut().is_some_and(|killing| killing.gives_up(now))
-            {
-                break;
-            }
-            if matches!(phase, Phase::Stopping { .. }) {
-                self.tree.ask_orphans();
-            }
-            let due = [phase.alarm(), killing.as_ref().map(Killing::again_at)].into_iter().flatten().min();
+            let due = stopping.alarm();
             self.tree.awake.at(due, now);
             let pumps = self.pumps.iter().map(AsFd::as_fd);
             let watched: Vec<BorrowedFd<'_>> = [self.signals.as_fd()].into_iter().chain(pumps).collect();
-            news::wait(&watched, due.map(|due| due.saturating_duration_since(Instant::now())));
+            news::wait(&watched, due.map(|due| due.saturating_duration_since(now)));
             let _ = self.signals.arrived();
             self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
-            event = Event::Tick;
+            if stopping.is_due(Instant::now()) {
+                stopping.handle(Event::Tick, &mut self.tree, None);
+            }
         }
     }
 

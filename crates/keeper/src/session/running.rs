@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use bashful_sys::boot_time;
 
 use super::{Session, Word, driver};
-use crate::killing::Killing;
 use crate::link::Link;
 use crate::record::{Began, Record};
+use crate::stopping::StopMachine;
 use crate::watch::{self, FromSession, SETTLE};
 use crate::wire::{self, Command, FailedStep, Report};
 use crate::{Effect, End, Event, Exit, Phase, StopReason, start};
@@ -41,8 +41,7 @@ pub(super) struct Running {
     pub(super) began: Instant,
     /// When it began, by all clocks.
     pub(super) written_down: Began,
-    phase: Phase,
-    killing: Option<Killing>,
+    pub(super) stopping: StopMachine,
     /// When to say that it has begun, if that has not been said.
     tell_at: Option<Instant>,
     /// When to look whether the shell has come to the end without a word, and how long after the last look that is.
@@ -72,13 +71,8 @@ struct Number {
 }
 
 impl Running {
-    /// Whether it has been asked to end, and is not killed yet.
-    pub(super) fn is_asked(&self) -> bool {
-        matches!(self.phase, Phase::Stopping { .. })
-    }
-
     pub(super) fn is_stopping(&self) -> bool {
-        matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. })
+        self.stopping.is_stopping()
     }
 
     /// What the shell says.
@@ -104,16 +98,11 @@ impl Running {
         self.must_read && !self.is_stopping() && is_unread(&self.held)
     }
 
-    /// When its lifetime or its grace ends, or it is killed again.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.phase.alarm().into_iter().chain(self.killing.as_ref().map(Killing::again_at)).min()
-    }
-
     /// When there is something to do even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
         let number = self.number.as_ref().map(|number| number.again_at);
         let listen = (self.exit.is_none() && !self.is_stopping()).then_some(self.listen.0);
-        [self.deadline(), self.tell_at, self.settle_until, self.interrupt_at, number, listen]
+        [self.stopping.alarm(), self.tell_at, self.settle_until, self.interrupt_at, number, listen]
             .into_iter()
             .flatten()
             .min()
@@ -157,8 +146,7 @@ impl Session {
             began,
             tell_at: Some(began + TELL_AFTER),
             written_down: Began::now(lifetime),
-            phase: Phase::Running { until },
-            killing: None,
+            stopping: StopMachine::new(until, self.grace),
             listen: (began + LISTEN_AFTER, LISTEN_AFTER),
             must_read,
             exit: None,
@@ -185,12 +173,12 @@ impl Session {
                 return Some(self);
             }
         };
-        let Self { driver, mut tree, mut door, signals, pumps, grace, .. } = self;
+        let Self { driver, mut tree, mut door, signals, pumps, .. } = self;
         tree.spare_nobody();
         door.close(Some(&format!("its shell went on with job {id}")));
-        let Running { link, phase, written_down: began, .. } = running;
+        let Running { link, stopping, written_down: began, .. } = running;
         // Where that fails there are no descriptors left, and the shell ends with us.
-        let _ = watch::go_on(FromSession { driver, tree, link, signals, pumps, phase, began, grace, record, pipes });
+        let _ = watch::go_on(FromSession { driver, tree, link, signals, pumps, stopping, began, record, pipes });
         None
     }
 
@@ -198,22 +186,12 @@ impl Session {
     pub(super) fn handle(&mut self, event: Event) {
         let Some(running) = &mut self.running else { return };
         let now = Instant::now();
-        let (next, effect) = running.phase.step(event, now, self.grace);
-        running.phase = next;
-        match effect {
-            Some(Effect::Ask) => {
-                self.driver.interrupt();
-                running.interrupt_at = Some(now + INTERRUPT_AGAIN);
-                self.tree.ask();
-            }
+        match running.stopping.handle(event, &mut self.tree, Some(&self.driver)) {
+            Some(Effect::Ask) => running.interrupt_at = Some(now + INTERRUPT_AGAIN),
             Some(Effect::Kill) => {
-                let killing = running.killing.get_or_insert_with(|| Killing::new(now));
-                if running.exit.is_none() && killing.lasts(now) > COME_BACK_AT_MOST {
+                let lasts = running.stopping.killing_lasts(now);
+                if running.exit.is_none() && lasts.is_some_and(|lasts| lasts > COME_BACK_AT_MOST) {
                     self.kill_shell();
-                }
-                self.tree.kill();
-                if let Some(killing) = self.running.as_mut().and_then(|running| running.killing.as_mut()) {
-                    killing.has_killed();
                 }
             }
             None => {}
@@ -222,7 +200,9 @@ impl Session {
 
     /// The shell does not come back: everything goes.
     fn kill_shell(&mut self) {
-        if let Some(Phase::Stopping { why, .. } | Phase::Killed { why }) = self.running.as_ref().map(|now| now.phase) {
+        if let Some(Phase::Stopping { why, .. } | Phase::Killed { why }) =
+            self.running.as_ref().map(|running| running.stopping.phase())
+        {
             self.killed_for.get_or_insert(why);
         }
         self.tree.spare_nobody();
@@ -239,9 +219,7 @@ impl Session {
             // The end of the shell is the end of what it did.
             running.exit.get_or_insert(exit);
         }
-        if running.phase.alarm().is_some_and(|alarm| alarm <= now)
-            || running.killing.as_ref().is_some_and(|killing| killing.again_at() <= now)
-        {
+        if running.stopping.is_due(now) {
             self.handle(Event::Tick);
         }
         let pid = self.driver.pid();
@@ -265,7 +243,7 @@ impl Session {
         }
         running.interrupt_at = None;
         let is_stopping = running.is_stopping();
-        let gives_up = running.killing.as_mut().is_some_and(|killing| killing.gives_up(now));
+        let gives_up = running.stopping.gives_up(now);
         self.is_alone = shell_exit.is_none() && self.tree.is_shell_alone();
         if self.is_alone || self.tree.is_empty() {
             if !is_stopping || shell_exit.is_some() || self.has_come_back(now) {
@@ -359,9 +337,8 @@ impl Session {
     /// Tells how it ended.
     fn finish(&mut self, event: Event) {
         self.handle(event);
-        let Some(Running { mut link, phase: Phase::Ended(end), tell_at, held, .. }) = self.running.take() else {
-            return;
-        };
+        let Some(Running { mut link, stopping, tell_at, held, .. }) = self.running.take() else { return };
+        let Phase::Ended(end) = stopping.phase() else { return };
         if matches!(end, End::Own(_)) && tell_at.is_some() && self.tree.exit().is_some() && is_unread(&held) {
             // The shell was killed before it had begun, and another one may.
             return self.door.refuse(link);
