@@ -85,9 +85,9 @@ impl StopMachine {
         self.alarm().is_some_and(|alarm| alarm <= now)
     }
 
-    /// Time since the first pass of killing; none before it.
-    pub(crate) fn killing_lasts(&self, now: Instant) -> Option<Duration> {
-        self.passes.as_ref().map(|passes| passes.last(now))
+    /// Time since the first pass of killing; zero before it.
+    pub(crate) fn killing_lasts(&self, now: Instant) -> Duration {
+        self.passes.as_ref().map_or(Duration::ZERO, |passes| passes.last(now))
     }
 
     /// True once, when killing has failed for [`STUCK_AFTER`]. The passes go on.

@@ -15,6 +15,7 @@ mod door;
 mod driver;
 mod own;
 mod running;
+mod turn;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -32,7 +33,8 @@ use crate::{Event, Exit, StopReason, span};
 
 use door::{Door, Guest};
 pub(crate) use driver::{Driver, Word};
-use running::Running;
+use running::RunningCommand;
+use turn::TurnEvent;
 
 /// A session under watch.
 struct Session {
@@ -49,7 +51,7 @@ struct Session {
     idle_since: Instant,
     /// The same, by a clock that others have too.
     idle_from: Duration,
-    running: Option<Running>,
+    running: Option<RunningCommand>,
     /// One for each pipe of a command that left somebody behind who writes.
     pumps: Vec<Pump>,
     commands: u64,
@@ -151,13 +153,9 @@ impl Session {
             while self.news.driver
                 && let Some(word) = self.driver.word()
             {
-                if let Some(running) = &mut self.running {
-                    running.hear(word);
-                }
+                self.step_turn(TurnEvent::Said(word));
             }
-            if self.running.is_some() {
-                self.advance();
-            }
+            self.advance();
             // One that cannot begin makes way for the next.
             while self.running.is_none() {
                 if self.is_over() {
@@ -206,7 +204,7 @@ impl Session {
     fn wait(&mut self) {
         let now = Instant::now();
         let due = match &self.running {
-            Some(running) => running.due(),
+            Some(running) => running.alarm(),
             None => self.idle_until(),
         };
         let deadline = match &self.running {
@@ -217,7 +215,10 @@ impl Session {
         // There are only so many watches for each user.
         let look_at = self.door.watch().is_none().then(|| now + LOOK_AT_LEAST_EVERY);
         let due = due.into_iter().chain(look_at).min();
-        let running = self.running.as_ref().map(|running| running.link.as_fd());
+        // A connection that is gone would always have news.
+        let runner =
+            self.running.as_ref().filter(|running| !running.link.is_gone()).map(|running| running.link.as_fd());
+        let watches_runner = runner.is_some();
         let guests = self.door.guests.iter().map(|guest| guest.link.as_fd());
         let pumps = self.pumps.iter().map(AsFd::as_fd);
         let host = (!self.host.is_gone()).then_some(self.host.as_fd());
@@ -225,7 +226,7 @@ impl Session {
         let (door, place) = (self.door.listener(), self.door.watch());
         let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.own()];
         let watched: Vec<BorrowedFd<'_>> =
-            always.into_iter().chain(door).chain(place).chain(host).chain(running).chain(guests).chain(pumps).collect();
+            always.into_iter().chain(door).chain(place).chain(host).chain(runner).chain(guests).chain(pumps).collect();
         let has_news = news::wait(&watched, due.map(|due| due.saturating_duration_since(now)));
         let mut has_news = has_news.into_iter();
         let mut next = |is_watched: bool| is_watched && has_news.next().unwrap_or_default();
@@ -236,7 +237,7 @@ impl Session {
             door: next(self.door.listener().is_some()),
             place: next(self.door.watch().is_some()),
             host: next(!self.host.is_gone()),
-            runner: next(self.running.is_some()),
+            runner: next(watches_runner),
         };
         for guest in &mut self.door.guests {
             guest.has_news = has_news.next().unwrap_or_default();
@@ -321,7 +322,7 @@ impl Session {
                 _ => {}
             }
         }
-        if running.link.is_gone() && !running.is_stopping() {
+        if running.link.is_gone() && !running.stopping.is_stopping() {
             events.push(Event::StopAsked(StopReason::EngineGone));
         }
         self.running = Some(running);
@@ -341,7 +342,7 @@ impl Session {
     }
 
     fn state(&mut self) -> SessionState {
-        let since = self.running.as_ref().map_or(self.idle_from, |running| running.written_down.boot);
+        let since = self.running.as_ref().map_or(self.idle_from, |running| running.began.boot);
         // Those that were there when the command began, and without the shell itself.
         let left = if self.running.is_some() {
             self.tree.spared().saturating_sub(1)
