@@ -52,9 +52,9 @@ impl Session {
         if !command.expected.is_empty() && !self.driver.is_in(&command.expected) {
             link.tell(&Report::Moved);
             // They may look where it is now, and come again.
-            return self.door.keep(link);
+            return self.listener.readmit(link);
         }
-        self.driver.own.forget();
+        self.driver.output.discard();
         self.driver.child.continue_if_stopped();
         let must_read = command.directory.is_empty();
         let until = start::after(lifetime);
@@ -65,7 +65,7 @@ impl Session {
             Err(error) => {
                 // Nothing of it was done.
                 if self.driver.is_deaf() {
-                    return self.door.refuse(link);
+                    return self.listener.refuse(link);
                 }
                 let errno = error.raw_os_error().unwrap_or(0);
                 return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno });
@@ -92,9 +92,9 @@ impl Session {
                 return Some(self);
             }
         };
-        let Self { driver, mut tree, mut door, signals, pumps, .. } = self;
+        let Self { driver, mut tree, mut listener, signals, pumps, .. } = self;
         tree.spare_nobody();
-        door.close(Some(&format!("its shell went on with job {id}")));
+        listener.close(Some(&format!("its shell went on with job {id}")));
         let RunningCommand { link, stopping, began, .. } = running;
         // Where that fails there are no descriptors left, and the shell ends with us.
         let _ = watch::go_on(FromSession { driver, tree, link, signals, pumps, stopping, began, record, pipes });
@@ -212,7 +212,7 @@ impl Session {
     /// Ends the turn of a command of which nothing was done. Another shell may do it.
     fn refuse(&mut self) {
         let Some(running) = self.running.take() else { return };
-        self.door.refuse(running.link);
+        self.listener.refuse(running.link);
         if !self.tree.shell_has_ended() {
             // It lives, and cannot read scripts any more.
             self.killed_for = Some(StopReason::Mute);
@@ -228,7 +228,7 @@ impl Session {
         if self.tree.exit().is_some()
             && let Some(output) = held.first()
         {
-            self.driver.pass_on_own(output);
+            self.driver.pass_on_shell_output(output);
         }
         let shell_stays = self.tree.exit().is_none() && self.ends.is_none() && self.killed_for.is_none();
         let ended = Report::Ended { end, left, shell_stays, at: boot_time() };
@@ -238,6 +238,6 @@ impl Session {
         link.tell_all(started.iter().chain([&ended]));
         // Only the command's own processes are to hold the writing end of its output.
         drop(held);
-        self.door.keep(link);
+        self.listener.readmit(link);
     }
 }

@@ -1,87 +1,38 @@
-//! The keeper's loop: wait for something to happen, ask [`Phase::step`] what that means, do it.
+//! The loop of one command: wait for something to happen, and pass it on to the [`StopMachine`].
 //!
 //! One loop, over the engine's orders, the children and the clock, from the start of the shell until *no* descendant is
 //! left: also after the shell's own end, because what it leaves behind has to be stopped when the engine is gone.
 
+mod events;
+
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use bashful_sys::inherited::Inherited;
-use bashful_sys::signal::{Signal, SignalReader};
-use bashful_sys::{news, wake};
+use bashful_sys::signal::SignalReader;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::link::Link;
 use crate::output::Growing;
 use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
-use crate::session::{self, Driver, Word};
-use crate::start::{self, Begun, Started};
+use crate::session::{Driver, Word};
+use crate::start::Started;
 use crate::stopping::StopMachine;
-use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
-use crate::wire::{Order, Release, Report};
+use crate::tree::{LOOK_AGAIN, Rest, Scope, Tree};
+use crate::wire::{Release, Report};
 use crate::{End, Event, Exit, Phase, StopReason};
 
-/// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at
+/// Time that the rest of a tree gets to end by itself after the shell, before it counts as left behind. The reader at
 /// the end of `tee >(wc -l)` outlives the shell by a moment; a server lives on.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);
 
-/// How long a keeper stays after its last word, at most, if the engine does not hang up.
+/// Longest time that a keeper stays after its last report if the engine does not hang up.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// So many may speak to the keeper of a job at once. More would use up its descriptors.
-const MOST_OTHERS: usize = 256;
-
-/// Turns this process into a keeper and serves until its tree is gone.
-pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
-    bashful_sys::set_process_name(crate::NAME)?;
-    // Whoever wants to unmount the host's directory is not to wait for us.
-    std::env::set_current_dir("/")?;
-    bashful_sys::become_subreaper()?;
-    // From here on, whoever stops this process, it goes on when the engine says something or is gone.
-    let _ = wake::on_news(&socket);
-    // A file that may not grow any more is an error like any other, and not a reason to leave the tree alone.
-    bashful_sys::signal::ignore(Signal::XFSZ);
-    let awaited = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP];
-    let signals = if bashful_sys::has_threads() {
-        // The host has started a runtime before it called the keeper's entry point.
-        SignalReader::with_threads(&awaited)?
-    } else {
-        SignalReader::new(&awaited)?
-    };
-    run(socket, Scope::EverythingBelow, Some(signals));
-    Ok(())
-}
-
-/// Serves over this socket until the tree is gone, on the calling thread.
-pub fn serve(socket: OwnedFd, scope: Scope) {
-    run(socket, scope, None);
-}
-
-/// Serves one command after the other, as long as the engine has another one and the last has left nothing.
-fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
-    let before = Inherited::read().ok();
-    let mut link = Link::new(socket);
-    let mut signals = signals;
-    loop {
-        let started = match start::start(&mut link, scope, signals.as_ref()) {
-            Some(Begun::Command(started)) => started,
-            Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
-            None => return,
-        };
-        let Some(free) = watch_over(started, scope, link, signals) else { return };
-        // The next shell would inherit what a command has changed about its keeper.
-        if before.is_none() || before != Inherited::read().ok() {
-            return;
-        }
-        (link, signals) = (free.0, Some(free.1));
-    }
-}
-
-/// Watches over a command to its end; what the next one needs, if this keeper may have one.
-fn watch_over(
+/// Watches over a command to its end. Returns the means for another command, if this keeper may have one.
+pub(crate) fn watch_over(
     started: Started,
     scope: Scope,
     link: Link,
@@ -96,7 +47,7 @@ fn watch_over(
         shell: child.pidfd,
         pid,
         link,
-        others: Vec::new(),
+        clients: Vec::new(),
         signals,
         pumps: Vec::new(),
         output: None,
@@ -126,14 +77,14 @@ struct Watch {
     pid: i32,
     /// The way to the engine.
     link: Link,
-    /// Others who have come to a job's socket.
-    others: Vec<Link>,
+    /// Clients of a job's socket.
+    clients: Vec<Link>,
     signals: Option<SignalReader>,
     /// One for each pipe that was handed over.
     pumps: Vec<Pump>,
     /// The file that the first of them fills.
     output: Option<File>,
-    /// Where it is written down, if it is a job.
+    /// The record on disk, if it is a job.
     job: Option<Record>,
     /// The file that its processes write to themselves, if they do.
     growing: Option<Growing>,
@@ -141,9 +92,9 @@ struct Watch {
     began: Began,
     /// The engine has let go: its end is no longer a reason to stop.
     released: bool,
-    /// How the shell ended, once that has been dealt with; what is watched since is what it left behind.
+    /// End of the shell, once that has been dealt with. Since then its leftovers are watched.
     shell_end: Option<End>,
-    /// Who was left when that was last written down.
+    /// Process ids in the record of those that the shell left behind.
     left: Vec<i32>,
     /// The ways to a shell that came from a session.
     driver: Option<Driver>,
@@ -171,7 +122,7 @@ pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
         shell: from.driver.child.pidfd.try_clone()?,
         pid: from.driver.pid(),
         link: from.link,
-        others: Vec::new(),
+        clients: Vec::new(),
         signals: Some(from.signals),
         pumps: from.pumps,
         output: None,
@@ -219,13 +170,13 @@ impl Watch {
     /// A shell that came from a session ends as its last command did.
     fn end_of_session(&mut self) {
         let Some(driver) = &mut self.driver else { return };
-        driver.hear_own();
+        driver.read_shell_output();
         if let Some(Word::Done(code)) = driver.word() {
             self.tree.says(Exit::Code(code));
         }
     }
 
-    /// Lets the rest of the tree end by itself for a moment; whether it did.
+    /// Lets the rest of the tree end by itself for a moment. True if it did.
     fn settle(&mut self) -> bool {
         let until = Instant::now() + SETTLE;
         loop {
@@ -294,7 +245,7 @@ impl Watch {
             self.note(&State::Ended(end));
             self.tell(&Report::ended(end, Vec::new()));
             self.job.iter_mut().for_each(Record::close);
-            self.others.clear();
+            self.clients.clear();
         }
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
         if !self.link.is_gone() && !self.is_free() {
@@ -356,7 +307,7 @@ impl Watch {
 
     /// Tells everybody who is connected.
     fn tell(&mut self, report: &Report) {
-        for link in std::iter::once(&mut self.link).chain(&mut self.others) {
+        for link in std::iter::once(&mut self.link).chain(&mut self.clients) {
             link.tell(report);
         }
     }
@@ -374,128 +325,6 @@ impl Watch {
         self.note(&State::Left(End::Lost, &left));
         self.tell(&Report::ended(End::Lost, left));
         self.released = true;
-    }
-
-    /// Waits until something happens, and tells what.
-    fn wait(&mut self) -> Vec<Event> {
-        let now = Instant::now();
-        let alarm = self.stopping.alarm().into_iter().chain(self.look_again(now)).min();
-        self.tree.awake.at(alarm, now);
-        let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(Growing::alarm)).min();
-        // The handle of a shell that has ended would always have news. With signals it is watched all the same: in a host
-        // that has started threads before it became a keeper, a signal may go to one of those.
-        let watch_shell = !self.tree.shell_has_ended();
-
-        let link = (!self.link.is_gone()).then_some(self.link.as_fd());
-        let signals = self.signals.as_ref().map(AsFd::as_fd);
-        let shell = watch_shell.then_some(self.shell.as_fd());
-        let control = self.job.as_ref().and_then(Record::control);
-        let growing = self.growing.as_ref().and_then(Growing::word);
-        let driver = self.driver.as_ref().map(AsFd::as_fd);
-        let own = self.driver.as_ref().map(Driver::own);
-        let others = self.others.iter().map(AsFd::as_fd);
-        let pumps = self.pumps.iter().map(AsFd::as_fd);
-        let watched: Vec<BorrowedFd<'_>> = [link, signals, shell, control, growing, driver, own]
-            .into_iter()
-            .flatten()
-            .chain(others)
-            .chain(pumps)
-            .collect();
-        let has_news = news::wait(&watched, wake_up.map(|wake_up| wake_up.saturating_duration_since(now)));
-        let link_ready = link.is_some() && has_news[0];
-
-        let mut events = self.signal_events();
-        if link_ready {
-            events.extend(self.orders());
-        }
-        events.extend(self.orders_of_others());
-        // Cheap where there is nothing to carry: then reading says so.
-        self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
-        let now = Instant::now();
-        self.growing.iter_mut().for_each(|growing| growing.look(now));
-        if alarm.is_some_and(|alarm| alarm <= now) {
-            events.push(Event::Tick);
-        }
-        events
-    }
-
-    /// A thread of a host has to look for itself: nobody tells it of the end of what is not its child.
-    fn look_again(&self, now: Instant) -> Option<Instant> {
-        let pause = match self.stopping.phase() {
-            Phase::Stopping { .. } | Phase::Killed { .. } => LOOK_AGAIN,
-            Phase::Running { .. } if self.shell_end.is_some() => LOOK_AT_LEFTOVERS,
-            Phase::Running { .. } | Phase::Ended(_) => return None,
-        };
-        self.signals.is_none().then(|| now + pause)
-    }
-
-    fn signal_events(&self) -> Vec<Event> {
-        let arrived = self.signals.as_ref().and_then(|signals| signals.arrived().ok()).unwrap_or_default();
-        // Several at once are one request: who ends a session sends more than one.
-        let asked = arrived.iter().any(|number| *number != Signal::CHILD.as_raw());
-        asked.then_some(Event::StopAsked(StopReason::KeeperSignaled)).into_iter().collect()
-    }
-
-    /// What those want who have come to the job's socket. They may ask for its end, and come and go as they like.
-    fn orders_of_others(&mut self) -> Vec<Event> {
-        while let Some(socket) = self.job.as_ref().and_then(Record::accept) {
-            if self.others.len() == MOST_OTHERS {
-                // The one that has waited longest: it will come again, and who wants to stop the job gets through.
-                self.others.remove(0);
-            }
-            self.others.push(Link::new(socket));
-        }
-        let mut orders = Vec::new();
-        for other in &mut self.others {
-            other.fill();
-            while let Some(order) = other.take() {
-                orders.push(order);
-                other.tell(&Report::Heard);
-            }
-        }
-        self.others.retain(|other| !other.is_gone());
-        let mut events = Vec::new();
-        for order in orders {
-            match order {
-                Order::Stop(why) => events.push(Event::StopAsked(why)),
-                Order::Signal(number) => self.tree.signal(number),
-                Order::CloseInput => self.job.iter_mut().for_each(Record::close_input),
-                _ => {}
-            }
-        }
-        events
-    }
-
-    fn orders(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        self.link.fill();
-        while let Some(order) = self.link.take() {
-            match order {
-                Order::Stop(why) => events.push(Event::StopAsked(why)),
-                Order::Release(pipes) => {
-                    self.released = true;
-                    self.take_over(pipes);
-                }
-                Order::Record(mut order) => {
-                    let pipes = std::mem::take(&mut order.pipes);
-                    let errno = match Record::open(order, self.began) {
-                        Ok(record) => {
-                            self.take_over(pipes);
-                            self.become_job(record);
-                            0
-                        }
-                        Err(error) => error.raw_os_error().unwrap_or(-1),
-                    };
-                    self.link.tell(&Report::Recorded { errno });
-                }
-                Order::Signal(number) => self.tree.signal(number),
-                _ => {}
-            }
-        }
-        if self.link.is_gone() && !self.released {
-            events.push(Event::StopAsked(StopReason::EngineGone));
-        }
-        events
     }
 }
 
