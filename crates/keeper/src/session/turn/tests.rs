@@ -113,9 +113,9 @@ struct World {
     /// Interrupts that it takes until the shell drops the script; none if it never does.
     heeds_interrupt: Option<u32>,
     says_numbers: bool,
-    /// How long a process runs that a trap of the shell starts whenever the shell is asked for a number.
+    /// Lifetime of a process that a trap of the shell starts whenever the shell is asked for a number.
     trap_runs: u64,
-    /// How long the processes of the command live, from its start.
+    /// Lifetime of the command's processes, from its start.
     processes_live: u64,
     heed_term: bool,
     /// When somebody stops the command.
@@ -462,4 +462,31 @@ fn a_script_that_the_shell_cannot_read_is_refused_at_once_and_late_it_is_stopped
     let announced = times(&late, |effect| effect == TurnEffect::Announce);
     assert!(announced[0] >= 1000, "it was announced after {} ms, unread", announced[0]);
     assert_eq!(times(&late, |effect| effect == TurnEffect::StopMute), [2000]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_entered_is_an_answer_and_no_refusal() {
+    let world = World { reads_script: false, must_read: false, script_over: Some(5), ..quiet() };
+    let [.., (5, last)] = effects(world, 100)[..] else { panic!("it ends at once") };
+    assert_eq!(last, TurnEffect::Finish { event: Event::TreeGone(Exit::Code(3)), announced: false });
+}
+
+#[test]
+fn only_the_last_number_shows_that_a_shell_is_back() {
+    let now = Instant::now();
+    let exit = Exit::Code(INTERRUPTED);
+    let probing =
+        Turn::Probing { exit, number: 2, again_at: now + INTERRUPT_AGAIN, give_up_at: now + COME_BACK_WITHIN };
+    assert_eq!(probing.step(TurnEvent::Said(Word::Number(1)), now), (probing, None));
+    let answered = (Turn::Answered { exit }, Some(TurnEffect::CheckProcesses));
+    assert_eq!(probing.step(TurnEvent::Said(Word::Number(2)), now), answered);
+}
+
+#[test]
+fn a_stop_ends_when_processes_cannot_be_killed_or_the_shell_cannot_be_asked() {
+    let now = Instant::now();
+    let exit = Exit::Code(0);
+    let clearing = Turn::Clearing { exit };
+    assert_eq!(clearing.step(TurnEvent::ProcessesStuck, now), finish(Event::Stuck, true));
+    assert_eq!(clearing.step(TurnEvent::NumberNotAsked, now), (Turn::Over, Some(TurnEffect::Abandon(exit))));
 }
