@@ -92,7 +92,7 @@ fn list(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
 }
 
 fn as_json(entry: &ArtifactEntry) -> Value {
-    let missing = |missing: &bashful_engine::Missing| {
+    let missing = |missing: &bashful_engine::Gap| {
         let end = Some(missing.range.end).filter(|end| *end < u64::MAX);
         json!({ "bytes": [missing.range.start, end], "why": missing.why })
     };

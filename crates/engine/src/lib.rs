@@ -75,8 +75,8 @@ mod window;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use artifacts::{
-    Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, GetError,
-    LinesRead, ListError, Missing, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
+    Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, Gap, GetError,
+    LinesRead, ListError, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};

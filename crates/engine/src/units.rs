@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use bashful_keeper::span;
+use bashful_keeper::duration_text;
 
 /// How long one call waits before it hands back a job that is still running, or says that the command never began.
 ///
@@ -21,13 +21,13 @@ pub struct Grace(pub Duration);
 
 impl fmt::Display for Lifetime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&span(self.0))
+        out.write_str(&duration_text(self.0))
     }
 }
 
 impl fmt::Display for Grace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&span(self.0))
+        out.write_str(&duration_text(self.0))
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use bashful_engine::{
-    Artifact, ArtifactLimits, ArtifactStore, ArtifactWriter, ByteSize, CreateError, GetError, Missing, RemoveError,
+    Artifact, ArtifactLimits, ArtifactStore, ArtifactWriter, ByteSize, CreateError, Gap, GetError, RemoveError,
 };
 use tempfile::TempDir;
 
@@ -445,7 +445,7 @@ fn write_on_and_on(store: &ArtifactStore) {
 }
 
 /// Kills a writer once it has written so much; what it leaves.
-fn killed_after(bytes: u64, part: &str) -> (Vec<u8>, Vec<Missing>, u64) {
+fn killed_after(bytes: u64, part: &str) -> (Vec<u8>, Vec<Gap>, u64) {
     let place = place();
     let store = store(place.path());
     let mut part = start(part, place.path(), &[]);

@@ -16,17 +16,18 @@
 
 mod ancestry;
 mod awake;
-mod killing;
+mod duration_text;
+pub mod gaps;
 mod link;
-pub mod missing;
 mod output;
 mod phase;
 mod pump;
 mod record;
+mod serve;
 mod session;
 mod shell;
-mod span;
 mod start;
+mod stopping;
 mod tree;
 mod watch;
 pub mod wire;
@@ -35,11 +36,11 @@ use std::os::fd::OwnedFd;
 
 pub use ancestry::{Ancestry, ancestry};
 pub use bashful_sys::wait::Exit;
+pub use duration_text::duration_text;
 pub use phase::{Effect, End, Event, Phase, StopReason};
+pub use serve::serve;
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
-pub use span::span;
 pub use tree::Scope;
-pub use watch::serve;
 
 /// What a keeper process is called; also how it knows itself.
 pub const NAME: &std::ffi::CStr = c"bashful-keeper";
@@ -57,7 +58,7 @@ pub fn main_if_asked() {
     }
     // A person who links the program to this name by hand would otherwise wait for orders that never come.
     let Ok(socket) = socket() else { return };
-    let code = match watch::as_process(socket) {
+    let code = match serve::as_process(socket) {
         Ok(()) => 0,
         // Nobody reads what a keeper would print; the engine sees the end of file and says that it lost the command.
         Err(_) => 1,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bashful_sys::notify::Growth;
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::missing::{self, Missing};
+use crate::gaps::{self, Gap};
 
 /// What a file system can free: its blocks.
 const BLOCK: u64 = 4096;
@@ -54,8 +54,8 @@ impl OutputFile {
         let newest = self.limit / 2 - self.limit / 8;
         // Of what is already missing, and was by another limit, the beginning may be too late.
         let wider = self.gap.start.min(self.limit / 2)..(end - newest) / BLOCK * BLOCK;
-        let gap = Missing { range: wider.clone(), why: TOO_LARGE.to_owned() };
-        missing::save(&self.path, &[gap])?;
+        let gap = Gap { range: wider.clone(), why: TOO_LARGE.to_owned() };
+        gaps::save(&self.path, &[gap])?;
         let length = wider.end - wider.start;
         fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, wider.start, length)?;
         self.gap = wider;
@@ -150,8 +150,8 @@ mod tests {
         let facts = file.metadata().expect("it is there");
         assert_eq!(facts.len(), written);
         assert!(facts.blocks() * 512 <= (1 << 20) + 2 * BLOCK, "{} blocks", facts.blocks());
-        let missing = missing::load(&path);
-        let [Missing { range, why }] = missing.as_slice() else { panic!("one range is missing: {missing:?}") };
+        let missing = gaps::load(&path);
+        let [Gap { range, why }] = missing.as_slice() else { panic!("one range is missing: {missing:?}") };
         assert_eq!((range.start, why.as_str()), (1 << 19, TOO_LARGE));
         let bytes = std::fs::read(&path).expect("it is readable");
         let (start, end) = (usize::try_from(range.start).expect("small"), usize::try_from(range.end).expect("small"));

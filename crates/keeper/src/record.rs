@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 
 use crate::output::OutputFile;
 use crate::wire::{self, Kind, Leftover};
-use crate::{End, Exit, StopReason, span};
+use crate::{End, Exit, StopReason, duration_text};
 
 /// A job's directory, from the keeper's side.
 pub(crate) struct Record {
@@ -266,7 +266,7 @@ fn last_line(end: End, lifetime: Option<Duration>) -> String {
             None => format!("signal: {number}"),
         },
         End::Stopped { why: StopReason::TimeUp, .. } => {
-            format!("timed out after {}", lifetime.map(span).unwrap_or_default())
+            format!("timed out after {}", lifetime.map(duration_text).unwrap_or_default())
         }
         End::Stopped { why: StopReason::Cancelled, .. } => "cancelled".to_owned(),
         End::Stopped { why, .. } => format!("stopped: {why}"),

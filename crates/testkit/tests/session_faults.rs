@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bashful_dialect::{self as dialect, Dialect, Limits, Toolbox};
 use bashful_engine::{
-    Caller, End, Engine, Exit, Outcome, Patience, Reply, Request, RunError, Running, SessionName, SessionStore,
-    StartError, StopReason,
+    Caller, End, Engine, Exit, Grace, Lifetime, Outcome, Patience, Reply, Request, RunError, Running, SessionName,
+    SessionStore, StartError, StopReason,
 };
 use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, patient, request};
 use rustix::process::{Pid, Signal, kill_process};
@@ -331,4 +331,94 @@ fn an_engine_with_a_session_can_be_dropped_outside_of_a_runtime() {
     });
     drop(engine);
     place.check_nothing_survives();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_ends_just_as_its_shell_is_looked_at_is_reported() {
+    let place = Place::new(PUPPET);
+    let engine = place.engine();
+    let mut all = tokio::task::JoinSet::new();
+    for session in 0..4 {
+        let engine = engine.clone();
+        all.spawn(async move {
+            let in_own_session = |script: &str| {
+                let mut request = request(script);
+                request.session = Some(SessionName::new(format!("s{session}")).expect("a name"));
+                // Far more than they take, and less than a hang.
+                request.lifetime = Some(Lifetime(Duration::from_secs(10)));
+                request
+            };
+            let fifo = format!("mkfifo fifo{session}; exec 9<>fifo{session}");
+            finished(reply(&engine, in_own_session(&fifo), Caller::default()).await.expect("it starts"));
+            // The keeper looks at the shell for the first time after 20 ms.
+            for microseconds in (19_600..20_600).step_by(20) {
+                let script = format!("read -t 0.0{microseconds} -u 9 || :");
+                let outcome =
+                    finished(reply(&engine, in_own_session(&script), Caller::default()).await.expect("it starts"));
+                assert_eq!(outcome.end, End::Own(Exit::Code(0)), "{script}");
+            }
+        });
+    }
+    all.join_all().await;
+}
+
+/// Processor time that a process has used so far.
+fn processor_time(pid: Pid) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it is there");
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let ticks = |index: usize| fields.split_whitespace().nth(index).and_then(|ticks| ticks.parse::<u64>().ok());
+    // In hundredths of a second on every machine.
+    Duration::from_millis(10 * (ticks(11).expect("user time") + ticks(12).expect("system time")))
+}
+
+/// Runs scripts in a session, and returns the processor time that its keeper has used for that.
+async fn keeper_time(place: &Place, scripts: impl AsyncFnOnce(&Engine)) -> Duration {
+    let engine = place.engine();
+    let keeper = pids(&run(&engine, "mkfifo fifo; exec 9<>fifo; echo $PPID").await)[0];
+    let before = processor_time(keeper);
+    scripts(&engine).await;
+    processor_time(keeper).saturating_sub(before)
+}
+
+#[tokio::test]
+async fn a_keeper_sleeps_while_its_shell_ignores_interrupts() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(WIDE);
+    let used = keeper_time(&place, async |engine| {
+        let mut request = in_session("trap '' PWR INT; read -t 2 -u 9");
+        request.lifetime = Some(Lifetime(Duration::from_millis(100)));
+        let outcome = finished(reply(engine, request, Caller::default()).await.expect("it starts"));
+        assert!(matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }), "{:?}", outcome.end);
+        assert!(stays(&outcome));
+    })
+    .await;
+    assert!(used < Duration::from_millis(300), "{used:?} of two seconds");
+}
+
+#[tokio::test]
+async fn a_keeper_sleeps_while_it_stops_a_command_whose_caller_is_gone() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(WIDE);
+    let used = keeper_time(&place, async |engine| {
+        let stubborn = "bash -c 'trap \"\" TERM; touch begun; read -t 2 -u 9'";
+        let job = engine.started(in_session(stubborn)).await.expect("it starts");
+        place.wait_for("begun");
+        drop(job);
+        check(engine, "echo next", "next\n").await;
+    })
+    .await;
+    assert!(used < Duration::from_millis(300), "{used:?} of two seconds");
+}
+
+#[tokio::test]
+async fn a_keeper_sleeps_while_leftovers_may_end_by_themselves() {
+    let place = Place::new(PUPPET);
+    let used = keeper_time(&place, async |engine| {
+        for _ in 0..30 {
+            run(engine, "sleep 0.1 &").await;
+        }
+    })
+    .await;
+    // Fifty milliseconds each.
+    assert!(used < Duration::from_millis(600), "{used:?} of a second and a half");
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-pub use bashful_keeper::missing::Missing;
+pub use bashful_keeper::gaps::Gap;
 pub use read::{Artifact, LinesRead, ReadError};
 pub use store::{ArtifactStore, CreateError, GetError, ListError, RemoveError, SweepReport};
 pub use writer::{ArtifactFacts, ArtifactWriter, WriteError};
@@ -59,7 +59,7 @@ pub struct ArtifactEntry {
     /// Somebody may still write to it.
     pub in_use: bool,
     /// What is not there, in order.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<Gap>,
 }
 
 impl ArtifactEntry {

@@ -19,7 +19,7 @@ use thiserror::Error;
 use super::ArtifactEntry;
 use super::page::{Page, Search};
 use crate::mask::LONGEST;
-use bashful_keeper::missing::{self, Missing};
+use bashful_keeper::gaps::{self, Gap};
 use bashful_sys::plain;
 
 /// What is read at once. Larger ones leave the processor's cache and gain nothing.
@@ -48,7 +48,7 @@ pub struct Artifact {
     file: File,
     path: PathBuf,
     bytes: u64,
-    missing: Vec<Missing>,
+    missing: Vec<Gap>,
     in_use: bool,
 }
 
@@ -65,7 +65,7 @@ pub struct LinesRead {
 enum Piece<'a> {
     /// Bytes, and where in the file they begin.
     Bytes(u64, &'a [u8]),
-    Missing(Missing),
+    Missing(Gap),
 }
 
 impl Artifact {
@@ -79,7 +79,7 @@ impl Artifact {
         let opened = plain::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = opened.map_err(|source| ReadError::Read { path: path.to_path_buf(), source })?;
         // Asked again and after the length: what was written down since then is older than what will be read.
-        let missing = missing::load(path);
+        let missing = gaps::load(path);
         Ok(Self { file, path: path.to_path_buf(), bytes, missing, in_use })
     }
 
@@ -254,7 +254,7 @@ impl Artifact {
             }
             if self.in_use {
                 // A hole is written down before it is made: what was not written down by now was there when it was read.
-                missing = missing::load(&self.path);
+                missing = gaps::load(&self.path);
                 let read = at..at + count as u64;
                 if missing.iter().any(|hole| hole.range.start < read.end && read.start < hole.range.end) {
                     continue;

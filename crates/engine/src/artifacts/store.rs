@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use bashful_keeper::missing;
+use bashful_keeper::gaps;
 use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -232,7 +232,7 @@ impl ArtifactStore {
         }
         // The gap last: without its file it does no harm, while a file without its gap would show holes as NULs.
         fs::remove_file(&entry.path).map_err(|source| RemoveError::Io { path: entry.path.clone(), source })?;
-        let _ = fs::remove_file(missing::sidecar(&entry.path));
+        let _ = fs::remove_file(gaps::sidecar(&entry.path));
         Ok(())
     }
 
@@ -317,7 +317,7 @@ impl ArtifactStore {
             on_disk: ByteSize(facts.blocks() * 512),
             modified: facts.modified()?,
             in_use,
-            missing: missing::load(&path),
+            missing: gaps::load(&path),
             path,
         })
     }

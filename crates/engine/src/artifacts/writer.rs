@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::numbers::longest_file;
 use crate::units::ByteSize;
-use bashful_keeper::missing::{self, Missing};
+use bashful_keeper::gaps::{self, Gap};
 
 /// What a file system can free: its blocks. One with larger blocks keeps up to two of them more.
 const BLOCK: u64 = 4096;
@@ -59,7 +59,7 @@ pub struct ArtifactFacts {
     /// All bytes that were to be written, there or not.
     pub bytes: u64,
     /// What is not there, in order.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<Gap>,
     /// Why writing ended early, if it did.
     pub error: Option<String>,
 }
@@ -211,7 +211,7 @@ impl ArtifactWriter {
         let newest = self.limit - self.limit / 2 - self.limit / STEPS;
         let wider = self.gap.start..(behind - newest).next_multiple_of(BLOCK);
         let before = std::mem::replace(&mut self.gap, wider);
-        let punched = missing::save(&self.path, &self.missing(self.written)).and_then(|()| {
+        let punched = gaps::save(&self.path, &self.missing(self.written)).and_then(|()| {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             Ok(fallocate(&self.file, flags, before.end, self.gap.end - before.end)?)
         });
@@ -233,7 +233,7 @@ impl ArtifactWriter {
 
     /// Writes down what is missing, with an end that is cut off.
     fn note(&self, end: u64) -> io::Result<()> {
-        missing::save(&self.path, &self.missing(end))
+        gaps::save(&self.path, &self.missing(end))
             .inspect_err(|error| tracing::debug!(id = self.id, %error, "cannot note what is missing"))
     }
 
@@ -248,9 +248,9 @@ impl ArtifactWriter {
         freed
     }
 
-    fn missing(&self, end: u64) -> Vec<Missing> {
-        let gap = Missing { range: self.gap.clone(), why: TOO_LARGE.to_owned() };
-        let rest = Missing { range: self.written..end, why: self.error.clone().unwrap_or_default() };
+    fn missing(&self, end: u64) -> Vec<Gap> {
+        let gap = Gap { range: self.gap.clone(), why: TOO_LARGE.to_owned() };
+        let rest = Gap { range: self.written..end, why: self.error.clone().unwrap_or_default() };
         let rest = Some(rest).filter(|_| self.error.is_some());
         [Some(gap), rest].into_iter().flatten().filter(|missing| !missing.range.is_empty()).collect()
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::missing::{self, Missing};
+use bashful_keeper::gaps::{self, Gap};
 use bashful_keeper::wire::Report;
 use bashful_sys::notify::{self, Growth};
 use bashful_sys::plain;
@@ -35,7 +35,7 @@ pub enum Followed {
         bytes: Vec<u8>,
     },
     /// This part of its output is not there any more.
-    Missing(Missing),
+    Missing(Gap),
     /// It is over, and all that it wrote has been told.
     Over(Box<JobRecord>),
 }
@@ -156,9 +156,8 @@ impl Follow {
         let offset = self.offset;
         let end = offset + count as u64;
         // Asked after reading: what was taken away meanwhile has been written down before.
-        let gap = missing::load(&self.path)
-            .into_iter()
-            .find(|missing| missing.range.start < end && missing.range.end > offset);
+        let gap =
+            gaps::load(&self.path).into_iter().find(|missing| missing.range.start < end && missing.range.end > offset);
         let count = match gap {
             Some(missing) if missing.range.start <= offset => {
                 self.offset = missing.range.end;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::missing;
+use bashful_keeper::gaps;
 use bashful_keeper::wire;
 use bashful_sys::plain;
 use bashful_sys::proc::Process;
@@ -464,8 +464,8 @@ impl JobStore {
 /// What is missing of a job's output.
 impl JobRecord {
     /// What is not in its output file any more, in order.
-    pub fn missing(&self) -> Vec<missing::Missing> {
-        missing::load(&self.output_file)
+    pub fn missing(&self) -> Vec<gaps::Gap> {
+        gaps::load(&self.output_file)
     }
 
     /// Whether it was lost: nobody knows how it ended.

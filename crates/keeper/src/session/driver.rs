@@ -18,14 +18,14 @@ use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Tether};
 use bashful_sys::{pipe, proc};
 
-use super::own::Own;
+use super::shell_output::ShellOutput;
 use crate::shell::{self, NotStarted, not_prepared, place, quote};
 use crate::wire::{Command, Input, Script, Setup};
 
-/// What bash is started with. No files of the user, no line editing, no history.
+/// Arguments of bash: no files of the user, no line editing, no history.
 const ARGUMENTS: [&str; 7] = ["--norc", "--noprofile", "--noediting", "-i", "+H", "+o", "history"];
 
-/// What bash is told first.
+/// The first lines that bash reads.
 ///
 /// The signal drops what is under way: only while a script is sourced, because between two commands there is nothing to
 /// drop but our own lines; and with a signal to itself, because an error in the handler of a signal ends only the handler.
@@ -39,7 +39,7 @@ const OPENING: &str = r"\builtin trap '[[ ${BASH_SOURCE[0]-} ]] && { \builtin tr
 /// Variables by which an interactive shell does things at a prompt that nobody sees, or ends for want of somebody who types.
 const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 
-/// What a pipe holds on every machine; a user with many of them gets smaller ones.
+/// Bytes that a pipe holds on every machine; a user with many pipes gets smaller ones.
 const PIPE_HOLDS: usize = 4096;
 
 /// Which of the descriptors that a command needs is its script.
@@ -48,18 +48,18 @@ pub(super) const SCRIPT: usize = 2;
 /// A shell and the ways to it.
 pub(crate) struct Driver {
     pub(crate) child: Child,
-    /// Where it reads what to do; none when there is to be nothing more.
+    /// The pipe from which it reads its orders; none when there are to be no more.
     lines: Option<File>,
-    /// Where it says how something ended, and where we hear it.
+    /// The pipe on which it says how something ended, and our end of that.
     says: OwnedFd,
     hears: OwnedFd,
     heard: Vec<u8>,
-    pub(super) own: Own,
+    pub(super) output: ShellOutput,
     /// The last number that it was asked to say.
     number: u64,
 }
 
-/// What a shell says.
+/// A message of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
     /// A script is done, with this status.
@@ -76,7 +76,7 @@ impl Driver {
         let (hears, says) = pipe::plain().map_err(unprepared)?;
         pipe::set_nonblocking(&hears).map_err(unprepared)?;
         pipe::set_nonblocking(&lines).map_err(unprepared)?;
-        let own = Own::new().map_err(unprepared)?;
+        let output = ShellOutput::new().map_err(unprepared)?;
         setup.input = Input::From(Some(reads));
         // It would heed them before it reads our first line.
         setup.env.retain(|entry| !FOR_PERSONS.iter().any(|name| entry.starts_with(name.as_bytes())));
@@ -85,7 +85,7 @@ impl Driver {
         // Only the shell itself is to hold what it writes to.
         let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));
-        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), own, number: 0 };
+        let mut driver = Self { child, lines, says, hears, heard: Vec::new(), output, number: 0 };
         let mut opening = OPENING.as_bytes().to_vec();
         if !source.is_empty() {
             opening.extend(br"\builtin . ");
@@ -94,7 +94,7 @@ impl Driver {
         }
         // From here on, what it writes is worth hearing: before, it greets a person who is not there.
         // Not by `builtin`: redirections of that are its own, and end with it.
-        opening.extend(format!("\\exec >{} 2>&1\n", place(driver.own.writes())).into_bytes());
+        opening.extend(format!("\\exec >{} 2>&1\n", place(driver.output.writing_end())).into_bytes());
         driver.write(&opening).map_err(unprepared)?;
         Ok(driver)
     }
@@ -103,7 +103,7 @@ impl Driver {
         self.child.pid.as_raw_nonzero().get()
     }
 
-    /// Whether it is in this directory.
+    /// True if it is in this directory.
     pub(crate) fn is_in(&self, directory: &[u8]) -> bool {
         let cwd = std::fs::read_link(format!("/proc/{}/cwd", self.pid()));
         cwd.is_ok_and(|cwd| cwd.as_os_str().as_bytes() == directory)
@@ -135,7 +135,7 @@ impl Driver {
         Ok(vec![output, stderr, script])
     }
 
-    /// Whether it has done all that it was told, and waits for our next line.
+    /// True if it has done all that it was told, and waits for our next line.
     pub(crate) fn waits(&self) -> bool {
         let Some(lines) = &self.lines else { return false };
         let is_ours = || {
@@ -167,7 +167,7 @@ impl Driver {
         Ok(self.number)
     }
 
-    /// What it says next, if it has said anything.
+    /// The next message that has arrived, if any.
     pub(crate) fn word(&mut self) -> Option<Word> {
         let mut buffer = [0; 256];
         while let Ok(count) = rustix::io::read(&self.hears, &mut buffer)
@@ -190,22 +190,22 @@ impl Driver {
         None
     }
 
-    /// Takes what the shell itself has written, if anything, so that it never waits for that.
-    pub(crate) fn hear_own(&mut self) {
-        self.own.take();
+    /// Reads the output of the shell itself, so that the shell never waits for a reader.
+    pub(crate) fn read_shell_output(&mut self) {
+        self.output.read();
     }
 
-    /// What has news when the shell itself has written something.
-    pub(crate) fn own(&self) -> BorrowedFd<'_> {
-        self.own.as_fd()
+    /// Readable when the shell itself has written something.
+    pub(crate) fn shell_output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
     }
 
-    /// Passes on what the shell itself has written, at its end: that of a command that ended it belongs to the command.
-    pub(crate) fn pass_on_own(&mut self, output: &OwnedFd) {
+    /// Passes on the output of the shell itself, at its end: the output of a command that ended its shell belongs to the command.
+    pub(crate) fn pass_on_shell_output(&mut self, output: &OwnedFd) {
         // Whoever reads may have been stopped.
         let _ = pipe::set_nonblocking(output);
         // Traces of our own lines are nobody's business.
-        let own = self.own.without(&format!("/proc/{}/fd/", std::process::id()));
+        let own = self.output.take_without(&format!("/proc/{}/fd/", std::process::id()));
         let mut rest = own.as_slice();
         // Nobody may be left who reads.
         while let Ok(count @ 1..) = rustix::io::write(output, rest) {
@@ -213,7 +213,7 @@ impl Driver {
         }
     }
 
-    /// Whether it can no longer be told anything.
+    /// True if it can no longer be told anything.
     pub(crate) fn is_deaf(&self) -> bool {
         self.lines.is_none()
     }

@@ -1,4 +1,4 @@
-//! What is missing of a file of output, and the small file beside it that says so.
+//! Gaps: byte ranges that are missing from an output file, listed in a small file beside it.
 //!
 //! One line for each range: its beginning, its end (`-` while it is not known yet) and why. The file is replaced by
 //! renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
@@ -11,17 +11,17 @@ use std::{fmt, fs};
 
 use bashful_sys::plain;
 
-/// A range of bytes that is not there.
+/// A byte range of an output file that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// From its first byte, counted from 0, to behind its last. It ends at `u64::MAX` while nobody knows how long it gets.
+pub struct Gap {
+    /// From the first missing byte, counted from 0, to behind the last; `u64::MAX` while the end is not known.
     pub range: Range<u64>,
-    /// What became of it.
+    /// The reason, as people read it.
     pub why: String,
 }
 
 /// `bytes 512-1024 are missing: …`, the end excluded, as in a range that can be asked for.
-impl fmt::Display for Missing {
+impl fmt::Display for Gap {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.range {
             Range { start, end: u64::MAX } => write!(out, "bytes from {start} on are missing: {}", self.why),
@@ -30,24 +30,24 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Where it is written down.
+/// The file that lists the gaps of `file`.
 pub fn sidecar(file: &Path) -> PathBuf {
     file.with_added_extension("gap")
 }
 
-/// What is written down. Nothing is if there is no such file; a line that cannot be understood is passed over.
-pub fn load(file: &Path) -> Vec<Missing> {
+/// The gaps of `file`, in order; none without a list. Lines that cannot be parsed are skipped.
+pub fn load(file: &Path) -> Vec<Gap> {
     let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
-    let mut missing: Vec<_> = text.lines().filter_map(parse).collect();
-    missing.sort_by_key(|missing| missing.range.start);
-    missing
+    let mut gaps: Vec<_> = text.lines().filter_map(parse).collect();
+    gaps.sort_by_key(|gap| gap.range.start);
+    gaps
 }
 
-/// Writes it down anew.
-pub fn save(file: &Path, missing: &[Missing]) -> io::Result<()> {
+/// Replaces the list of gaps of `file`.
+pub fn save(file: &Path, gaps: &[Gap]) -> io::Result<()> {
     let place = sidecar(file);
     let draft = place.with_added_extension("new");
-    let text: String = missing.iter().map(line).collect();
+    let text: String = gaps.iter().map(line).collect();
     let saved = plain::write(&draft, text.as_bytes()).and_then(|()| fs::rename(&draft, place));
     if saved.is_err() {
         // Half a file says nothing, and on a full disk it is in the way.
@@ -56,20 +56,20 @@ pub fn save(file: &Path, missing: &[Missing]) -> io::Result<()> {
     saved
 }
 
-fn line(missing: &Missing) -> String {
-    let Range { start, end } = missing.range;
+fn line(gap: &Gap) -> String {
+    let Range { start, end } = gap.range;
     let end = if end == u64::MAX { "-".to_owned() } else { end.to_string() };
-    format!("{start} {end} {}\n", missing.why.replace('\n', " "))
+    format!("{start} {end} {}\n", gap.why.replace('\n', " "))
 }
 
-fn parse(line: &str) -> Option<Missing> {
+fn parse(line: &str) -> Option<Gap> {
     let mut words = line.splitn(3, ' ');
     let start = words.next()?.parse().ok()?;
     let end = match words.next()? {
         "-" => u64::MAX,
         end => end.parse().ok()?,
     };
-    (start < end).then(|| Missing { range: start..end, why: words.next().unwrap_or("nobody knows why").to_owned() })
+    (start < end).then(|| Gap { range: start..end, why: words.next().unwrap_or("nobody knows why").to_owned() })
 }
 
 #[cfg(test)]
@@ -82,14 +82,14 @@ mod tests {
         let artifact = directory.path().join("1");
         assert_eq!(load(&artifact), []);
         let missing = [
-            Missing { range: 10..20, why: "too large".to_owned() },
-            Missing { range: 30..u64::MAX, why: "disk full".to_owned() },
+            Gap { range: 10..20, why: "too large".to_owned() },
+            Gap { range: 30..u64::MAX, why: "disk full".to_owned() },
         ];
         save(&artifact, &missing).expect("it is saved");
         assert_eq!(load(&artifact), missing);
         assert_eq!(missing[0].to_string(), "bytes 10-20 are missing: too large");
         assert_eq!(missing[1].to_string(), "bytes from 30 on are missing: disk full");
         fs::write(sidecar(&artifact), "x\n5 4 x\n\n1 2\n-1 9 x\n").expect("it is written");
-        assert_eq!(load(&artifact), [Missing { range: 1..2, why: "nobody knows why".to_owned() }]);
+        assert_eq!(load(&artifact), [Gap { range: 1..2, why: "nobody knows why".to_owned() }]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the shell of a session itself writes, beside its commands: traces of our lines, what its traps say between two
+//! Output of a session's shell itself, beside that of its commands: traces of our lines, and output of its traps between two
 //! commands and at its end.
 
 use std::collections::VecDeque;
@@ -7,34 +7,35 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bashful_sys::pipe;
 
-/// So much of it is kept, the newest.
+/// Bytes kept, the newest. A trap that floods its shell must not fill the keeper's memory.
 const KEPT: usize = 64 * 1024;
 
-/// Reads of one turn.
-const READS_A_TURN: usize = 16;
+/// Reads at one time: a shell that never pauses must not keep the keeper from its other duties.
+const READS_AT_ONCE: usize = 16;
 
-pub(super) struct Own {
+/// The pipe that the shell itself writes to, and the newest part of its output.
+pub(super) struct ShellOutput {
     reads: OwnedFd,
     writes: OwnedFd,
     kept: VecDeque<u8>,
 }
 
-impl Own {
+impl ShellOutput {
     pub(super) fn new() -> io::Result<Self> {
         let (reads, writes) = pipe::plain()?;
         pipe::set_nonblocking(&reads)?;
         Ok(Self { reads, writes, kept: VecDeque::new() })
     }
 
-    /// Where the shell is to write.
-    pub(super) fn writes(&self) -> &OwnedFd {
+    /// The end for the shell.
+    pub(super) fn writing_end(&self) -> &OwnedFd {
         &self.writes
     }
 
-    /// Takes what is there, so that the shell never waits for somebody to read it.
-    pub(super) fn take(&mut self) {
+    /// Empties the pipe, so that the shell never waits for a reader.
+    pub(super) fn read(&mut self) {
         let mut buffer = [0; 4096];
-        for _ in 0..READS_A_TURN {
+        for _ in 0..READS_AT_ONCE {
             match rustix::io::read(&self.reads, &mut buffer) {
                 Ok(count) if count > 0 => self.kept.extend(&buffer[..count]),
                 _ => break,
@@ -43,22 +44,23 @@ impl Own {
         self.kept.drain(..self.kept.len().saturating_sub(KEPT));
     }
 
-    pub(super) fn forget(&mut self) {
-        self.take();
+    /// Drops all of it: output before a command is not the command's.
+    pub(super) fn discard(&mut self) {
+        self.read();
         self.kept.clear();
     }
 
-    /// All of it, without the lines in which this stands.
-    pub(super) fn without(&mut self, ours: &str) -> Vec<u8> {
-        self.take();
+    /// Removes all of it, and returns the lines that do not contain `ours`.
+    pub(super) fn take_without(&mut self, ours: &str) -> Vec<u8> {
+        self.read();
         let kept = Vec::from(std::mem::take(&mut self.kept));
         let is_ours = |line: &[u8]| line.windows(ours.len()).any(|part| part == ours.as_bytes());
         kept.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_ours(line)).flatten().copied().collect()
     }
 }
 
-/// Has news when the shell has written something.
-impl AsFd for Own {
+/// Readable when the shell has written something.
+impl AsFd for ShellOutput {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reads.as_fd()
     }

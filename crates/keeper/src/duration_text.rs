@@ -1,10 +1,10 @@
-//! Lengths of time in words.
+//! Durations as text for people.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-/// `30s`, `15m`, `1h30m`, `0.5s`: short, and exact to the millisecond.
-pub fn span(duration: Duration) -> String {
+/// Hours, minutes and seconds, exact to the millisecond: `30s`, `15m`, `1h30m`, `0.5s`.
+pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
     let mut text = String::new();

@@ -1,0 +1,161 @@
+//! Waits until something happens in a session, and follows the orders of its host and its clients.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use bashful_sys::news;
+use bashful_sys::signal::Signal;
+
+use super::Session;
+use crate::wire::{Order, Report};
+use crate::{Event, StopReason};
+
+/// Time between two looks for the socket where the system does not tell that it was removed.
+const CHECK_SOCKET_EVERY: Duration = Duration::from_secs(10);
+
+/// Descriptors that can be read now. Every client has a mark of its own.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one descriptor that was looked at")]
+pub(super) struct Readable {
+    pub(super) signals: bool,
+    pub(super) driver: bool,
+    pub(super) shell_output: bool,
+    socket: bool,
+    directory: bool,
+    host: bool,
+    /// The connection of the command that runs.
+    caller: bool,
+}
+
+impl Session {
+    /// Waits until something happens, or is due.
+    pub(super) fn wait(&mut self) {
+        let now = Instant::now();
+        let (due, deadline) = match &self.running {
+            Some(running) => (running.alarm(), running.stopping.alarm()),
+            None => (self.idle_until(), self.idle_until()),
+        };
+        self.tree.awake.at(deadline, now);
+        // There are only so many watches for each user.
+        let check_at = self.listener.watch().is_none().then(|| now + CHECK_SOCKET_EVERY);
+        let due = due.into_iter().chain(check_at).min();
+        let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.shell_output()];
+        let (socket, directory) = (self.listener.socket(), self.listener.watch());
+        // A connection that is gone would always be readable.
+        let host = (!self.host.is_gone()).then_some(self.host.as_fd());
+        let caller = self.running.as_ref().map(|running| &running.link).filter(|link| !link.is_gone());
+        let clients = self.listener.clients.iter().map(|client| client.link.as_fd());
+        let pumps = self.pumps.iter().map(AsFd::as_fd);
+        let optional = [socket, directory, host, caller.map(AsFd::as_fd)];
+        let watched: Vec<BorrowedFd<'_>> =
+            always.into_iter().chain(optional.into_iter().flatten()).chain(clients).chain(pumps).collect();
+        let mut has_news = news::wait(&watched, due.map(|due| due.saturating_duration_since(now))).into_iter();
+        let mut next = |is_watched: bool| is_watched && has_news.next().unwrap_or_default();
+        self.readable = Readable {
+            signals: next(true),
+            driver: next(true),
+            shell_output: next(true),
+            socket: next(socket.is_some()),
+            directory: next(directory.is_some()),
+            host: next(host.is_some()),
+            caller: next(caller.is_some()),
+        };
+        for client in &mut self.listener.clients {
+            client.has_news = has_news.next().unwrap_or_default();
+        }
+    }
+
+    /// Reads and follows every order that has arrived.
+    pub(super) fn follow_orders(&mut self) {
+        let arrived = if self.readable.signals { self.signals.arrived().unwrap_or_default() } else { Vec::new() };
+        if arrived.iter().any(|number| *number != Signal::CHILD.as_raw()) {
+            self.end_for(StopReason::KeeperSignaled);
+        }
+        if self.readable.host {
+            self.follow_host();
+        }
+        if self.readable.caller {
+            self.follow_caller();
+        }
+        if self.readable.socket {
+            self.listener.accept();
+        }
+        if self.readable.directory || self.listener.watch().is_none() {
+            // A command that runs is still somebody's.
+            self.listener.check_socket();
+        }
+        self.follow_clients();
+    }
+
+    fn follow_host(&mut self) {
+        self.host.fill();
+        while let Some(order) = self.host.take() {
+            if matches!(order, Order::EndSession { .. }) {
+                self.end_for(StopReason::Cancelled);
+            }
+        }
+        if self.host.is_gone() && !self.outlives {
+            self.end_for(StopReason::EngineGone);
+        }
+    }
+
+    /// Follows the caller whose command runs.
+    fn follow_caller(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
+        running.link.fill();
+        let mut events = Vec::new();
+        while let Some(order) = running.link.take() {
+            match order {
+                Order::Stop(why) => events.push(Event::StopAsked(why)),
+                Order::Signal(number) => self.tree.signal(number),
+                Order::Record(order) => self.wanted_job = Some(order),
+                _ => {}
+            }
+        }
+        if running.link.is_gone() && !running.stopping.is_stopping() {
+            events.push(Event::StopAsked(StopReason::EngineGone));
+        }
+        self.running = Some(running);
+        for event in events {
+            self.handle(event);
+        }
+    }
+
+    fn follow_clients(&mut self) {
+        let is_busy = self.running.is_some();
+        let mut released = Vec::new();
+        let mut ends = false;
+        for index in 0..self.listener.clients.len() {
+            if !self.listener.clients[index].has_news {
+                continue;
+            }
+            self.listener.clients[index].link.fill();
+            while let Some(order) = self.listener.clients[index].link.take() {
+                let client = &mut self.listener.clients[index];
+                match order {
+                    Order::Command(command) if is_busy && !command.waits => client.link.tell(&Report::Busy),
+                    Order::Command(command) => client.wants = Some(command),
+                    // It may come when its command is over.
+                    Order::Withdraw => client.withdraws = client.wants.is_some(),
+                    Order::Release(pipes) => released.extend(pipes),
+                    Order::Look => {
+                        let state = self.state();
+                        self.listener.clients[index].link.tell(&Report::Session(state));
+                    }
+                    Order::EndSession { makes_room } => {
+                        client.link.tell(&Report::Heard);
+                        client.waits_for_end = true;
+                        self.makes_room |= makes_room && self.ends.is_none();
+                        ends = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.listener.clients.retain(|client| !client.link.is_gone());
+        self.take_over(released);
+        if ends {
+            self.end_for(StopReason::Cancelled);
+        }
+    }
+}
