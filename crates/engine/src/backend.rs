@@ -9,8 +9,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::check::Checked;
+use crate::connection::Connection;
 use crate::jobs::NewJob;
-use crate::link::Link;
 use crate::promises::Promises;
 use crate::sessions::{Entered, InSession, SessionStore};
 
@@ -65,7 +65,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Dropping it closes the way to the keeper, which stops the command.
 #[derive(Debug)]
 pub struct Attached {
-    pub(crate) link: Link,
+    pub(crate) link: Connection,
     /// One pipe, or two if the streams are taken apart.
     pub(crate) output: Vec<OwnedFd>,
     /// None if the keeper was gone before it could tell.
@@ -88,7 +88,7 @@ pub enum After {
 /// A keeper that has nothing more to do.
 #[derive(Debug)]
 pub struct FreeKeeper {
-    pub(crate) link: Link,
+    pub(crate) link: Connection,
     pub(crate) keeper: Keeper,
 }
 

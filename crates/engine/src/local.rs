@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_keeper::wire::{
+use bashful_keeper::protocol::{
     Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, When,
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
@@ -21,8 +21,8 @@ use tokio::time::Instant;
 
 use crate::backend::{After, Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
 use crate::check::Checked;
+use crate::connection::{Connection, Silence};
 use crate::jobs::{JobKind, NewJob, STDERR};
-use crate::link::{Link, Silence};
 use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
@@ -280,7 +280,7 @@ impl Starter {
         .map_err(failed)?;
         let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
-        let link = Link::new(socket).map_err(failed)?;
+        let link = Connection::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if input.is_some() {
             setup.input = WireInput::From(None);
@@ -310,7 +310,7 @@ impl Starter {
     pub(crate) async fn start_ahead(&self, plan: &Plan, is_sure: bool) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
         let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
-        let link = Link::new(socket)?;
+        let link = Connection::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;
         Ok(ReadyKeeper { link, output: read, keeper })
@@ -409,7 +409,7 @@ pub(crate) enum NotStarted {
 ///
 /// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
-pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
+pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
     let give_up = Instant::now() + STARTED_AT_LATEST;
     let word = loop {
         match tokio::time::timeout(WAKE_AFTER, link.next()).await {
@@ -430,7 +430,7 @@ pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper)
     }
 }
 
-/// What the shell is to do, on the wire. A long script travels as a file.
+/// What the shell is to do, as a message. A long script travels as a file.
 pub(crate) fn begin(plan: &Plan, in_file: bool) -> Begin {
     let script = if in_file { WireScript::File(None) } else { WireScript::Text(plan.script.as_bytes().to_vec()) };
     Begin { script, lifetime: Some(plan.lifetime.0) }

@@ -14,7 +14,7 @@ use crate::sessions::{SessionName, SessionOutcome};
 use crate::units::ByteSize;
 use crate::window::{Clip, LimitHit, Part};
 
-pub use bashful_keeper::wire::Leftover;
+pub use bashful_keeper::protocol::Leftover;
 
 /// The answer to one call.
 #[derive(Debug)]

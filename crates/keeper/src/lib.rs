@@ -9,7 +9,7 @@
 //!         ◀───────reports────────         ◀── orphans of the tree, whatever group or session they moved to
 //! ```
 //!
-//! The two speak over one socket ([`wire`]); its end of file means that the engine is gone, however it died. What happens
+//! The two speak over one socket ([`protocol`]); its end of file means that the engine is gone, however it died. What happens
 //! when is decided by a pure function ([`Phase::step`]); the loop around it ([`serve`]) only carries it out.
 //!
 //! Synchronous and small on purpose: one runs beside every command.
@@ -21,6 +21,7 @@ mod link;
 pub mod missing;
 mod output;
 mod phase;
+pub mod protocol;
 mod pump;
 mod record;
 mod session;
@@ -29,7 +30,6 @@ mod span;
 mod start;
 mod tree;
 mod watch;
-pub mod wire;
 
 use std::os::fd::OwnedFd;
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bashful_sys::socket;
 
-use crate::wire::{Inbox, Order, Report};
+use crate::protocol::{Inbox, Order, Report};
 
 /// The connection to the engine.
 pub(crate) struct Link {

@@ -19,7 +19,7 @@ use bashful_sys::{boot_time, plain, signal, socket, wake};
 use rustix::fs::OFlags;
 
 use crate::output::OutputFile;
-use crate::wire::{self, Kind, Leftover};
+use crate::protocol::{self, Kind, Leftover};
 use crate::{End, Exit, StopReason, span};
 
 /// A job's directory, from the keeper's side.
@@ -69,19 +69,20 @@ pub(crate) enum State<'a> {
 }
 
 impl Record {
-    pub(crate) fn open(order: wire::Record, began: Began) -> io::Result<Self> {
+    pub(crate) fn open(order: protocol::Record, began: Began) -> io::Result<Self> {
         let named = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
-        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(wire::LIVE).join(order.id.to_string());
+        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(protocol::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
         name_keeper(&alive);
         let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let control = socket::listen(&directory.join(wire::CONTROL))?;
+        let control = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&control);
         // For reading too, because a pipe without a reader cannot be opened for writing.
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-        let input = File::options().read(true).write(true).custom_flags(no_link).open(directory.join(wire::INPUT)).ok();
+        let input =
+            File::options().read(true).write(true).custom_flags(no_link).open(directory.join(protocol::INPUT)).ok();
         Ok(Self {
             directory,
             _handle: handle,
@@ -127,7 +128,7 @@ impl Record {
         if self.kind != Kind::Background {
             return None;
         }
-        let path = self.directory.join(wire::OUTPUT);
+        let path = self.directory.join(protocol::OUTPUT);
         let file = plain::open_with(File::options().read(true).append(true), &path).ok()?;
         Some(OutputFile::new(file, path, self.at_most, 0..0))
     }
@@ -160,7 +161,7 @@ impl Record {
             None => plain::create(&draft)?,
         };
         file.write_all_at(text.as_bytes(), 0)?;
-        fs::rename(&draft, self.directory.join(wire::STATUS))?;
+        fs::rename(&draft, self.directory.join(protocol::STATUS))?;
         self.reserve = reserve(&draft).ok();
         Ok(())
     }
@@ -168,7 +169,7 @@ impl Record {
     /// Nobody watches over it any more.
     pub(crate) fn close(&mut self) {
         self.control = None;
-        let _ = fs::remove_file(self.directory.join(wire::CONTROL));
+        let _ = fs::remove_file(self.directory.join(protocol::CONTROL));
         let _ = fs::remove_file(self.directory.join("status.json.new"));
         // Somebody may have removed everything and begun anew, and then this is the mark of another job.
         let ours = rustix::fs::fstat(&self.alive).map(|facts| (facts.st_dev, facts.st_ino));
@@ -183,7 +184,7 @@ impl Record {
         let mut file = if let Some(file) = output {
             file
         } else {
-            own = plain::open_with(File::options().read(true).append(true), &self.directory.join(wire::OUTPUT))?;
+            own = plain::open_with(File::options().read(true).append(true), &self.directory.join(protocol::OUTPUT))?;
             &own
         };
         let length = file.metadata()?.len();

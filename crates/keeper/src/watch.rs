@@ -16,12 +16,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::killing::Killing;
 use crate::link::Link;
 use crate::output::Growing;
+use crate::protocol::{Order, Release, Report};
 use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
 use crate::session::{self, Driver, Word};
 use crate::start::{self, Begun, Started};
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS, Rest, Scope, Tree};
-use crate::wire::{Order, Release, Report};
 use crate::{Effect, End, Event, Exit, Phase, StopReason};
 
 /// How long the rest of a tree gets to end by itself after the shell did, before it counts as left behind. The reader at

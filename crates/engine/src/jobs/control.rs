@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
-use bashful_keeper::wire::{self, Order, Report};
+use bashful_keeper::protocol::{self, Order, Report};
 use bashful_sys::pidfd;
 use bashful_sys::signal::Signal;
 use rustix::fs::OFlags;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
-use crate::link::Link;
+use crate::connection::Connection;
 
 /// Between two tries to reach a keeper that is about to begin or to end.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
@@ -170,7 +170,7 @@ impl JobStore {
             Some(Errno::NXIO | Errno::PIPE) => ControlError::Ended { id }.into(),
             _ => SendError::Io { id, source },
         };
-        let path = self.path(id).join(wire::INPUT);
+        let path = self.path(id).join(protocol::INPUT);
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let mut input = File::options().write(true).custom_flags(flags).open(path).map_err(failed)?;
         let mut give_up = Instant::now() + INPUT_PATIENCE;
@@ -238,7 +238,7 @@ impl JobStore {
     }
 
     /// Sends an order and waits until it was heard. A keeper that was stopped, by its own job perhaps, is woken.
-    async fn tell_and_wait(&self, id: u64, mut link: Link, order: &Order) -> Result<(), ControlError> {
+    async fn tell_and_wait(&self, id: u64, mut link: Connection, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {
@@ -262,7 +262,7 @@ impl JobStore {
     }
 
     /// A connection to the keeper of a job.
-    pub(super) fn connect(&self, id: u64) -> io::Result<Link> {
-        Link::connect(&self.path(id))
+    pub(super) fn connect(&self, id: u64) -> io::Result<Connection> {
+        Connection::connect(&self.path(id))
     }
 }

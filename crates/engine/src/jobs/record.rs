@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::wire::{INPUT, Kind, Leftover, OUTPUT};
+use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT};
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::missing;
-use bashful_keeper::wire;
+use bashful_keeper::protocol;
 use bashful_sys::plain;
 use bashful_sys::proc::Process;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
@@ -199,8 +199,8 @@ pub struct NewJob {
 
 impl NewJob {
     /// What its keeper has to know.
-    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> wire::Record {
-        wire::Record {
+    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::Record {
+        protocol::Record {
             id: self.id,
             directory: self.directory.as_os_str().as_bytes().to_vec(),
             kind: kind.into(),
@@ -220,7 +220,7 @@ impl NewJob {
     pub(crate) fn input(&self) -> io::Result<File> {
         // Otherwise this would wait for somebody who writes.
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let input = File::options().read(true).custom_flags(flags).open(self.directory.join(wire::INPUT))?;
+        let input = File::options().read(true).custom_flags(flags).open(self.directory.join(protocol::INPUT))?;
         // But those who read are to wait.
         rustix::fs::fcntl_setfl(&input, rustix::fs::fcntl_getfl(&input)? - OFlags::NONBLOCK)?;
         Ok(input)
@@ -312,7 +312,7 @@ impl JobStore {
         // A path that is not text cannot be written as JSON.
         file.write_all(&serde_json::to_vec_pretty(&job).map_err(io::Error::other)?)?;
         if asked.input {
-            let (input, mode) = (draft.join(wire::INPUT), Mode::RUSR | Mode::WUSR);
+            let (input, mode) = (draft.join(protocol::INPUT), Mode::RUSR | Mode::WUSR);
             rustix::fs::mknodat(rustix::fs::CWD, &input, rustix::fs::FileType::Fifo, mode, 0)?;
             rustix::fs::chmod(&input, mode)?;
         }
@@ -406,7 +406,7 @@ impl JobStore {
     }
 
     pub(super) fn live(&self) -> PathBuf {
-        self.directory().join(wire::LIVE)
+        self.directory().join(protocol::LIVE)
     }
 
     pub(super) fn mark(&self, id: u64) -> PathBuf {
@@ -439,7 +439,7 @@ impl JobStore {
             // Unless it has just been made, somebody has removed it.
             job = record::read(&path.join(JOB));
         }
-        let status = || record::read::<StatusFile>(&path.join(wire::STATUS));
+        let status = || record::read::<StatusFile>(&path.join(protocol::STATUS));
         let mut now = status();
         let over = now.as_ref().is_some_and(StatusFile::says_ended);
         let lives = !over && self.lives(id);

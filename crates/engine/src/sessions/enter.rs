@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bashful_keeper::wire::{self, Command, FailedStep, Order, Report, Session, When};
+use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
 use tokio::time::{Instant, timeout_at};
 
 use super::store::{Known, SessionStore, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Keeper, StartError};
-use crate::link::{Link, Silence};
+use crate::connection::{Connection, Silence};
 use crate::local::{self, Connected, Pipes, Starter};
 use crate::plan::Plan;
 use crate::request::Streams;
@@ -70,7 +70,7 @@ impl Starter {
                     entered.is_new = opened.is_some();
                     entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
                     entered.lost_before = opened.and_then(|opened| opened.lost_before).or(entered.lost_before);
-                    Link::connect(directory).map_err(failed)?
+                    Connection::connect(directory).map_err(failed)?
                 }
             };
             // Who has just started one has put it where the command begins.
@@ -97,7 +97,7 @@ impl Starter {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         // One after the other, so that there are never more than there may be.
         let _turn = store.take(store.directory()).await.map_err(unusable)?;
-        if Link::connect(place).is_ok() {
+        if Connection::connect(place).is_ok() {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
@@ -126,12 +126,12 @@ impl Starter {
         at: &InSession,
         store: &SessionStore,
         place: &Path,
-    ) -> Result<(i32, Link, Keeper), StartError> {
+    ) -> Result<(i32, Connection, Keeper), StartError> {
         let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         store.describe(place, &at.name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
-        let mut link = Link::new(socket).map_err(failed)?;
+        let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if !plan.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
@@ -187,7 +187,7 @@ struct Place<'a> {
 
 /// Hands over a command, and waits for its turn.
 async fn hand_over(
-    mut link: Link,
+    mut link: Connection,
     plan: &Plan,
     place: Place<'_>,
     store: &SessionStore,
@@ -197,7 +197,7 @@ async fn hand_over(
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
-    let wire::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
+    let protocol::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
     let command = Command {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
@@ -230,7 +230,7 @@ async fn hand_over(
 
 /// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
 /// hears which of the two was first.
-async fn answer(link: &mut Link, turn_by: Option<Instant>) -> Result<Report, Silence> {
+async fn answer(link: &mut Connection, turn_by: Option<Instant>) -> Result<Report, Silence> {
     if let Some(by) = turn_by {
         if let Ok(word) = timeout_at(by, link.next_awake()).await {
             return word;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::wire::{self, Order, Report, SessionState};
+use bashful_keeper::protocol::{self, Order, Report, SessionState};
 use bashful_sys::{boot_time, plain};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{SessionLimits, SessionName, SessionOwner};
-use crate::link::{Link, reach};
+use crate::connection::{Connection, reach};
 use crate::plan::Plan;
 
 /// A keeper that has not answered by then, though it was woken again and again, never will.
@@ -85,9 +85,9 @@ pub(super) struct Known {
     /// The process id of its shell.
     pub(super) pid: i32,
     /// Holds it: closing it ends the session. None if it stays without us.
-    pub(super) _host: Option<Link>,
+    pub(super) _host: Option<Connection>,
     /// A connection that the last command has left.
-    pub(super) spare: Option<Link>,
+    pub(super) spare: Option<Connection>,
 }
 
 /// A session, as it is listed.
@@ -206,7 +206,7 @@ impl SessionStore {
 
     pub(super) async fn tell_to_end(&self, entry: &SessionEntry, makes_room: bool) -> Result<(), EndSessionError> {
         let no_answer = || EndSessionError::NoAnswer { name: entry.name.clone() };
-        let Ok(mut link) = Link::connect(&entry.place) else { return Ok(()) };
+        let Ok(mut link) = Connection::connect(&entry.place) else { return Ok(()) };
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
         match timeout(ANSWER_PATIENCE, link.next_awake()).await {
             Ok(Ok(Report::Heard) | Err(_)) => {}
@@ -248,25 +248,25 @@ impl SessionStore {
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
         let known = self.known();
         let known = known.get(place);
-        let written = || plain::read_to_string(&place.join(wire::SHELL)).ok()?.parse().ok();
+        let written = || plain::read_to_string(&place.join(protocol::SHELL)).ok()?.parse().ok();
         let pid = known.map(|known| known.pid).or_else(written)?;
         // Only one that has a keeper: another program may have the number by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
-        (is_connected || place.join(wire::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
+        (is_connected || place.join(protocol::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
     }
 
     /// Keeps the connection of a command that is over for the next.
-    pub(crate) fn keep(&self, place: &Path, link: Link) {
+    pub(crate) fn keep(&self, place: &Path, link: Connection) {
         if let Some(known) = self.known().get_mut(place) {
             known.spare = Some(link);
         }
     }
 
     /// A connection to the session in this directory.
-    pub(super) fn connect(&self, place: &Path) -> io::Result<Link> {
+    pub(super) fn connect(&self, place: &Path) -> io::Result<Connection> {
         let spare = self.known().get_mut(place).and_then(|known| known.spare.take());
         // One over which something has come was closed: nobody has asked anything.
-        spare.filter(|link| !link.has_news()).map_or_else(|| Link::connect(place), Ok)
+        spare.filter(|link| !link.has_news()).map_or_else(|| Connection::connect(place), Ok)
     }
 
     pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
@@ -298,7 +298,7 @@ impl SessionStore {
         let about = json!({ "name": name.as_str(), "owner": owner });
         let draft = place.join(ABOUT_DRAFT);
         plain::write(&draft, about.to_string().as_bytes())?;
-        fs::rename(draft, place.join(wire::ABOUT))
+        fs::rename(draft, place.join(protocol::ABOUT))
     }
 }
 
@@ -306,9 +306,10 @@ impl SessionStore {
 pub(super) fn take_last_word(place: &Path) -> Option<String> {
     let was_there = about(place).is_some();
     // A keeper that ends takes its socket away.
-    let was_killed = place.join(wire::CONTROL).symlink_metadata().is_ok();
-    let word = plain::read_to_string(&place.join(wire::LOST)).ok();
-    for name in [wire::LOST, wire::LOST_DRAFT, wire::ABOUT, ABOUT_DRAFT, wire::CONTROL, wire::SHELL] {
+    let was_killed = place.join(protocol::CONTROL).symlink_metadata().is_ok();
+    let word = plain::read_to_string(&place.join(protocol::LOST)).ok();
+    for name in [protocol::LOST, protocol::LOST_DRAFT, protocol::ABOUT, ABOUT_DRAFT, protocol::CONTROL, protocol::SHELL]
+    {
         let _ = fs::remove_file(place.join(name));
     }
     let unsaid = if was_killed { "its keeper was killed" } else { "it had ended, and left no word why" };
@@ -317,7 +318,7 @@ pub(super) fn take_last_word(place: &Path) -> Option<String> {
 
 /// How a session is.
 async fn look(place: &Path) -> io::Result<SessionState> {
-    let mut link = Link::connect(place)?;
+    let mut link = Connection::connect(place)?;
     link.send(&[&Order::Look], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
         Ok(Ok(Report::Session(state))) => Ok(state),
@@ -343,7 +344,7 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
 }
 
 fn about(place: &Path) -> Option<Value> {
-    serde_json::from_slice(&plain::read(&place.join(wire::ABOUT)).ok()?).ok()
+    serde_json::from_slice(&plain::read(&place.join(protocol::ABOUT)).ok()?).ok()
 }
 
 fn cwd_of(pid: i32) -> Option<PathBuf> {

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use crate::link::Link;
-use crate::wire::{self, Command, FailedStep, Report};
+use crate::protocol::{self, Command, FailedStep, Report};
 
 /// So many may speak to a session at once. More would use up its descriptors.
 const MOST_GUESTS: usize = 256;
@@ -62,7 +62,7 @@ impl Door {
         let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let listener = socket::listen(&directory.join(wire::CONTROL))?;
+        let listener = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&listener);
         let watch = notify::comings(&[&directory]).ok();
         Ok(Self { listener: Some(listener), named, directory, handle, watch, is_removed: false, guests: Vec::new() })
@@ -83,7 +83,7 @@ impl Door {
         if let Some(watch) = &self.watch {
             notify::take(watch.as_fd());
         }
-        let looked = statat(&self.handle, wire::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
+        let looked = statat(&self.handle, protocol::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
         self.is_removed |= matches!(looked, Err(Errno::NOENT));
     }
 
@@ -107,7 +107,7 @@ impl Door {
     /// Writes down which process the shell is.
     pub(crate) fn name_shell(&self, pid: i32) {
         // Where that cannot be done, those who want to know where the shell is do not learn it.
-        let _ = plain::write(&self.directory.join(wire::SHELL), pid.to_string().as_bytes());
+        let _ = plain::write(&self.directory.join(protocol::SHELL), pid.to_string().as_bytes());
     }
 
     /// The next one whose turn it is, with what they want.
@@ -154,17 +154,17 @@ impl Door {
     pub(crate) fn close(&mut self, why: Option<&str>) {
         // The word first: who finds the door closed looks for it.
         if let Some(why) = why {
-            let draft = self.directory.join(wire::LOST_DRAFT);
-            let _ =
-                plain::write(&draft, why.as_bytes()).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
+            let draft = self.directory.join(protocol::LOST_DRAFT);
+            let _ = plain::write(&draft, why.as_bytes())
+                .and_then(|()| fs::rename(&draft, self.directory.join(protocol::LOST)));
         }
         // On a full disk there is no word, and only that the socket is gone tells that the keeper was not killed.
-        for name in [wire::CONTROL, wire::SHELL] {
+        for name in [protocol::CONTROL, protocol::SHELL] {
             let _ = fs::remove_file(self.directory.join(name));
         }
         self.abandon();
         if why.is_none() {
-            let _ = fs::remove_file(self.directory.join(wire::ABOUT));
+            let _ = fs::remove_file(self.directory.join(protocol::ABOUT));
             // Only what is empty goes.
             let _ = fs::remove_dir(&self.named);
         }

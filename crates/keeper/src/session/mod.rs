@@ -24,10 +24,10 @@ use bashful_sys::{boot_time, news, pipe};
 
 use crate::killing::Killing;
 use crate::link::Link;
+use crate::protocol::{self, FailedStep, Order, Release, Report, SessionState, Setup};
 use crate::pump::{Pump, Pumped};
 use crate::start;
 use crate::tree::{Rest, Scope, Tree};
-use crate::wire::{self, FailedStep, Order, Release, Report, SessionState, Setup};
 use crate::{Effect, Event, Exit, Phase, StopReason, span};
 
 use door::{Door, Guest};
@@ -56,7 +56,7 @@ struct Session {
     /// The shell was all there was when the last command ended, and is what is left alone by the next.
     is_alone: bool,
     /// The command that runs is to become a job.
-    wanted_job: Option<wire::Record>,
+    wanted_job: Option<protocol::Record>,
     news: News,
     /// Why it is to end.
     ends: Option<StopReason>,
@@ -83,7 +83,7 @@ struct News {
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(10);
 
 /// Starts a shell that stays, and serves whoever comes until it is over.
-pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals: Option<SignalReader>) {
+pub(crate) fn serve(mut host: Link, setup: Setup, order: protocol::Session, signals: Option<SignalReader>) {
     // A thread of a host is no place for something that stays.
     let Some(signals) = signals else { return };
     let grace = setup.grace;

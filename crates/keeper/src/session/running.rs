@@ -8,9 +8,9 @@ use bashful_sys::boot_time;
 use super::{Session, Word, driver};
 use crate::killing::Killing;
 use crate::link::Link;
+use crate::protocol::{self, Command, FailedStep, Report};
 use crate::record::{Began, Record};
 use crate::watch::{self, FromSession, SETTLE};
-use crate::wire::{self, Command, FailedStep, Report};
 use crate::{Effect, End, Event, Exit, Phase, StopReason, start};
 
 /// How often a shell is interrupted that does not come back.
@@ -172,7 +172,7 @@ impl Session {
 
     /// Lets the command go on as a job, with the shell; the session is over then. If it cannot be written down, all stays as it
     /// was.
-    pub(super) fn become_job(mut self, mut order: wire::Record) -> Option<Self> {
+    pub(super) fn become_job(mut self, mut order: protocol::Record) -> Option<Self> {
         let Some(mut running) = self.running.take() else { return Some(self) };
         let pipes = std::mem::take(&mut order.pipes);
         let id = order.id;

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
+use bashful_keeper::protocol::{CONTROL, Inbox, Order, Report};
 use bashful_sys::proc::Process;
 use bashful_sys::signal::Signal;
 use bashful_sys::{event, pidfd, pipe, plain, socket};
@@ -23,12 +23,12 @@ const SILENT_AT_MOST: Duration = Duration::from_secs(1);
 /// It is watched for what comes, and not for room to write: there is always room, and whoever waits for it is woken each
 /// time the keeper reads.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Connection {
     socket: AsyncFd<OwnedFd>,
     inbox: Inbox,
 }
 
-impl Link {
+impl Connection {
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         pipe::set_nonblocking(&socket)?;
         Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default() })
