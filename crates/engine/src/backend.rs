@@ -234,6 +234,26 @@ pub enum StartError {
         "the session has gone to another directory since the command was judged; nothing of it was done, send it again"
     )]
     SessionMoved,
+    /// Its session was started by another version of bashful, and none of the versions that its keeper speaks is ours.
+    #[error(
+        "session {name:?} belongs to a newer bashful (protocol version {protocol}, this one speaks up to {}); nothing was run: use the newer bashful or another session, or end this one with `bashful sessions end`",
+        bashful_keeper::protocol::VERSION
+    )]
+    SessionVersion {
+        /// The name of the session.
+        name: String,
+        /// The newest version that the keeper speaks.
+        protocol: u32,
+    },
+    /// The program that is to be the keeper is of another version, and none of the versions that it speaks is ours.
+    #[error(
+        "cannot start the command: the keeper program speaks protocol version {protocol}, this program up to {}; use two of the same version",
+        bashful_keeper::protocol::VERSION
+    )]
+    KeeperVersion {
+        /// The newest version that the keeper speaks.
+        protocol: u32,
+    },
     /// The keeper could not be told what to do.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,

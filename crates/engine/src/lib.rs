@@ -43,6 +43,7 @@ mod connection;
 mod engine;
 mod environment;
 mod eyes;
+mod fixed_name;
 mod job;
 mod jobs;
 mod listing;
@@ -51,6 +52,7 @@ mod mask;
 mod mentions;
 mod narrow;
 mod numbers;
+mod old_names;
 mod outcome;
 mod plan;
 mod promises;
@@ -66,6 +68,7 @@ mod sweeping;
 mod trust;
 mod units;
 mod url_secrets;
+mod versioned;
 mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +79,7 @@ pub use artifacts::{
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Level, Place, Policy, RuleError, Setting, Verdict};
+pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use capture::Cleaning;
 pub use check::{Answering, Checked, Consent, Judge, Refusal};
@@ -83,6 +87,7 @@ pub use clean::Changes;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, StillInForeground};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::{Eyes, RedactingWriter};
+pub use fixed_name::FixedName;
 pub use job::{
     Chunk, Dropped, Heard, InBackground, Job, Listening, Live, NotSent, OutputForm, OutputStream, StreamName,
     TailUpdate, TailUpdates, WhenBehind, Written,
@@ -102,8 +107,8 @@ pub use rewrite::{
     UrlFile,
 };
 pub use sessions::{
-    BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
-    SessionOutcome, SessionOwner, SessionStore, WhenBusy,
+    BadSessionName, EndSessionError, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
+    SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
 pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};

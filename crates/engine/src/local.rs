@@ -280,7 +280,7 @@ impl Starter {
         .map_err(failed)?;
         let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
-        let link = Connection::new(socket).map_err(failed)?;
+        let mut link = Connection::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if input.is_some() {
             setup.input = WireInput::From(None);
@@ -301,6 +301,7 @@ impl Starter {
             }
             (NotStarted::Failed { step, errno }, _) => explain_step(plan, step, errno),
             (NotStarted::Unheard, _) => StartError::KeeperGone,
+            (NotStarted::OtherVersion { protocol }, _) => StartError::KeeperVersion { protocol },
         })
     }
 
@@ -310,7 +311,7 @@ impl Starter {
     pub(crate) async fn start_ahead(&self, plan: &Plan, is_sure: bool) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
         let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
-        let link = Connection::new(socket)?;
+        let mut link = Connection::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;
         Ok(ReadyKeeper { link, output: read, keeper })
@@ -403,6 +404,8 @@ pub(crate) enum NotStarted {
     Failed { step: FailedStep, errno: i32 },
     /// The keeper was gone before it had read what to do.
     Unheard,
+    /// The keeper speaks this protocol version, and none that this program speaks.
+    OtherVersion { protocol: u32 },
 }
 
 /// Waits for word that the shell runs.
@@ -424,6 +427,9 @@ pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: K
     };
     match word {
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
+        Ok(Report::NotUnderstood) => {
+            Err(NotStarted::OtherVersion { protocol: link.foreign_version().unwrap_or_default() })
+        }
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
         Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper, session: None }),
         Ok(_) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper, session: None }),

@@ -54,7 +54,7 @@ pub(crate) struct ReadyKeeper {
 
 impl ReadyKeeper {
     /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
-    pub(crate) async fn begin(self, plan: &Plan) -> Option<Attached> {
+    pub(crate) async fn begin(mut self, plan: &Plan) -> Option<Attached> {
         if self.link.has_news() {
             // Nobody has asked anything yet: the only news there can be is that it is over.
             return None;

@@ -36,6 +36,7 @@ use std::os::fd::OwnedFd;
 pub use ancestry::{Ancestry, ancestry};
 pub use bashful_sys::wait::Exit;
 pub use phase::{Effect, End, Event, Phase, StopReason};
+pub use record::STATUS_VERSION;
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
 pub use span::span;
 pub use tree::Scope;

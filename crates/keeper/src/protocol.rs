@@ -1,11 +1,16 @@
-//! What engine and keeper say to each other, as bytes.
+//! The messages between engine and keeper, as bytes.
 //!
-//! A message is a length, a kind and its fields, all numbers little-endian; descriptors travel beside the first byte of
-//! the message that needs them. Nothing but a stream of bytes is asked of the connection (descriptors aside), and nothing
-//! that comes over it is trusted: a message that makes no sense is an error, never a panic.
+//! A message is a frame: its length (4 bytes), its kind (1 byte) and its fields, all numbers little-endian. Descriptors travel
+//! beside the first byte of the message that needs them. The connection has to carry bytes in order, and descriptors; nothing
+//! that comes over it is trusted. A message that makes no sense is an error, never a panic.
+//!
+//! The two ends may be of different versions, because a job or a session may outlive the program that started it: see [`Hello`].
+//! `golden/protocol.txt` has the bytes of every message. A change there needs a new [`VERSION`], except for a new kind of
+//! message that is sent only to peers that speak its version.
 
 mod code;
 mod fields;
+mod hello;
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -17,6 +22,7 @@ use bashful_sys::spawn::Step;
 use crate::{End, StopReason};
 
 pub use fields::{Garbled, Inbox};
+pub use hello::{Hello, VERSION};
 
 /// The names of what is in a job's directory, and of the directory beside it that tells which jobs live.
 pub const OUTPUT: &str = "output";
@@ -253,6 +259,8 @@ pub enum Report {
     Moved,
     /// How a session is.
     Session(SessionState),
+    /// The two ends share no version, and the order was none of those that every version has. Nothing was done about it.
+    NotUnderstood,
 }
 
 /// How a session is.

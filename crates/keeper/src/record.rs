@@ -22,6 +22,10 @@ use crate::output::OutputFile;
 use crate::protocol::{self, Kind, Leftover};
 use crate::{End, Exit, StopReason, span};
 
+/// The version of `status.json`. A reader takes a higher one for a status that it cannot read. Bashful 0.1 writes none, which
+/// counts as 0 and reads the same.
+pub const STATUS_VERSION: u32 = 1;
+
 /// A job's directory, from the keeper's side.
 pub(crate) struct Record {
     /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
@@ -206,7 +210,8 @@ impl Record {
             State::Left(end, left) => ("left", Some(*end), left),
             State::Ended(end) => ("ended", Some(*end), &[]),
         };
-        let mut text = format!("{{\n  \"state\": \"{word}\"");
+        let (version, protocol) = (STATUS_VERSION, protocol::VERSION);
+        let mut text = format!("{{\n  \"version\": {version},\n  \"protocol\": {protocol},\n  \"state\": \"{word}\"");
         let mut number = |name: &str, value: u128| {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
@@ -248,7 +253,7 @@ impl Record {
 }
 
 /// Writes into the locked file which process holds it: its id and when it began, in clock ticks. Whoever finds the job's
-/// directory damaged can still stop it.
+/// directory damaged can still stop it. No version may write anything else there.
 fn name_keeper(alive: &OwnedFd) {
     if let Some(us) = Process::read(rustix::process::getpid()) {
         let text = format!("{} {}\n", us.pid.as_raw_nonzero(), us.began);

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::record::read_protocol;
 use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
 use crate::connection::Connection;
@@ -64,6 +65,17 @@ pub enum ControlError {
     Lost {
         /// The number.
         id: u64,
+    },
+    /// Its keeper is of a version that does not know the order. Every version can be stopped.
+    #[error(
+        "the keeper of job {id} is of a newer bashful (protocol version {protocol}, this one speaks up to {}) and does not understand that; use the newer bashful, or stop the job with: bashful jobs kill {id}",
+        protocol::VERSION
+    )]
+    OtherVersion {
+        /// The number.
+        id: u64,
+        /// The newest version that the keeper speaks.
+        protocol: u32,
     },
     /// Its keeper does not answer.
     #[error("cannot reach the keeper of job {id}")]
@@ -136,7 +148,7 @@ impl JobStore {
             if enough(&job) {
                 return Ok(job);
             }
-            let Ok(mut link) = self.connect(id) else {
+            let Ok(mut link) = self.listen(id) else {
                 // It is about to begin or to end, and the next look will tell.
                 sleep(TRY_AGAIN).await;
                 continue;
@@ -219,6 +231,14 @@ impl JobStore {
         }
     }
 
+    /// Does what can be done about a keeper that did not understand an order: its version is another one.
+    async fn tell_foreign(&self, id: u64, link: &Connection, order: &Order) -> Result<(), ControlError> {
+        if self.signal_keeper(id, order).await {
+            return Ok(());
+        }
+        Err(ControlError::OtherVersion { id, protocol: link.foreign_version().unwrap_or_default() })
+    }
+
     /// Stops a job whose socket is gone, by a signal to its keeper; whether that could be done. The keeper's id is not a
     /// stranger's: the lock on the file it is written in shows that the keeper lives.
     async fn signal_keeper(&self, id: u64, order: &Order) -> bool {
@@ -243,6 +263,7 @@ impl JobStore {
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {
             match timeout(ANSWER_PATIENCE, link.next()).await {
+                Ok(Ok(Report::NotUnderstood)) => return self.tell_foreign(id, &link, order).await,
                 Ok(Ok(_)) => return Ok(()),
                 // It may have ended with the job, and then there is nothing left to tell.
                 Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(gone())) } else { Ok(()) },
@@ -255,14 +276,22 @@ impl JobStore {
     fn get_live(&self, id: u64) -> Result<JobRecord, ControlError> {
         let job = self.get(id)?;
         match job.state {
-            JobState::Running | JobState::Left { .. } => Ok(job),
-            JobState::Ended(_) => Err(ControlError::Ended { id }),
+            JobState::Running | JobState::Left { .. } | JobState::Newer { lives: true, .. } => Ok(job),
+            JobState::Ended(_) | JobState::Newer { lives: false, .. } => Err(ControlError::Ended { id }),
             JobState::Lost => Err(ControlError::Lost { id }),
         }
     }
 
-    /// A connection to the keeper of a job.
-    pub(super) fn connect(&self, id: u64) -> io::Result<Connection> {
-        Connection::connect(&self.path(id))
+    /// A connection to the keeper of a job, for orders.
+    fn connect(&self, id: u64) -> io::Result<Connection> {
+        let path = self.path(id);
+        Connection::connect(&path, read_protocol(&path.join(protocol::STATUS)))
+    }
+
+    /// A connection to the keeper of a job that only tells of its end.
+    pub(super) fn listen(&self, id: u64) -> io::Result<Connection> {
+        let mut connection = self.connect(id)?;
+        connection.greet()?;
+        Ok(connection)
     }
 }

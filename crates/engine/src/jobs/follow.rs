@@ -132,7 +132,7 @@ impl Follow {
     /// Waits until there may be news.
     async fn wait(&mut self) {
         if self.link.is_none() {
-            self.link = self.store.connect(self.id).ok();
+            self.link = self.store.listen(self.id).ok();
             if self.link.is_some() {
                 // It may have ended before it could hear of us.
                 return;

@@ -17,11 +17,12 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use thiserror::Error;
 
-use super::record::{self, JobFile, JobRecord, StatusFile, StderrFile};
+use super::record::{self, JOB_VERSION, JobFile, JobRecord, StderrFile};
 use super::{JobKind, JobState};
 use crate::LeftoverPolicy;
 use crate::numbers::{Numbers, lock_soon, numbers_in};
 use crate::units::{ByteSize, Lifetime};
+use crate::versioned::Versioned;
 
 /// `job.json`.
 const JOB: &str = "job.json";
@@ -298,6 +299,7 @@ impl JobStore {
         // Whatever the umask.
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o700))?;
         let job = JobFile {
+            version: JOB_VERSION,
             kind: asked.kind,
             script: String::from_utf8_lossy(asked.script).into_owned(),
             cwd: asked.directory.to_string_lossy().into_owned(),
@@ -430,29 +432,33 @@ impl JobStore {
 
     pub(super) fn look(&self, id: u64) -> Option<JobRecord> {
         let path = self.path(id);
-        let mut job: Option<JobFile> = record::read(&path.join(JOB));
+        let mut job = record::read_job(&path.join(JOB));
         if job.is_none() && !path.exists() {
             if self.draft(id).exists() {
                 // It is being made.
                 return None;
             }
             // Unless it has just been made, somebody has removed it.
-            job = record::read(&path.join(JOB));
+            job = record::read_job(&path.join(JOB));
         }
-        let status = || record::read::<StatusFile>(&path.join(protocol::STATUS));
+        let status = || record::read_status(&path.join(protocol::STATUS));
         let mut now = status();
-        let over = now.as_ref().is_some_and(StatusFile::says_ended);
+        let over = record::says_ended(now.as_ref());
         let lives = !over && self.lives(id);
         if job.is_none() && !lives && !over {
             return None;
         }
         // A keeper that lives, and one that has said how it ended, need no record to be believed.
         let mark = || self.mark(id).metadata().and_then(|facts| facts.modified()).ok();
-        let job = job.unwrap_or_else(|| JobFile::unreadable(&path, mark()));
+        let job = match job {
+            Some(Versioned::Known(job)) => job,
+            Some(Versioned::Newer(_)) => JobFile::stand_in(&path, mark(), record::NEWER),
+            None => JobFile::stand_in(&path, mark(), record::DAMAGED),
+        };
         if !over && !lives {
             // It may have ended between the two looks: a keeper writes first and then lets go.
             now = status();
-            if !now.as_ref().is_some_and(StatusFile::says_ended) && !path.join(JOB).exists() {
+            if !record::says_ended(now.as_ref()) && !path.join(JOB).exists() {
                 // Or it was removed, as a whole.
                 return None;
             }

@@ -117,6 +117,10 @@ impl<'a> Fields<'a> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
     }
 
+    pub(super) fn u32(&mut self) -> Result<u32, Garbled> {
+        Ok(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
+    }
+
     pub(super) fn i32(&mut self) -> Result<i32, Garbled> {
         Ok(i32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
     }
