@@ -41,13 +41,16 @@ pub fn facts(job: &JobRecord) -> Value {
         "duration_ms": milliseconds(job.elapsed),
         "began_unix_ms": unix(job.began),
         "ended_unix_ms": job.ended.map(unix),
-        "protocol": job.protocol,
         "leftover": left.map(|left| left.iter()
             .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>()),
         "missing": job.missing().iter()
             .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
             .collect::<Vec<_>>(),
     });
+    if job.protocol != PROTOCOL_VERSION {
+        // Its keeper is of another version.
+        facts["protocol"] = job.protocol.into();
+    }
     if let Some(end) = job.end().filter(|_| job.is_over()) {
         exit_facts(&mut facts, end);
     }

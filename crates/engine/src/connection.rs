@@ -102,18 +102,9 @@ impl Connection {
 
     /// Lets the process at the other end go on, if somebody has stopped it.
     pub(crate) fn wake_peer(&self) -> io::Result<()> {
-        self.signal_peer(&[Signal::CONT])
-    }
-
-    /// Asks the keeper at the other end to end, by a signal.
-    pub(crate) fn ask_peer_to_end(&self) -> io::Result<()> {
-        self.signal_peer(&[Signal::TERM, Signal::CONT])
-    }
-
-    fn signal_peer(&self, signals: &[Signal]) -> io::Result<()> {
         // The keeper that listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
         let keeper = Process::read(self.peer()?).ok_or(Errno::SRCH)?;
-        Ok(pidfd::send_to(&keeper, signals)?)
+        Ok(pidfd::send_to(&keeper, &[Signal::CONT])?)
     }
 
     /// The keeper at the other end of a connection that was made by [`connect`](Self::connect).
@@ -133,7 +124,7 @@ impl Connection {
         }
     }
 
-    /// Whether something has arrived, or the keeper is gone.
+    /// True if something has arrived, or the keeper is gone.
     pub(crate) fn has_news(&self) -> bool {
         socket::has_news(&self.socket)
     }

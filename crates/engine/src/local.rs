@@ -436,7 +436,7 @@ pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: K
     }
 }
 
-/// What the shell is to do, as a message. A long script travels as a file.
+/// The order to run the script. A long script travels as a file.
 pub(crate) fn begin(plan: &Plan, in_file: bool) -> Begin {
     let script = if in_file { WireScript::File(None) } else { WireScript::Text(plan.script.as_bytes().to_vec()) };
     Begin { script, lifetime: Some(plan.lifetime.0) }

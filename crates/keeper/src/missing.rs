@@ -1,4 +1,4 @@
-//! What is missing of a file of output, and the small file beside it that says so.
+//! The ranges that are missing of a file of output, and the small file beside it that lists them.
 //!
 //! The first line is the version. Then comes one line for each range: its beginning, its end (`-` while it is not known yet)
 //! and why. The file is replaced by renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
@@ -14,7 +14,7 @@ use bashful_sys::plain;
 /// The version of the file. Bashful 0.1 writes none, which counts as 0 and reads the same.
 const VERSION: u32 = 1;
 
-/// How the first line begins. To bashful 0.1 it is a line that makes no sense, and is passed over.
+/// The beginning of the first line. To bashful 0.1 it is a line that makes no sense, and is passed over.
 const MARK: &str = "version ";
 
 /// A range of bytes that is not there.
@@ -22,7 +22,7 @@ const MARK: &str = "version ";
 pub struct Missing {
     /// From its first byte, counted from 0, to behind its last. It ends at `u64::MAX` while nobody knows how long it gets.
     pub range: Range<u64>,
-    /// What became of it.
+    /// The reason.
     pub why: String,
 }
 
@@ -36,12 +36,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Where it is written down.
+/// The path of the file that lists them.
 pub fn sidecar(file: &Path) -> PathBuf {
     file.with_added_extension("gap")
 }
 
-/// What is written down. Nothing is if there is no such file; a line that cannot be understood is passed over. If a newer
+/// The ranges that the file lists. A file that is not there lists none; a line that makes no sense is passed over. If a newer
 /// version has written the file, nobody knows which bytes are there, so all of them count as missing.
 pub fn load(file: &Path) -> Vec<Missing> {
     let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
@@ -55,7 +55,7 @@ pub fn load(file: &Path) -> Vec<Missing> {
     missing
 }
 
-/// Writes it down anew.
+/// Replaces the file.
 pub fn save(file: &Path, missing: &[Missing]) -> io::Result<()> {
     let place = sidecar(file);
     let draft = place.with_added_extension("new");

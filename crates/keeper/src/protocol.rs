@@ -24,90 +24,90 @@ use crate::{End, StopReason};
 pub use fields::{Garbled, Inbox};
 pub use hello::{Hello, VERSION};
 
-/// The names of what is in a job's directory, and of the directory beside it that tells which jobs live.
+/// The output of a job, in its directory.
 pub const OUTPUT: &str = "output";
-/// What became of the job, by its keeper.
+/// The state of a job, written by its keeper alone.
 pub const STATUS: &str = "status.json";
-/// The socket by which the keeper is reached.
+/// The socket of a keeper, in the directory of its job or session.
 pub const CONTROL: &str = "control";
-/// The pipe that is the job's standard input, if it has one.
+/// The pipe that is a job's standard input, if the job has one.
 pub const INPUT: &str = "input";
-/// One locked file for each job that somebody watches over.
+/// The directory beside those of jobs, with one locked file for each job whose keeper lives.
 pub const LIVE: &str = "live";
-/// What a session is, in its directory.
+/// The name and the owner of a session, in its directory.
 pub const ABOUT: &str = "about.json";
 /// The process id of a session's shell, in its directory.
 pub const SHELL: &str = "shell";
-/// Why a session is not there any more, in its directory.
+/// The reason why a session has ended, in its directory.
 pub const LOST: &str = "lost";
-/// The same while it is being written.
+/// The same while the keeper writes it.
 pub const LOST_DRAFT: &str = "lost.new";
 
-/// What the engine tells the keeper.
+/// A message from the engine to the keeper.
 #[derive(Debug)]
 pub enum Order {
-    /// How the shell is to be started. Comes first, and once.
+    /// Start a shell like this. Comes first, and once a command.
     Setup(Setup),
-    /// What the shell is to do. Comes second, and once.
+    /// Let the shell run this script. Comes second, and once a command.
     Begin(Begin),
-    /// The tree is to be stopped.
+    /// Stop the process tree.
     Stop(StopReason),
-    /// This signal is to be sent to every process of the tree, and nothing else is to be done about it.
+    /// Send this signal to every process of the tree, and do nothing else.
     Signal(u8),
-    /// From now on the command is a job with a record of its own, which outlives the engine.
+    /// Make the command a job with a record of its own, which outlives the engine.
     Record(Record),
-    /// The keeper takes over the pipes, and the engine need not stay.
+    /// Take over these pipes. The engine need not stay.
     Release(Vec<Release>),
-    /// Nobody will write to the command's standard input any more.
+    /// Close the command's standard input: nobody will write to it any more.
     CloseInput,
-    /// The shell is to stay, and do one command after the other. Comes second, instead of what it is to do.
+    /// Keep the shell for one command after the other. Comes second, instead of a script.
     Session(Session),
-    /// What the shell of a session is to do next.
+    /// Let the shell of a session run this script when its turn comes.
     Command(Command),
-    /// A command is only to be done if its turn has come by now.
+    /// Drop the command that this connection has sent, unless its turn has come by now.
     Withdraw,
-    /// How is the session?
+    /// Report the state of the session.
     Look,
-    /// The session is to end, because somebody wants it so or to make room for another.
+    /// End the session.
     EndSession {
-        /// The latter.
+        /// True if it ends to make room for another session, and not because somebody wants it gone.
         makes_room: bool,
     },
 }
 
-/// A shell that stays.
+/// A persistent shell.
 #[derive(Debug)]
 pub struct Session {
-    /// Its directory, by its absolute path.
+    /// The absolute path of its directory.
     pub directory: Vec<u8>,
-    /// For how long it may have nothing to do.
+    /// The time after which an idle session ends; none if it never does.
     pub idle: Option<Duration>,
-    /// Whether it stays when the engine is gone that started it.
+    /// True if the session stays when the engine that started it is gone.
     pub outlives: bool,
 }
 
-/// What the shell of a session is to do.
+/// A command for the shell of a session.
 #[derive(Debug)]
 pub struct Command {
-    /// Where, by its absolute path; where the shell is, if it is empty.
+    /// The absolute path of the directory to go to first; empty if the shell stays where it is.
     pub directory: Vec<u8>,
-    /// How long it may take; none if it has no end.
+    /// The lifetime; none if it has no end.
     pub lifetime: Option<Duration>,
-    /// Where the shell has to be, if it does not go anywhere; anywhere, if this is empty.
+    /// The directory in which the shell has to be if it goes nowhere; empty if any will do.
     pub expected: Vec<u8>,
-    /// Whether it runs in a copy of the shell.
+    /// True if the script runs in a copy of the shell, so that nothing of it stays.
     pub apart: bool,
-    /// Whether it waits for its turn.
+    /// True if the command waits for its turn; otherwise a busy session refuses it.
     pub waits: bool,
-    /// Whether the two go to different places.
+    /// True if standard output and standard error are two pipes.
     pub split: bool,
     /// Standard output and error. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
-    /// The script.
+    /// The text to run.
     pub script: Script,
 }
 
-/// How a shell is to be started.
+/// The conditions under which a shell starts.
 #[derive(Debug)]
 pub struct Setup {
     /// Absolute path of bash.
@@ -120,57 +120,57 @@ pub struct Setup {
     pub limits: Vec<Limit>,
     /// A file-creation mask that differs from the engine's own.
     pub umask: Option<u32>,
-    /// How long the tree may take to end when it is asked to.
+    /// The time between the request to end and the kill.
     pub grace: Duration,
-    /// When to start it.
+    /// The moment at which the shell starts.
     pub when: When,
     /// Standard output and error. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
-    /// Where standard input comes from.
+    /// The source of standard input.
     pub input: Input,
     /// The absolute path of a file to source before anything else; empty if there is none. It brings no functions called
     /// `.`, `:`, `builtin` or `unset`.
     pub source: Vec<u8>,
 }
 
-/// Where standard input comes from.
+/// The source of standard input.
 #[derive(Debug)]
 pub enum Input {
-    /// There is none.
+    /// `/dev/null`.
     Nothing,
-    /// From here. It travels as a descriptor.
+    /// This file. It travels as a descriptor.
     From(Option<OwnedFd>),
 }
 
-/// Where a job is written down, and how it ends.
+/// The record that a command gets when it becomes a job.
 #[derive(Debug)]
 pub struct Record {
-    /// Its number.
+    /// The job's number.
     pub id: u64,
-    /// Its directory, by its absolute path.
+    /// The absolute path of the job's directory.
     pub directory: Vec<u8>,
-    /// What makes it a job.
+    /// The reason why it is a job.
     pub kind: Kind,
-    /// At most so many bytes of its output are kept.
+    /// The most bytes of output that are kept.
     pub at_most: u64,
-    /// Whether what the shell leaves behind is stopped.
+    /// True if processes that outlive the shell are stopped.
     pub stop_leftovers: bool,
-    /// Locked as long as somebody watches over the job. It travels as a descriptor.
+    /// The file that is locked as long as the keeper lives. It travels as a descriptor.
     pub alive: Option<OwnedFd>,
     /// The pipes that the keeper takes over, in the same message: between two, somebody could end or be killed who has
     /// still something to write.
     pub pipes: Vec<Release>,
 }
 
-/// What makes a command a job.
+/// The reason why a command is a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// It was started as one, and its processes write to its output file themselves.
     Background = 1,
-    /// It took longer than somebody wanted to wait.
+    /// It took longer than its caller's patience.
     Outlasted = 2,
-    /// Its shell has ended; these are the processes that it left running.
+    /// Its shell has ended; the job is the processes that it left running.
     Leftover = 3,
 }
 
@@ -180,25 +180,25 @@ impl Kind {
     }
 }
 
-/// When a shell is started.
+/// The moment at which a shell starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// As soon as it is known what it is to do.
+    /// When its script is known.
     Asked,
-    /// At once; it then waits to be told what to do.
+    /// At once. The shell then waits for its script.
     Ahead,
 }
 
-/// What a shell is to do.
+/// A script for a shell that was set up.
 #[derive(Debug)]
 pub struct Begin {
-    /// The script.
+    /// The text to run.
     pub script: Script,
-    /// How long it may take; none if it has no end.
+    /// The lifetime; none if it has no end.
     pub lifetime: Option<Duration>,
 }
 
-/// A script, on its way.
+/// The text of a script.
 #[derive(Debug)]
 pub enum Script {
     /// Short enough to be an argument.
@@ -207,74 +207,74 @@ pub enum Script {
     File(Option<OwnedFd>),
 }
 
-/// A pipe that the keeper takes over, and where its contents go.
+/// A pipe that the keeper takes over, and the file that its contents go to.
 #[derive(Debug)]
 pub struct Release {
-    /// The absolute path of the file; empty if what is written is not kept.
+    /// The absolute path of the file; empty if the contents are not kept.
     pub path: Vec<u8>,
-    /// At most so many bytes are kept.
+    /// The most bytes that are kept.
     pub at_most: u64,
-    /// What is already missing in its middle.
+    /// The range in the middle that is missing already.
     pub gap: Range<u64>,
     /// The reading end of the pipe, and the file to fill. They travel as descriptors.
     pub from_to: Option<[OwnedFd; 2]>,
 }
 
-/// What the keeper tells the engine.
+/// A message from the keeper to the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// The shell runs.
     Started {
-        /// Its id, which is that of its group and its session too.
+        /// The shell's process id, which is that of its group and its session too.
         pid: i32,
     },
     /// The shell does not run, and nothing of the script was done.
     NotStarted {
-        /// What failed.
+        /// The step that failed.
         step: FailedStep,
-        /// What the system said.
+        /// The system's error number.
         errno: i32,
     },
     /// The command is over.
     Ended {
-        /// How.
+        /// The end of its shell.
         end: End,
-        /// What still runs of its tree.
+        /// The processes of its tree that still run.
         left: Vec<Leftover>,
-        /// Whether its shell stays, as those of sessions do if they can.
+        /// True if the shell stays, as those of sessions do if they can.
         shell_stays: bool,
-        /// When, by the clock that counts from the start of the machine. An engine that somebody has stopped reads this late.
+        /// The time since the start of the machine. An engine that somebody has stopped reads this late.
         at: Duration,
     },
-    /// The command is a job now, or not: then this is what the system said.
+    /// The command is a job now, or could not become one.
     Recorded {
-        /// Zero if all went well.
+        /// Zero if all went well, or the system's error number.
         errno: i32,
     },
-    /// Who came to a job's socket was heard.
+    /// The order that came over a job's or a session's socket was read.
     Heard,
-    /// The session has something else to do, and the command does not wait, or not any longer. Nothing of it was done.
+    /// The session runs another command, and this one does not wait, or not any longer. Nothing of it was done.
     Busy,
     /// The shell of the session is not where it was expected, and nothing of the command was done.
     Moved,
-    /// How a session is.
+    /// The state of a session.
     Session(SessionState),
     /// The two ends share no version, and the order was none of those that every version has. Nothing was done about it.
     NotUnderstood,
 }
 
-/// How a session is.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionState {
     /// The process id of its shell.
     pub pid: i32,
-    /// Whether a command runs.
+    /// True if a command runs.
     pub busy: bool,
-    /// Since when it has been like that, by the clock that counts from the start of the machine.
+    /// The time since the start of the machine at which it became busy or idle.
     pub since: Duration,
-    /// How many commands it has done.
+    /// The number of commands that it has run.
     pub commands: u64,
-    /// How many processes run in it beside its shell and what the shell does now.
+    /// The number of processes that run in it beside its shell and the present command.
     pub left: u64,
 }
 
@@ -283,17 +283,17 @@ pub struct SessionState {
 pub enum FailedStep {
     /// Starting the program.
     Spawn(Step),
-    /// Writing down that it runs.
+    /// Writing the record.
     Record,
     /// Handing the script to a shell that was waiting for it.
     Handover,
 }
 
-/// A process that still runs.
+/// A process that outlives its shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its id.
+    /// The process id.
     pub pid: i32,
-    /// Its command line, shortened.
+    /// The command line, shortened.
     pub command: String,
 }

@@ -5,6 +5,7 @@
 //! survived, whatever it calls itself.
 
 pub mod agents;
+mod golden;
 mod home;
 mod official;
 pub mod oracle;
@@ -21,6 +22,7 @@ use bashful_engine::{
     ArtifactLimits, ArtifactStore, Clip, Engine, JobLimits, JobStore, KeeperProgram, Options, Outcome, Reply, Request,
     Script, SessionLimits, SessionOwner, SessionStore, SnapshotOptions, find_bash,
 };
+pub use golden::check_golden;
 pub use home::Home;
 pub use official::{check_conformance, node};
 use tempfile::TempDir;

@@ -231,14 +231,6 @@ impl JobStore {
         }
     }
 
-    /// Does what can be done about a keeper that did not understand an order: its version is another one.
-    async fn tell_foreign(&self, id: u64, link: &Connection, order: &Order) -> Result<(), ControlError> {
-        if self.signal_keeper(id, order).await {
-            return Ok(());
-        }
-        Err(ControlError::OtherVersion { id, protocol: link.foreign_version().unwrap_or_default() })
-    }
-
     /// Stops a job whose socket is gone, by a signal to its keeper; whether that could be done. The keeper's id is not a
     /// stranger's: the lock on the file it is written in shows that the keeper lives.
     async fn signal_keeper(&self, id: u64, order: &Order) -> bool {
@@ -263,7 +255,10 @@ impl JobStore {
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {
             match timeout(ANSWER_PATIENCE, link.next()).await {
-                Ok(Ok(Report::NotUnderstood)) => return self.tell_foreign(id, &link, order).await,
+                Ok(Ok(Report::NotUnderstood)) => {
+                    let protocol = link.foreign_version().unwrap_or_default();
+                    return Err(ControlError::OtherVersion { id, protocol });
+                }
                 Ok(Ok(_)) => return Ok(()),
                 // It may have ended with the job, and then there is nothing left to tell.
                 Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(gone())) } else { Ok(()) },

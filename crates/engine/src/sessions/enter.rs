@@ -101,6 +101,7 @@ impl Starter {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
+        store.move_old(plan, &at.name, place);
         let _taken = store.take(place).await.map_err(unusable)?;
         // What is known of the one before holds it, if it still lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();

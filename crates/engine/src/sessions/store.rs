@@ -1,6 +1,7 @@
 //! The directory of all sessions.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -250,8 +251,6 @@ impl SessionStore {
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
         match timeout(ANSWER_PATIENCE, link.next_awake()).await {
             Ok(Ok(Report::Heard) | Err(_)) => {}
-            // Every version takes the signal for the same request.
-            Ok(Ok(Report::NotUnderstood)) if link.ask_peer_to_end().is_ok() => {}
             Ok(Ok(_)) | Err(_) => return Err(no_answer()),
         }
         // It hangs up when nothing of it is left.
@@ -273,10 +272,28 @@ impl SessionStore {
 
     /// Where the session of this plan is, or would be. A session of bashful 0.1 that still lives is used where it is.
     pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
-        let variables = plan.environment.variables.iter();
-        let variables: Vec<_> =
-            variables.filter(|(name, _)| !PASSING.iter().any(|passing| name.as_os_str() == *passing)).collect();
+        let place = self.own_place(plan, name);
+        if self.owner == SessionOwner::Engine || place.join(protocol::CONTROL).exists() {
+            // Sessions of an engine are of its own version.
+            return place;
+        }
+        let old = self.old_place(plan, name);
+        if reach(&old).is_ok() { old } else { place }
+    }
+
+    /// Moves what an ended session of bashful 0.1 has left to where the next one is started: its last word is still to be told.
+    /// To be called by the one whose turn it is to start sessions.
+    pub(super) fn move_old(&self, plan: &Plan, name: &SessionName, place: &Path) {
+        let old = self.old_place(plan, name);
+        if self.owner == SessionOwner::User && place != old && !place.exists() && reach(&old).is_err() {
+            // There is hardly ever one.
+            let _ = fs::rename(old, place);
+        }
+    }
+
+    fn own_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.path().as_os_str().as_bytes());
+        let variables = tells_apart(plan);
         let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
         let hash = FixedName::new("session")
             .field(name.as_str().as_bytes())
@@ -284,15 +301,13 @@ impl SessionStore {
             .list(snapshot.into_iter())
             .list(entries.collect::<Vec<_>>().into_iter())
             .hex();
-        let place = self.directory.join(format!("{}-{hash}", self.tag));
-        if self.owner == SessionOwner::Engine || place.join(protocol::CONTROL).exists() {
-            // Sessions of an engine are of its own version.
-            return place;
-        }
+        self.directory.join(format!("{}-{hash}", self.tag))
+    }
+
+    fn old_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.old_path());
-        let old = format!("{}-{}", self.tag, old_names::session(plan, name, snapshot, &variables));
-        let old = self.directory.join(old);
-        if reach(&old).is_ok() { old } else { place }
+        let hash = old_names::session(plan, name, snapshot, &tells_apart(plan));
+        self.directory.join(format!("{}-{hash}", self.tag))
     }
 
     /// Where the shell of a session is now; none if it is not known.
@@ -344,6 +359,12 @@ impl SessionStore {
     pub(super) fn describe(&self, place: &Path, name: &SessionName) -> io::Result<()> {
         About::new(name.as_str(), self.owner).write(place)
     }
+}
+
+/// The variables that tell one session from another.
+fn tells_apart(plan: &Plan) -> Vec<(&OsString, &OsString)> {
+    let is_passing = |name: &OsString| PASSING.iter().any(|passing| name.as_os_str() == *passing);
+    plan.environment.variables.iter().filter(|(name, _)| !is_passing(name)).collect()
 }
 
 /// Why nothing is left of the session that was here before; none if there was none. Only told once.
@@ -443,5 +464,35 @@ fn forget(place: &Path) {
     if reach(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
         let _ = take_last_word(place);
         let _ = fs::remove_dir(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::{Engine, Options, Request, Script};
+
+    #[test]
+    fn a_session_of_bashful_0_1_is_used_where_it_is_and_its_last_word_is_told() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let limits = SessionLimits::default();
+        let store = SessionStore::new(directory.path().join("sessions"), limits, SessionOwner::User);
+        let options = Options::new("/bin/bash".into(), directory.path().to_path_buf());
+        let request = Request::new(Script::new("true").expect("a script"));
+        let plan = Engine::new(options).expect("an engine").plan(request).expect("a plan");
+        let name = SessionName::new("s").expect("a name");
+        let (own, old) = (store.own_place(&plan, &name), store.old_place(&plan, &name));
+        assert_ne!(own, old);
+        assert_eq!(store.place(&plan, &name), own);
+        crate::make_directory(&old).expect("a directory");
+        let listener = UnixListener::bind(old.join(protocol::CONTROL)).expect("a socket");
+        assert_eq!(store.place(&plan, &name), old);
+        drop(listener);
+        assert_eq!(store.place(&plan, &name), own, "nobody listens there any more");
+        fs::write(old.join(protocol::LOST), "its shell ended").expect("a word");
+        store.move_old(&plan, &name, &own);
+        assert_eq!((take_last_word(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
     }
 }

@@ -19,7 +19,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Adds what has arrived.
+    /// Adds bytes that have arrived.
     pub fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -99,7 +99,7 @@ pub(super) fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], G
     Ok([take_one(descriptors)?, take_one(descriptors)?])
 }
 
-/// What is left to read of a message.
+/// The part of a message that is still to be read.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
