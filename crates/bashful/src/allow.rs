@@ -39,9 +39,14 @@ pub(crate) struct Allowances {
     directory: PathBuf,
 }
 
-/// One command that may run once.
+/// The version of an allowance.
+const VERSION: u32 = 1;
+
+/// One command that may run once. Allowances of bashful 0.1 have no version, and read the same.
 #[derive(Debug, Serialize, Deserialize)]
 struct Allowance {
+    #[serde(default)]
+    version: u32,
     script: String,
     directory: PathBuf,
     /// Seconds since 1970.
@@ -55,8 +60,8 @@ impl Allowances {
 
     /// Lets this command pass once, until then.
     fn give(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
-        let allowance =
-            Allowance { script: script.to_owned(), directory: directory.to_path_buf(), until: seconds(until) };
+        let (script, directory) = (script.to_owned(), directory.to_path_buf());
+        let allowance = Allowance { version: VERSION, script, directory, until: seconds(until) };
         make_directory(&self.directory)?;
         let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let path = self.directory.join(format!("{number}-{}.json", std::process::id()));
@@ -89,7 +94,8 @@ fn read(path: &Path) -> Option<Allowance> {
     }
     let mut text = Vec::new();
     file.read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    // One of a newer version may mean something else. It stays, for that version to use.
+    serde_json::from_slice(&text).ok().filter(|allowance: &Allowance| allowance.version <= VERSION)
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -162,6 +168,24 @@ mod tests {
         assert!(!allowances.take("git push -f", Path::new("/y"), later(10)));
         assert!(!allowances.take("git push -f", Path::new("/x"), later(301)));
         assert!(!allowances.take("git push -f", Path::new("/x"), later(10)), "what is too old is gone");
+    }
+
+    #[test]
+    fn an_allowance_of_a_newer_version_neither_counts_nor_goes() {
+        let (_directory, allowances) = store();
+        let check = |version: &str, passes: bool| {
+            allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
+            let path =
+                fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable").path();
+            let text = fs::read_to_string(&path).expect("readable").replace(r#""version":1,"#, version);
+            fs::write(&path, text).expect("writable");
+            assert_eq!(allowances.take("git push -f", Path::new("/x"), later(10)), passes, "{version}");
+            assert!(!allowances.take("git push -f", Path::new("/x"), later(301)));
+            assert_eq!(path.exists(), !passes, "{version}");
+        };
+        // As bashful 0.1 writes them.
+        check("", true);
+        check(r#""version":2,"#, false);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_dialect::visible;
-use bashful_engine::{Lifetime, SessionEntry, SessionName, SessionOwner, SessionStore};
+use bashful_engine::{Lifetime, NewerSession, SessionEntry, SessionName, SessionOwner, SessionStore};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -58,13 +58,20 @@ pub(crate) fn main(command: &SessionsCommand, file: Option<&Path>) -> Result<Exi
 
 async fn list(store: &SessionStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     let entries = store.list().await?;
+    let newer = store.list_newer().await?;
     if args.json {
-        let entries: Value = entries.iter().map(facts).collect();
+        let entries: Value = entries.iter().map(facts).chain(newer.iter().map(newer_facts)).collect();
         print::pretty_json(entries)?;
-    } else if entries.is_empty() {
+    } else if entries.is_empty() && newer.is_empty() {
         print::talk(&format!("[no sessions in {}]", store.directory().display()));
-    } else {
+    } else if !entries.is_empty() {
         print::text(&table(&entries))?;
+    }
+    for session in newer.iter().filter(|_| !args.json) {
+        print::talk(&format!(
+            "[session {:?} belongs to a newer bashful (protocol version {}): this one can only end it, with `bashful sessions end`]",
+            session.name, session.protocol
+        ));
     }
     Ok(Exit::Code(0))
 }
@@ -75,6 +82,9 @@ async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error
     if args.all {
         for entry in store.list().await? {
             results.push(store.end_one(&entry).await);
+        }
+        for session in store.list_newer().await? {
+            results.push(store.end_newer(&session).await);
         }
     }
     for name in &args.names {
@@ -94,6 +104,10 @@ fn facts(entry: &SessionEntry) -> Value {
         "commands": entry.commands,
         "left": entry.left,
     })
+}
+
+fn newer_facts(session: &NewerSession) -> Value {
+    json!({ "name": session.name, "state": "unknown", "protocol": session.protocol })
 }
 
 fn table(entries: &[SessionEntry]) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use bashful_engine::{End, Exit, JobKind, JobRecord, JobState, Lifetime, Redactor, StopReason};
+use bashful_engine::{End, Exit, JobKind, JobRecord, JobState, Lifetime, PROTOCOL_VERSION, Redactor, StopReason};
 use bashful_sys::signal;
 use serde_json::{Value, json};
 
@@ -20,6 +20,7 @@ pub fn facts(job: &JobRecord) -> Value {
         JobState::Left { end, processes, .. } => (Some(processes), json!(status(*end))),
         JobState::Ended(end) => (None, json!(status(*end))),
         JobState::Lost => (None, json!("lost")),
+        JobState::Newer { .. } => (None, json!("unknown")),
     };
     let mut facts = json!({
         "id": job.id,
@@ -46,6 +47,10 @@ pub fn facts(job: &JobRecord) -> Value {
             .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
             .collect::<Vec<_>>(),
     });
+    if job.protocol != PROTOCOL_VERSION {
+        // Its keeper is of another version.
+        facts["protocol"] = job.protocol.into();
+    }
     if let Some(end) = job.end().filter(|_| job.is_over()) {
         exit_facts(&mut facts, end);
     }
@@ -68,6 +73,10 @@ pub fn state_text(job: &JobRecord) -> String {
     let end = match &job.state {
         JobState::Running => return "running".to_owned(),
         JobState::Lost => return "lost: its keeper is gone, and nobody knows how it ended".to_owned(),
+        JobState::Newer { lives: true, .. } => return "running, started by a newer bashful".to_owned(),
+        JobState::Newer { lives: false, .. } => {
+            return "ended; only the newer bashful that started it can tell how".to_owned();
+        }
         JobState::Left { end, .. } | JobState::Ended(end) => *end,
     };
     let ended = match end {
@@ -89,6 +98,23 @@ pub fn state_text(job: &JobRecord) -> String {
         }
         _ if job.kind == JobKind::Leftover => "left running, ended since".to_owned(),
         _ => ended,
+    }
+}
+
+/// A note on a live job whose keeper is of another version of bashful: the commands that work with it, and those that do not.
+pub fn version_note(job: &JobRecord) -> Option<String> {
+    let ours = PROTOCOL_VERSION;
+    match &job.state {
+        JobState::Newer { lives: true, .. } => Some(format!(
+            "job {} was started by a newer bashful (protocol version {}, this one speaks up to {ours}): its output can be read and followed, \
+             and it can be waited for and stopped; for anything else, use the newer bashful",
+            job.id, job.protocol
+        )),
+        _ if job.is_live() && job.protocol < ours => Some(format!(
+            "the keeper of job {} is of an older bashful (protocol version {}): everything works with it, also stopping it",
+            job.id, job.protocol
+        )),
+        _ => None,
     }
 }
 

@@ -9,8 +9,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::check::Checked;
+use crate::connection::Connection;
 use crate::jobs::NewJob;
-use crate::link::Link;
 use crate::promises::Promises;
 use crate::sessions::{Entered, InSession, SessionStore};
 
@@ -65,7 +65,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Dropping it closes the way to the keeper, which stops the command.
 #[derive(Debug)]
 pub struct Attached {
-    pub(crate) link: Link,
+    pub(crate) link: Connection,
     /// One pipe, or two if the streams are taken apart.
     pub(crate) output: Vec<OwnedFd>,
     /// None if the keeper was gone before it could tell.
@@ -88,7 +88,7 @@ pub enum After {
 /// A keeper that has nothing more to do.
 #[derive(Debug)]
 pub struct FreeKeeper {
-    pub(crate) link: Link,
+    pub(crate) link: Connection,
     pub(crate) keeper: Keeper,
 }
 
@@ -234,6 +234,26 @@ pub enum StartError {
         "the session has gone to another directory since the command was judged; nothing of it was done, send it again"
     )]
     SessionMoved,
+    /// Its session was started by another version of bashful, and none of the versions that its keeper speaks is ours.
+    #[error(
+        "session {name:?} belongs to a newer bashful (protocol version {protocol}, this one speaks up to {}); nothing was run: use the newer bashful or another session, or end this one with `bashful sessions end`",
+        bashful_keeper::protocol::VERSION
+    )]
+    SessionVersion {
+        /// The name of the session.
+        name: String,
+        /// The newest version that the keeper speaks.
+        protocol: u32,
+    },
+    /// The program that is to be the keeper is of another version, and none of the versions that it speaks is ours.
+    #[error(
+        "cannot start the command: the keeper program speaks protocol version {protocol}, this program up to {}; use two of the same version",
+        bashful_keeper::protocol::VERSION
+    )]
+    KeeperVersion {
+        /// The newest version that the keeper speaks.
+        protocol: u32,
+    },
     /// The keeper could not be told what to do.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,

@@ -94,7 +94,8 @@ pub enum LeftoverPolicy {
 pub enum KeeperProgram {
     /// This very program, if it calls [`keeper_main`](crate::keeper_main) first thing in `main`; otherwise a thread.
     This,
-    /// Another program that does.
+    /// Another program that does. It has to speak a protocol version of this one. A keeper of bashful 0.1 does not: it hangs
+    /// up on the hello, and its commands count as lost although nothing of them ran.
     At(PathBuf),
     /// A thread of this program, with weaker promises; see [`Promises`].
     Thread,

@@ -41,17 +41,19 @@ mod check;
 mod clean;
 mod cluster;
 mod command_log;
+mod connection;
 mod engine;
 mod environment;
 mod eyes;
+mod fixed_name;
 mod jobs;
-mod link;
 mod listing;
 mod local;
 mod mask;
 mod mentions;
 mod narrow;
 mod numbers;
+mod old_names;
 mod outcome;
 mod plan;
 mod promises;
@@ -70,6 +72,7 @@ mod sweeping;
 mod trust;
 mod units;
 mod url_secrets;
+mod versioned;
 mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,6 +83,7 @@ pub use artifacts::{
 };
 pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
+pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
@@ -91,6 +95,7 @@ pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::{Eyes, RedactingWriter};
+pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
     JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
@@ -112,8 +117,8 @@ pub use running::{
     StillInForeground, StreamName, TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use sessions::{
-    BadSessionName, EndSessionError, InSession, ListSessionsError, SessionEntry, SessionLimits, SessionName,
-    SessionOutcome, SessionOwner, SessionStore, WhenBusy,
+    BadSessionName, EndSessionError, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
+    SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
 pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};

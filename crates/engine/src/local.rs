@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_keeper::wire::{
+use bashful_keeper::protocol::{
     Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, When,
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
@@ -21,8 +21,8 @@ use tokio::time::Instant;
 
 use crate::backend::{After, Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
 use crate::check::Checked;
+use crate::connection::{Connection, Silence};
 use crate::jobs::{JobKind, NewJob, STDERR};
-use crate::link::{Link, Silence};
 use crate::plan::Plan;
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
@@ -280,7 +280,7 @@ impl Starter {
         .map_err(failed)?;
         let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
-        let link = Link::new(socket).map_err(failed)?;
+        let mut link = Connection::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if input.is_some() {
             setup.input = WireInput::From(None);
@@ -301,6 +301,7 @@ impl Starter {
             }
             (NotStarted::Failed { step, errno }, _) => explain_step(plan, step, errno),
             (NotStarted::Unheard, _) => StartError::KeeperGone,
+            (NotStarted::OtherVersion { protocol }, _) => StartError::KeeperVersion { protocol },
         })
     }
 
@@ -310,7 +311,7 @@ impl Starter {
     pub(crate) async fn start_ahead(&self, plan: &Plan, is_sure: bool) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
         let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
-        let link = Link::new(socket)?;
+        let mut link = Connection::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;
         Ok(ReadyKeeper { link, output: read, keeper })
@@ -403,13 +404,15 @@ pub(crate) enum NotStarted {
     Failed { step: FailedStep, errno: i32 },
     /// The keeper was gone before it had read what to do.
     Unheard,
+    /// The keeper speaks this protocol version, and none that this program speaks.
+    OtherVersion { protocol: u32 },
 }
 
 /// Waits for word that the shell runs.
 ///
 /// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
-pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
+pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
     let give_up = Instant::now() + STARTED_AT_LATEST;
     let word = loop {
         match tokio::time::timeout(WAKE_AFTER, link.next()).await {
@@ -424,13 +427,16 @@ pub(crate) async fn attach(mut link: Link, output: Vec<OwnedFd>, keeper: Keeper)
     };
     match word {
         Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
+        Ok(Report::NotUnderstood) => {
+            Err(NotStarted::OtherVersion { protocol: link.foreign_version().unwrap_or_default() })
+        }
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
         Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper, session: None }),
         Ok(_) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper, session: None }),
     }
 }
 
-/// What the shell is to do, on the wire. A long script travels as a file.
+/// The order to run the script. A long script travels as a file.
 pub(crate) fn begin(plan: &Plan, in_file: bool) -> Begin {
     let script = if in_file { WireScript::File(None) } else { WireScript::Text(plan.script.as_bytes().to_vec()) };
     Begin { script, lifetime: Some(plan.lifetime.0) }

@@ -3,6 +3,10 @@
 //! The counter's file is the lock of the directory. It holds a [`Ledger`]: the number to come, and the two figures that say
 //! whether a sweep is due. Giving out a number therefore costs the same in a full directory as in an empty one.
 //!
+//! The file has no version, because bashful 0.1 takes any other text than its own for a garbled one and would give out numbers a
+//! second time. A newer version adds a third line, `version N`; its first line is the number to come in every version. This
+//! version then counts on in that line, and leaves everything else as it is.
+//!
 //! Invariant: the directory is only scanned for the number to come if the ledger is missing, garbled, or contradicted by the
 //! entry that it would make next.
 
@@ -43,22 +47,37 @@ struct Ledger {
     used: u64,
     /// Seconds since 1970 at which the last sweep began; 0 if there was none.
     swept: u64,
+    /// A newer version has written the file: only the number to come is known.
+    is_newer: bool,
 }
 
 impl Ledger {
     /// Always of the same length and written in one go, so that not even a crash leaves half a number.
     fn to_text(self) -> String {
-        format!("{:>15}\n{:>20} {:>20}\n", self.next, self.used, self.swept)
+        let first = format!("{:>15}\n", self.next);
+        if self.is_newer { first } else { format!("{first}{:>20} {:>20}\n", self.used, self.swept) }
     }
 
     /// None for every text that [`to_text`](Self::to_text) does not make.
     fn parse(text: &[u8]) -> Option<Self> {
-        let mut words = str::from_utf8(text).ok()?.split_ascii_whitespace().map(|word| word.parse().ok());
+        let text = str::from_utf8(text).ok()?;
+        if let Some(newer) = Self::parse_newer(text) {
+            return Some(newer);
+        }
+        let mut words = text.split_ascii_whitespace().map(|word| word.parse().ok());
         let mut word = || words.next().flatten();
-        let ledger = Self { next: word()?, used: word()?, swept: word()? };
+        let ledger = Self { next: word()?, used: word()?, swept: word()?, is_newer: false };
         // A counter that is nearly used up was not counted up to there.
         let is_sensible = (1..LARGEST / 2).contains(&ledger.next);
-        (is_sensible && ledger.to_text().as_bytes() == text).then_some(ledger)
+        (is_sensible && ledger.to_text() == text).then_some(ledger)
+    }
+
+    /// None for a text that does not say that it is of a newer version.
+    fn parse_newer(text: &str) -> Option<Self> {
+        let version: u64 = text.lines().nth(2)?.strip_prefix("version ")?.parse().ok()?;
+        let next = text.lines().next()?.trim().parse().ok().filter(|next| (1..LARGEST / 2).contains(next))?;
+        let ledger = Self { next, used: 0, swept: 0, is_newer: true };
+        (version > 0 && text.starts_with(&ledger.to_text())).then_some(ledger)
     }
 }
 
@@ -134,6 +153,10 @@ impl Numbers {
         // Without a counter nothing was ever made here.
         let Ok(text) = plain::read(&self.directory.join(COUNTER)) else { return false };
         let Some(ledger) = Ledger::parse(&text) else { return true };
+        if ledger.is_newer {
+            // That version sweeps.
+            return false;
+        }
         let period = SWEEP_PERIOD.min(age / AGE_STEPS).as_secs();
         // A sweep from the future, after the clock was set back, says nothing.
         ledger.used > most || unix_seconds().checked_sub(ledger.swept).is_none_or(|since| since >= period)
@@ -172,7 +195,7 @@ impl Numbers {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
-        let ledger = Ledger::parse(&text).unwrap_or(Ledger { next: 0, used: 0, swept: 0 });
+        let ledger = Ledger::parse(&text).unwrap_or(Ledger { next: 0, used: 0, swept: 0, is_newer: false });
         let is_free = || self.directory.join(ledger.next.to_string()).symlink_metadata().is_err();
         if ledger.next > 0 && is_free() {
             return Ok(ledger);
@@ -234,4 +257,38 @@ fn unix_seconds() -> u64 {
 /// How long this process may make a file.
 pub(crate) fn longest_file() -> u64 {
     getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> (tempfile::TempDir, Numbers) {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join(COUNTER), text).expect("it is written");
+        let numbers = Numbers::new(directory.path().to_path_buf());
+        (directory, numbers)
+    }
+
+    #[track_caller]
+    fn check(before: &str, number: u64, after: &str) {
+        let (directory, numbers) = numbers(before);
+        let lock = numbers.lock().expect("it is free");
+        assert_eq!(numbers.give_out(&lock, 5).expect("a number"), number);
+        assert_eq!(fs::read_to_string(directory.path().join(COUNTER)).expect("it is there"), after);
+    }
+
+    #[test]
+    fn a_counter_of_bashful_0_1_is_counted_on_in_its_own_form() {
+        let text = |next: &str, used: &str| format!("{next:>15}\n{used:>20} {:>20}\n", "1763370000");
+        check(&text("7", "3"), 7, &text("8", "8"));
+    }
+
+    #[test]
+    fn a_counter_of_a_newer_version_is_counted_on_and_otherwise_left_alone() {
+        let text = |next: u64| format!("{next:>15}\nnobody knows what this means\nversion 1\nnor this\n");
+        check(&text(7), 7, &text(8));
+        let (_directory, numbers) = numbers(&text(7));
+        assert!(!numbers.is_sweep_due(0, Duration::ZERO), "that version sweeps");
+    }
 }

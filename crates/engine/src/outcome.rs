@@ -12,7 +12,7 @@ use crate::sessions::{SessionName, SessionOutcome};
 use crate::units::ByteSize;
 use crate::window::{Clip, LimitHit, Part};
 
-pub use bashful_keeper::wire::Leftover;
+pub use bashful_keeper::protocol::Leftover;
 
 /// A command that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_keeper::LONGEST_WAITING;
-use bashful_keeper::wire::{Order, Report};
+use bashful_keeper::protocol::{Order, Report};
 use rustix::io::Errno;
 
 use crate::backend::{After, Attached, Keeper};
+use crate::connection::Connection;
 use crate::environment::Environment;
-use crate::link::Link;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
 use crate::request::{Script, Streams};
@@ -47,14 +47,14 @@ const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BA
 /// A keeper with a waiting shell.
 #[derive(Debug)]
 pub(crate) struct ReadyKeeper {
-    pub(crate) link: Link,
+    pub(crate) link: Connection,
     pub(crate) output: Vec<OwnedFd>,
     pub(crate) keeper: Keeper,
 }
 
 impl ReadyKeeper {
     /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
-    pub(crate) async fn begin(self, plan: &Plan) -> Option<Attached> {
+    pub(crate) async fn begin(mut self, plan: &Plan) -> Option<Attached> {
         if self.link.has_news() {
             // Nobody has asked anything yet: the only news there can be is that it is over.
             return None;

@@ -9,7 +9,7 @@ use bashful_sys::limits::{self, Limit};
 use bashful_sys::{proc, socket};
 
 use crate::backend::Keeper;
-use crate::link::Link;
+use crate::connection::Connection;
 use crate::local::{Connected, KeeperProcess};
 
 /// Conditions that a keeper passes on to its shell. Those of the host may have changed since.
@@ -65,7 +65,7 @@ impl Reserve {
     }
 
     /// Keeps this one, if there is room. Otherwise it ends with its connection.
-    pub(crate) fn put(&self, link: Link, keeper: Keeper) {
+    pub(crate) fn put(&self, link: Connection, keeper: Keeper) {
         let mut keepers = self.keepers();
         if keepers.len() < self.at_most
             && let Some(socket) = link.into_socket()

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bashful_keeper::wire::{Leftover, Order, Report};
+use bashful_keeper::protocol::{Leftover, Order, Report};
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
 use thiserror::Error;
@@ -34,7 +34,7 @@ use crate::backend::{After, Attached, Backend, FreeKeeper, Keeper};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::command_log::LogEntry;
-use crate::link::{Link, Silence};
+use crate::connection::{Connection, Silence};
 use crate::mask::Mask;
 use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
@@ -193,7 +193,7 @@ pub struct StillInForeground {
 
 /// A command and all that belongs to it, on its way to its end. Dropping it stops the command.
 pub(crate) struct Run {
-    link: Link,
+    link: Connection,
     /// One, or two if the streams are taken apart.
     streams: Vec<Stream>,
     mask: Arc<Mask>,

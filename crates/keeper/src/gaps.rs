@@ -1,7 +1,7 @@
 //! Gaps: byte ranges that are missing from an output file, listed in a small file beside it.
 //!
-//! One line for each range: its beginning, its end (`-` while it is not known yet) and why. The file is replaced by
-//! renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
+//! The first line is the version. Then comes one line for each range: its beginning, its end (`-` while it is not known yet)
+//! and why. The file is replaced by renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
 //! leaves it saying at most too much.
 
 use std::io;
@@ -10,6 +10,12 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use bashful_sys::plain;
+
+/// The version of the file. Bashful 0.1 writes none, which counts as 0 and reads the same.
+const VERSION: u32 = 1;
+
+/// The beginning of the first line. To bashful 0.1 it is a line that makes no sense, and is passed over.
+const MARK: &str = "version ";
 
 /// A byte range of an output file that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +41,15 @@ pub fn sidecar(file: &Path) -> PathBuf {
     file.with_added_extension("gap")
 }
 
-/// The gaps of `file`, in order; none without a list. Lines that cannot be parsed are skipped.
+/// The gaps of `file`, in order; none without a list. Lines that cannot be parsed are skipped. If a newer version has written the
+/// list, nobody knows which bytes are there, so all of them count as missing.
 pub fn load(file: &Path) -> Vec<Gap> {
     let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
+    let version = text.lines().next().and_then(|line| line.strip_prefix(MARK)?.parse().ok()).unwrap_or(0);
+    if version > VERSION {
+        let why = format!("a newer bashful wrote down which bytes are left (version {version})");
+        return vec![Gap { range: 0..u64::MAX, why }];
+    }
     let mut gaps: Vec<_> = text.lines().filter_map(parse).collect();
     gaps.sort_by_key(|gap| gap.range.start);
     gaps
@@ -47,7 +59,7 @@ pub fn load(file: &Path) -> Vec<Gap> {
 pub fn save(file: &Path, gaps: &[Gap]) -> io::Result<()> {
     let place = sidecar(file);
     let draft = place.with_added_extension("new");
-    let text: String = gaps.iter().map(line).collect();
+    let text: String = std::iter::once(format!("{MARK}{VERSION}\n")).chain(gaps.iter().map(line)).collect();
     let saved = plain::write(&draft, text.as_bytes()).and_then(|()| fs::rename(&draft, place));
     if saved.is_err() {
         // Half a file says nothing, and on a full disk it is in the way.
@@ -91,5 +103,17 @@ mod tests {
         assert_eq!(missing[1].to_string(), "bytes from 30 on are missing: disk full");
         fs::write(sidecar(&artifact), "x\n5 4 x\n\n1 2\n-1 9 x\n").expect("it is written");
         assert_eq!(load(&artifact), [Gap { range: 1..2, why: "nobody knows why".to_owned() }]);
+    }
+
+    #[test]
+    fn ranges_of_another_version_are_not_guessed_at() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let artifact = directory.path().join("1");
+        fs::write(sidecar(&artifact), "10 20 too large\n").expect("it is written as by bashful 0.1");
+        assert_eq!(load(&artifact), [Gap { range: 10..20, why: "too large".to_owned() }]);
+        fs::write(sidecar(&artifact), "version 2\n10 20 30 too large\n").expect("it is written as by a newer one");
+        let [Gap { range, why }] = load(&artifact).try_into().expect("one range");
+        assert_eq!(range, 0..u64::MAX);
+        assert!(why.contains("newer bashful"), "{why}");
     }
 }

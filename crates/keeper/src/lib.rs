@@ -9,7 +9,7 @@
 //!         ◀───────reports────────         ◀── orphans of the tree, whatever group or session they moved to
 //! ```
 //!
-//! The two speak over one socket ([`wire`]); its end of file means that the engine is gone, however it died. What happens
+//! The two speak over one socket ([`protocol`]); its end of file means that the engine is gone, however it died. What happens
 //! when is decided by a pure function ([`Phase::step`]); the loop around it ([`serve`]) only carries it out.
 //!
 //! Synchronous and small on purpose: one runs beside every command.
@@ -21,6 +21,7 @@ pub mod gaps;
 mod link;
 mod output;
 mod phase;
+pub mod protocol;
 mod pump;
 mod record;
 mod serve;
@@ -30,7 +31,6 @@ mod start;
 mod stopping;
 mod tree;
 mod watch;
-pub mod wire;
 
 use std::os::fd::OwnedFd;
 
@@ -38,6 +38,7 @@ pub use ancestry::{Ancestry, ancestry};
 pub use bashful_sys::wait::Exit;
 pub use duration_text::duration_text;
 pub use phase::{Effect, End, Event, Phase, StopReason};
+pub use record::STATUS_VERSION;
 pub use serve::serve;
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
 pub use tree::Scope;

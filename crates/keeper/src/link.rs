@@ -1,24 +1,43 @@
-//! The keeper's end of the socket.
+//! The keeper's end of a connection.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bashful_sys::socket;
 
-use crate::wire::{Inbox, Order, Report};
+use crate::protocol::{Hello, Inbox, Order, Report};
 
-/// The connection to the engine.
+/// A connection to an engine: the one that started this keeper, or one that came to the socket of a job or a session.
 pub(crate) struct Link {
     socket: OwnedFd,
     inbox: Inbox,
     descriptors: Vec<OwnedFd>,
     /// The engine is gone, or talks nonsense, which is the same.
     gone: bool,
+    /// The versions that the engine speaks, as it has said.
+    engine: Hello,
+    /// The engine has said hello, and gets ours with the next report: it is not to be woken for that alone.
+    owes_hello: bool,
+}
+
+/// One message of the engine.
+enum Message {
+    Hello(Hello),
+    Order(Order),
+    /// An order of a version that is not ours.
+    Foreign,
 }
 
 impl Link {
     pub(crate) fn new(socket: OwnedFd) -> Self {
-        Self { socket, inbox: Inbox::default(), descriptors: Vec::new(), gone: false }
+        Self {
+            socket,
+            inbox: Inbox::default(),
+            descriptors: Vec::new(),
+            gone: false,
+            engine: Hello::UNSAID,
+            owes_hello: false,
+        }
     }
 
     /// The next order, waiting for it; none if the engine is gone.
@@ -45,13 +64,40 @@ impl Link {
         }
     }
 
-    /// The next order that has arrived whole.
+    /// The next order that has arrived whole. Hellos, and orders that only another version understands, are dealt with here.
     pub(crate) fn take(&mut self) -> Option<Order> {
+        loop {
+            match self.next_message()? {
+                Message::Order(order) => return Some(order),
+                Message::Hello(hello) => {
+                    self.engine = hello;
+                    self.owes_hello = true;
+                }
+                Message::Foreign => {
+                    // The next order must not get what belongs to this one.
+                    self.descriptors.clear();
+                    self.tell(&Report::NotUnderstood);
+                }
+            }
+        }
+    }
+
+    fn next_message(&mut self) -> Option<Message> {
+        let shares_version = self.shares_version();
         let Self { inbox, descriptors, .. } = self;
-        inbox.next(|body| Order::decode(body, descriptors)).unwrap_or_else(|_| {
+        let decode = |body: &[u8]| match Hello::decode(body) {
+            Some(hello) => hello.map(Message::Hello),
+            None if shares_version => Order::decode(body, descriptors).map(Message::Order),
+            None => Ok(Order::decode_core(body).map_or(Message::Foreign, Message::Order)),
+        };
+        inbox.next(decode).unwrap_or_else(|_| {
             self.gone = true;
             None
         })
+    }
+
+    fn shares_version(&self) -> bool {
+        Hello::OURS.common(self.engine).is_some()
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -63,10 +109,15 @@ impl Link {
         self.tell_all([report]);
     }
 
-    /// Tells the engine several things at once, so that it is woken once.
+    /// Tells the engine several things at once, so that it is woken once. One that shares no version with us hears only what
+    /// every version understands.
     pub(crate) fn tell_all<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>) {
         let mut bytes = Vec::new();
-        for report in reports {
+        let shares_version = self.shares_version();
+        for report in reports.into_iter().filter(|report| shares_version || report.is_core()) {
+            if std::mem::take(&mut self.owes_hello) {
+                Hello::OURS.encode(&mut bytes);
+            }
             report.encode(&mut bytes);
         }
         let mut rest = bytes.as_slice();

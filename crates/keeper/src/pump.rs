@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use crate::output::OutputFile;
-use crate::wire::Release;
+use crate::protocol::Release;
 
 /// A pipe being emptied into a file.
 pub(crate) struct Pump {

@@ -19,8 +19,12 @@ use bashful_sys::{boot_time, plain, signal, socket, wake};
 use rustix::fs::OFlags;
 
 use crate::output::OutputFile;
-use crate::wire::{self, Kind, Leftover};
+use crate::protocol::{self, Kind, Leftover};
 use crate::{End, Exit, StopReason, duration_text};
+
+/// The version of `status.json`. A reader takes a higher one for a status that it cannot read. Bashful 0.1 writes none, which
+/// counts as 0 and reads the same.
+pub const STATUS_VERSION: u32 = 1;
 
 /// A job's directory, from the keeper's side.
 pub(crate) struct Record {
@@ -69,19 +73,20 @@ pub(crate) enum State<'a> {
 }
 
 impl Record {
-    pub(crate) fn open(order: wire::Record, began: Began) -> io::Result<Self> {
+    pub(crate) fn open(order: protocol::Record, began: Began) -> io::Result<Self> {
         let named = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
-        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(wire::LIVE).join(order.id.to_string());
+        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(protocol::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
         name_keeper(&alive);
         let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let control = socket::listen(&directory.join(wire::CONTROL))?;
+        let control = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&control);
         // For reading too, because a pipe without a reader cannot be opened for writing.
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-        let input = File::options().read(true).write(true).custom_flags(no_link).open(directory.join(wire::INPUT)).ok();
+        let input =
+            File::options().read(true).write(true).custom_flags(no_link).open(directory.join(protocol::INPUT)).ok();
         Ok(Self {
             directory,
             _handle: handle,
@@ -127,7 +132,7 @@ impl Record {
         if self.kind != Kind::Background {
             return None;
         }
-        let path = self.directory.join(wire::OUTPUT);
+        let path = self.directory.join(protocol::OUTPUT);
         let file = plain::open_with(File::options().read(true).append(true), &path).ok()?;
         Some(OutputFile::new(file, path, self.at_most, 0..0))
     }
@@ -160,7 +165,7 @@ impl Record {
             None => plain::create(&draft)?,
         };
         file.write_all_at(text.as_bytes(), 0)?;
-        fs::rename(&draft, self.directory.join(wire::STATUS))?;
+        fs::rename(&draft, self.directory.join(protocol::STATUS))?;
         self.reserve = reserve(&draft).ok();
         Ok(())
     }
@@ -168,7 +173,7 @@ impl Record {
     /// Nobody watches over it any more.
     pub(crate) fn close(&mut self) {
         self.control = None;
-        let _ = fs::remove_file(self.directory.join(wire::CONTROL));
+        let _ = fs::remove_file(self.directory.join(protocol::CONTROL));
         let _ = fs::remove_file(self.directory.join("status.json.new"));
         // Somebody may have removed everything and begun anew, and then this is the mark of another job.
         let ours = rustix::fs::fstat(&self.alive).map(|facts| (facts.st_dev, facts.st_ino));
@@ -183,7 +188,7 @@ impl Record {
         let mut file = if let Some(file) = output {
             file
         } else {
-            own = plain::open_with(File::options().read(true).append(true), &self.directory.join(wire::OUTPUT))?;
+            own = plain::open_with(File::options().read(true).append(true), &self.directory.join(protocol::OUTPUT))?;
             &own
         };
         let length = file.metadata()?.len();
@@ -205,7 +210,8 @@ impl Record {
             State::Left(end, left) => ("left", Some(*end), left),
             State::Ended(end) => ("ended", Some(*end), &[]),
         };
-        let mut text = format!("{{\n  \"state\": \"{word}\"");
+        let (version, protocol) = (STATUS_VERSION, protocol::VERSION);
+        let mut text = format!("{{\n  \"version\": {version},\n  \"protocol\": {protocol},\n  \"state\": \"{word}\"");
         let mut number = |name: &str, value: u128| {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
@@ -247,7 +253,7 @@ impl Record {
 }
 
 /// Writes into the locked file which process holds it: its id and when it began, in clock ticks. Whoever finds the job's
-/// directory damaged can still stop it.
+/// directory damaged can still stop it. No version may write anything else there.
 fn name_keeper(alive: &OwnedFd) {
     if let Some(us) = Process::read(rustix::process::getpid()) {
         let text = format!("{} {}\n", us.pid.as_raw_nonzero(), us.began);

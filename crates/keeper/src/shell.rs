@@ -21,7 +21,7 @@ use bashful_sys::pipe;
 use bashful_sys::poke::LastArgument;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
 
-use crate::wire::{FailedStep, Input, Script, Setup};
+use crate::protocol::{FailedStep, Input, Script, Setup};
 
 /// The longest script that Linux takes as one argument.
 pub const LONGEST_ARGUMENT: usize = 131_071;

@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::awake::Awake;
 use crate::link::Link;
+use crate::protocol::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
 use crate::record::{Began, Record};
 use crate::shell::{self, NotStarted, Waiting};
 use crate::tree::{Rest, Scope, Tree};
-use crate::wire::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
 
 /// A shell under way.
 pub(crate) struct Started {
@@ -33,7 +33,7 @@ pub(crate) enum Begun {
     /// A shell that does one command.
     Command(Started),
     /// A shell is to be started that stays.
-    Session(Setup, wire::Session),
+    Session(Setup, protocol::Session),
 }
 
 /// Does as it is told until it is known what there is to watch over; none if there is nothing.
@@ -105,7 +105,7 @@ fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether, scope: Scope)
 }
 
 /// Opens the record of a job before anything of it runs.
-fn record(job: Option<wire::Record>, began: Began) -> Result<Option<Record>, NotStarted> {
+fn record(job: Option<protocol::Record>, began: Began) -> Result<Option<Record>, NotStarted> {
     let opened = job.map(|job| Record::open(job, began)).transpose();
     opened.map_err(|error| NotStarted { step: FailedStep::Record, errno: error.raw_os_error().unwrap_or(0) })
 }

@@ -9,7 +9,7 @@ use bashful_sys::wait::{self, Exit, Reaped};
 use rustix::process::Pid;
 
 use crate::awake::Awake;
-use crate::wire::Leftover;
+use crate::protocol::Leftover;
 
 /// How a keeper knows the tree that it watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What is done with each request.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
+use bashful_engine::FixedName;
 use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
@@ -204,9 +204,7 @@ fn connection(context: &RequestContext<RoleServer>) -> Option<String> {
         None => Some(String::new()),
         Some(parts) => session_of(parts).map(|id| {
             // Not the id itself: whoever has it can speak for the client.
-            let mut hasher = DefaultHasher::new();
-            id.hash(&mut hasher);
-            format!("{:08x}", hasher.finish() >> 32)
+            format!("{:08x}", FixedName::new("connection").field(id.as_bytes()).short())
         }),
     }
 }

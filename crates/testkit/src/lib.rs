@@ -5,6 +5,7 @@
 //! survived, whatever it calls itself.
 
 pub mod agents;
+mod golden;
 mod home;
 mod official;
 pub mod oracle;
@@ -22,6 +23,7 @@ use bashful_engine::{
     Options, Outcome, OutputListener, OutputStream, Patience, Reply, Request, RunError, Running, Script, SessionLimits,
     SessionOwner, SessionStore, SnapshotOptions, Waiting, find_bash,
 };
+pub use golden::check_golden;
 pub use home::Home;
 pub use official::{check_conformance, node};
 use tempfile::TempDir;

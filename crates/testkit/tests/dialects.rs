@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
 use bashful_engine::{ArtifactUrls, ByteSize, CommandLog, CommandRecord, Fate, Patience, Rewriting, Scheme, Window};
-use bashful_testkit::{Place, WIDE, eventually};
+use bashful_testkit::{Place, WIDE, check_golden, eventually};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -84,14 +84,7 @@ impl Talk {
     #[track_caller]
     fn compare(self, name: &str) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../dialect/golden").join(name);
-        if std::env::var_os("GOLDEN").is_some_and(|wish| wish == "write") {
-            std::fs::write(&path, &self.text).expect("it can be written");
-        }
-        let golden = std::fs::read_to_string(&path).unwrap_or_default();
-        for (number, (is, was)) in self.text.lines().zip(golden.lines()).enumerate() {
-            assert_eq!(is, was, "line {} of {}", number + 1, path.display());
-        }
-        assert_eq!(self.text.lines().count(), golden.lines().count(), "{}", path.display());
+        check_golden(&path, &self.text);
         // The shell that calls of a dialect may share ends with the tools.
         drop(self.toolbox);
         self.place.check_nothing_survives();

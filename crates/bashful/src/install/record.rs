@@ -22,6 +22,8 @@ pub(crate) enum RecordError {
     Read { path: PathBuf, source: io::Error },
     #[error("{} is damaged; remove it, and take out by hand what bashful has written", path.display())]
     Damaged { path: PathBuf, source: serde_json::Error },
+    #[error("{} was written by a newer bashful; use that one to install or remove", path.display())]
+    Newer { path: PathBuf },
     #[error("cannot write {}, where bashful notes what it has written", path.display())]
     Write { path: PathBuf, source: io::Error },
 }
@@ -33,9 +35,14 @@ pub(crate) struct Installation {
     pub(crate) project: Option<PathBuf>,
 }
 
-/// The changes of one installation.
+/// The version of an entry.
+const VERSION: u32 = 1;
+
+/// The changes of one installation. Entries of bashful 0.1 have no version, and read the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
+    #[serde(default)]
+    version: u32,
     of: Installation,
     done: Vec<Done>,
 }
@@ -66,11 +73,14 @@ impl Record {
     pub(crate) fn push(&mut self, of: &Installation, done: &Done) -> Result<(), RecordError> {
         let done = done.clone();
         match self.entries.iter_mut().find(|entry| entry.of == *of) {
-            None => self.entries.push(Entry { of: of.clone(), done: vec![done] }),
-            Some(entry) => match entry.done.iter_mut().find(|noted| noted.has_target_of(&done)) {
-                None => entry.done.push(done),
-                Some(noted) => noted.change = done.change,
-            },
+            None => self.entries.push(Entry { version: VERSION, of: of.clone(), done: vec![done] }),
+            Some(entry) => {
+                entry.version = VERSION;
+                match entry.done.iter_mut().find(|noted| noted.has_target_of(&done)) {
+                    None => entry.done.push(done),
+                    Some(noted) => noted.change = done.change,
+                }
+            }
         }
         self.save()
     }
@@ -119,9 +129,21 @@ pub(crate) fn changes(directory: &Path, client: &str, of: &Installation) -> Resu
     Ok(entries.into_iter().find(|entry| entry.of == *of).map(|entry| entry.done).unwrap_or_default())
 }
 
+/// True if only a newer version can read the record.
+fn has_newer_entry(text: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Stamp {
+        #[serde(default)]
+        version: u32,
+    }
+    let stamps: Vec<Stamp> = serde_json::from_slice(text).unwrap_or_default();
+    stamps.iter().any(|stamp| stamp.version > VERSION)
+}
+
 fn read(path: &Path) -> Result<Vec<Entry>, RecordError> {
     let path = path.to_path_buf();
     match plain::read(&path) {
+        Ok(text) if has_newer_entry(&text) => Err(RecordError::Newer { path }),
         Ok(text) => serde_json::from_slice(&text).map_err(|source| RecordError::Damaged { path, source }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(RecordError::Read { path, source }),

@@ -49,6 +49,9 @@ pub(super) fn main(
         return Ok(Exit::Code(0));
     }
     print::talk(&format!("[job {}: {}; {}]", job.id, state_text(&job), one_line(&job.script)));
+    if let Some(note) = job::version_note(&job) {
+        print::talk(&format!("[{note}]"));
+    }
     if let JobState::Left { processes, .. } = &job.state {
         for process in processes {
             print::talk(&format!("  {} {}", process.pid, process.command));

@@ -18,6 +18,9 @@ use super::time;
 use crate::settings::Settings;
 use crate::setup::Surroundings;
 
+/// The version of a line. Lines of bashful 0.1 have none, and read the same.
+pub(super) const VERSION: u64 = 1;
+
 /// The log, as somebody writes to it.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -86,7 +89,8 @@ impl Log {
     /// Writes down how a job has ended, unless it still runs or its end is in the log.
     pub(crate) fn note_end(&self, jobs: &Path, job: &JobRecord, redactor: &Redactor) {
         // The log has the end of a command that left something running.
-        if !job.is_over() || job.kind == JobKind::Leftover {
+        // Only the newer version that has started a job can tell how that ended.
+        if !job.is_over() || job.is_newer() || job.kind == JobKind::Leftover {
             return;
         }
         // Whoever makes the mark writes the line.
@@ -154,6 +158,7 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
         }
     };
     json!({
+        "version": VERSION,
         "time": time::text(since),
         "unix_ms": milliseconds(since),
         "surface": surface,

@@ -42,7 +42,7 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
     let around = Surroundings::read();
     let path = file::path(&around).ok_or_else(|| around.state().no_place("a log"))?;
     let since = args.since.map(|span| SystemTime::now() - span);
-    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0, torn: 0 };
+    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0, torn: 0, newer: 0 };
     // Before anything is read, so that nothing is written in between.
     let happenings = args.follow.then(|| watch(&path)).flatten();
     // Settings that make no sense are no reason not to read it.
@@ -75,6 +75,10 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
     if printer.torn > 0 {
         let lines = if printer.torn == 1 { "line" } else { "lines" };
         print::talk(&format!("[{} {lines} of the log cannot be read]", printer.torn));
+    }
+    if printer.newer > 0 {
+        let (lines, were) = if printer.newer == 1 { ("line", "was") } else { ("lines", "were") };
+        print::talk(&format!("[{} {lines} of the log {were} written by a newer bashful]", printer.newer));
     }
     Ok(Exit::Code(0))
 }
@@ -114,6 +118,8 @@ struct Printer<'a> {
     printed: usize,
     /// Lines that cannot be read.
     torn: usize,
+    /// Lines of newer versions.
+    newer: usize,
 }
 
 impl Printer<'_> {
@@ -128,6 +134,10 @@ impl Printer<'_> {
             self.torn += usize::from(!line.is_empty());
             return true;
         };
+        if entry["version"].as_u64().unwrap_or(0) > file::VERSION {
+            self.newer += 1;
+            return true;
+        }
         if !self.wants(&entry) {
             return true;
         }

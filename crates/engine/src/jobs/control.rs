@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
-use bashful_keeper::wire::{self, Order, Report};
+use bashful_keeper::protocol::{self, Order, Report};
 use bashful_sys::pidfd;
 use bashful_sys::signal::Signal;
 use rustix::fs::OFlags;
@@ -14,9 +14,10 @@ use rustix::io::Errno;
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::record::read_protocol;
 use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
-use crate::link::Link;
+use crate::connection::Connection;
 
 /// Between two tries to reach a keeper that is about to begin or to end.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
@@ -64,6 +65,17 @@ pub enum ControlError {
     Lost {
         /// The number.
         id: u64,
+    },
+    /// Its keeper is of a version that does not know the order. Every version can be stopped.
+    #[error(
+        "the keeper of job {id} is of a newer bashful (protocol version {protocol}, this one speaks up to {}) and does not understand that; use the newer bashful, or stop the job with: bashful jobs kill {id}",
+        protocol::VERSION
+    )]
+    OtherVersion {
+        /// The number.
+        id: u64,
+        /// The newest version that the keeper speaks.
+        protocol: u32,
     },
     /// Its keeper does not answer.
     #[error("cannot reach the keeper of job {id}")]
@@ -136,7 +148,7 @@ impl JobStore {
             if enough(&job) {
                 return Ok(job);
             }
-            let Ok(mut link) = self.connect(id) else {
+            let Ok(mut link) = self.listen(id) else {
                 // It is about to begin or to end, and the next look will tell.
                 sleep(TRY_AGAIN).await;
                 continue;
@@ -170,7 +182,7 @@ impl JobStore {
             Some(Errno::NXIO | Errno::PIPE) => ControlError::Ended { id }.into(),
             _ => SendError::Io { id, source },
         };
-        let path = self.path(id).join(wire::INPUT);
+        let path = self.path(id).join(protocol::INPUT);
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let mut input = File::options().write(true).custom_flags(flags).open(path).map_err(failed)?;
         let mut give_up = Instant::now() + INPUT_PATIENCE;
@@ -238,11 +250,15 @@ impl JobStore {
     }
 
     /// Sends an order and waits until it was heard. A keeper that was stopped, by its own job perhaps, is woken.
-    async fn tell_and_wait(&self, id: u64, mut link: Link, order: &Order) -> Result<(), ControlError> {
+    async fn tell_and_wait(&self, id: u64, mut link: Connection, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {
             match timeout(ANSWER_PATIENCE, link.next()).await {
+                Ok(Ok(Report::NotUnderstood)) => {
+                    let protocol = link.foreign_version().unwrap_or_default();
+                    return Err(ControlError::OtherVersion { id, protocol });
+                }
                 Ok(Ok(_)) => return Ok(()),
                 // It may have ended with the job, and then there is nothing left to tell.
                 Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(gone())) } else { Ok(()) },
@@ -255,14 +271,22 @@ impl JobStore {
     fn get_live(&self, id: u64) -> Result<JobRecord, ControlError> {
         let job = self.get(id)?;
         match job.state {
-            JobState::Running | JobState::Left { .. } => Ok(job),
-            JobState::Ended(_) => Err(ControlError::Ended { id }),
+            JobState::Running | JobState::Left { .. } | JobState::Newer { lives: true, .. } => Ok(job),
+            JobState::Ended(_) | JobState::Newer { lives: false, .. } => Err(ControlError::Ended { id }),
             JobState::Lost => Err(ControlError::Lost { id }),
         }
     }
 
-    /// A connection to the keeper of a job.
-    pub(super) fn connect(&self, id: u64) -> io::Result<Link> {
-        Link::connect(&self.path(id))
+    /// A connection to the keeper of a job, for orders.
+    fn connect(&self, id: u64) -> io::Result<Connection> {
+        let path = self.path(id);
+        Connection::connect(&path, read_protocol(&path.join(protocol::STATUS)))
+    }
+
+    /// A connection to the keeper of a job that only tells of its end.
+    pub(super) fn listen(&self, id: u64) -> io::Result<Connection> {
+        let mut connection = self.connect(id)?;
+        connection.greet()?;
+        Ok(connection)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::gaps::{self, Gap};
-use bashful_keeper::wire::Report;
+use bashful_keeper::protocol::Report;
 use bashful_sys::notify::{self, Growth};
 use bashful_sys::plain;
 use tokio::io::unix::AsyncFd;
@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::control::ControlError;
 use super::{JobRecord, JobStore};
-use crate::link::Link;
+use crate::connection::Connection;
 
 /// What is read at once.
 const PIECE: usize = 64 * 1024;
@@ -49,7 +49,7 @@ pub struct Follow {
     path: std::path::PathBuf,
     offset: u64,
     growth: Option<AsyncFd<OwnedFd>>,
-    link: Option<Link>,
+    link: Option<Connection>,
     until: Until,
     over: Option<Box<JobRecord>>,
 }
@@ -132,7 +132,7 @@ impl Follow {
     /// Waits until there may be news.
     async fn wait(&mut self) {
         if self.link.is_none() {
-            self.link = self.store.connect(self.id).ok();
+            self.link = self.store.listen(self.id).ok();
             if self.link.is_some() {
                 // It may have ended before it could hear of us.
                 return;
@@ -192,7 +192,7 @@ async fn told(queue: &AsyncFd<OwnedFd>) {
 }
 
 /// Waits for word of the end; whether the keeper is gone.
-async fn ended(link: Option<&mut Link>) -> bool {
+async fn ended(link: Option<&mut Connection>) -> bool {
     if let Some(link) = link {
         return !matches!(link.next().await, Ok(Report::Ended { .. }));
     }

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::wire::{INPUT, Kind, Leftover, OUTPUT};
-use bashful_keeper::{End, Exit, StopReason};
+use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT};
+use bashful_keeper::{End, Exit, STATUS_VERSION, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::versioned::{Stamp, Versioned};
 
 /// A job, as it was a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub struct JobRecord {
     pub elapsed: Duration,
     /// When it ended, if it has.
     pub ended: Option<SystemTime>,
+    /// The newest protocol version that its keeper speaks; 0 for a keeper of bashful 0.1.
+    pub protocol: u32,
 }
 
 /// What made a command a job.
@@ -82,13 +86,20 @@ pub enum JobState {
     Ended(End),
     /// Nobody watches over it any more, and nobody has written down how it ended.
     Lost,
+    /// Only a newer version of bashful can read how far it has come.
+    Newer {
+        /// The version of the record.
+        version: u32,
+        /// True if its keeper lives.
+        lives: bool,
+    },
 }
 
 impl JobRecord {
     /// How it ended, if it has.
     pub fn end(&self) -> Option<End> {
         match self.state {
-            JobState::Running => None,
+            JobState::Running | JobState::Newer { .. } => None,
             JobState::Left { end, .. } | JobState::Ended(end) => Some(end),
             JobState::Lost => Some(End::Lost),
         }
@@ -96,7 +107,7 @@ impl JobRecord {
 
     /// Whether something of it still runs.
     pub fn is_live(&self) -> bool {
-        matches!(self.state, JobState::Running | JobState::Left { .. })
+        matches!(self.state, JobState::Running | JobState::Left { .. } | JobState::Newer { lives: true, .. })
     }
 
     /// Whether that has come for which one waits: the end of its shell, or of what a shell that had ended has left.
@@ -105,7 +116,13 @@ impl JobRecord {
             JobState::Running => false,
             JobState::Left { .. } => self.kind != JobKind::Leftover,
             JobState::Ended(_) | JobState::Lost => true,
+            JobState::Newer { lives, .. } => !lives,
         }
+    }
+
+    /// True if only a newer version of bashful can read how far it has come.
+    pub fn is_newer(&self) -> bool {
+        matches!(self.state, JobState::Newer { .. })
     }
 
     /// `job://7`.
@@ -127,9 +144,14 @@ pub fn job_id(text: &str) -> Result<u64, NotAJob> {
     crate::numbers::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
 }
 
-/// `job.json`.
+/// The version of `job.json`.
+pub(super) const JOB_VERSION: u32 = 1;
+
+/// `job.json`. That of bashful 0.1 has no version, and reads the same.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JobFile {
+    #[serde(default)]
+    pub(super) version: u32,
     pub(super) kind: JobKind,
     pub(super) script: String,
     pub(super) cwd: String,
@@ -144,12 +166,14 @@ pub(super) struct JobFile {
 }
 
 impl JobFile {
-    /// Stands in for one that is damaged or gone. The output is looked for in the job's own directory.
-    pub(super) fn unreadable(path: &Path, created: Option<SystemTime>) -> Self {
+    /// Stands in for a file that is damaged or gone, or that a newer version has written. The output is looked for in the job's
+    /// own directory.
+    pub(super) fn stand_in(path: &Path, created: Option<SystemTime>, script: &str) -> Self {
         let created = created.and_then(|when| when.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
         Self {
+            version: JOB_VERSION,
             kind: JobKind::Background,
-            script: UNREADABLE.to_owned(),
+            script: script.to_owned(),
             cwd: String::new(),
             owner: None,
             output: None,
@@ -162,7 +186,10 @@ impl JobFile {
 }
 
 /// Shown in place of a script that nobody can read any more.
-const UNREADABLE: &str = "[the record of this job is damaged]";
+pub(super) const DAMAGED: &str = "[the record of this job is damaged]";
+
+/// Shown in place of a script that a newer version has written down.
+pub(super) const NEWER: &str = "[written by a newer bashful]";
 
 /// Where standard error is that is taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,9 +204,11 @@ pub(crate) enum StderrFile {
 /// What standard error is called in the job's own directory.
 pub(crate) const STDERR: &str = "stderr";
 
-/// `status.json`, as a keeper writes it.
+/// `status.json`, as a keeper writes it. That of bashful 0.1 has neither version nor protocol, and reads the same.
 #[derive(Debug, Deserialize)]
 pub(super) struct StatusFile {
+    #[serde(default)]
+    protocol: u32,
     state: Word,
     pid: Option<i32>,
     began_unix_ms: u64,
@@ -209,10 +238,6 @@ struct LeftFile {
 }
 
 impl StatusFile {
-    pub(super) fn says_ended(&self) -> bool {
-        self.state == Word::Ended
-    }
-
     fn end(&self) -> End {
         let exit = match (self.exit_code, self.signal) {
             (Some(code), _) => Exit::Code(code),
@@ -227,10 +252,22 @@ impl StatusFile {
 }
 
 /// Puts together what is written down.
-pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&StatusFile>, lives: bool) -> JobRecord {
+pub(super) fn assemble(
+    id: u64,
+    path: &Path,
+    job: JobFile,
+    status: Option<&Versioned<StatusFile>>,
+    lives: bool,
+) -> JobRecord {
     let created = at(job.created_unix_ms);
+    let (status, newer) = match status {
+        Some(Versioned::Known(status)) => (Some(status), None),
+        Some(Versioned::Newer(stamp)) => (None, Some(stamp)),
+        None => (None, None),
+    };
     let state = match status {
-        Some(status) if status.says_ended() => JobState::Ended(status.end()),
+        _ if let Some(Stamp { version, .. }) = newer => JobState::Newer { version: *version, lives },
+        Some(status) if status.state == Word::Ended => JobState::Ended(status.end()),
         Some(status) if lives && status.state == Word::Left => {
             let leftover = |left: &LeftFile| Leftover { pid: left.pid, command: left.command.clone() };
             JobState::Left {
@@ -271,12 +308,32 @@ pub(super) fn assemble(id: u64, path: &Path, job: JobFile, status: Option<&Statu
         began: status.map_or(created, |status| at(status.began_unix_ms)),
         elapsed,
         ended: status.filter(|_| !under_way).and_then(|status| status.ended_unix_ms).map(at),
+        protocol: newer.map(|stamp| stamp.protocol).or(status.map(|status| status.protocol)).unwrap_or(0),
     }
 }
 
-/// Reads a file of a job as what it should be; none if it is not there, or not whole.
-pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&bashful_sys::plain::read(path).ok()?).ok()
+/// Reads `job.json`; none if it is not there, or not whole.
+pub(super) fn read_job(path: &Path) -> Option<Versioned<JobFile>> {
+    Versioned::read(&bashful_sys::plain::read(path).ok()?, JOB_VERSION)
+}
+
+/// Reads `status.json`; none if it is not there, or not whole.
+pub(super) fn read_status(path: &Path) -> Option<Versioned<StatusFile>> {
+    Versioned::read(&bashful_sys::plain::read(path).ok()?, STATUS_VERSION)
+}
+
+/// The newest protocol version that the keeper speaks who writes this `status.json`; 0 if that is not known.
+pub(super) fn read_protocol(path: &Path) -> u32 {
+    let read = || Versioned::<Stamp>::read(&bashful_sys::plain::read(path).ok()?, u32::MAX);
+    match read() {
+        Some(Versioned::Known(stamp) | Versioned::Newer(stamp)) => stamp.protocol,
+        None => 0,
+    }
+}
+
+/// True if a status says that nothing of the job runs any more.
+pub(super) fn says_ended(status: Option<&Versioned<StatusFile>>) -> bool {
+    matches!(status, Some(Versioned::Known(status)) if status.state == Word::Ended)
 }
 
 fn at(unix_ms: u64) -> SystemTime {

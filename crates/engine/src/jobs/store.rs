@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::gaps;
-use bashful_keeper::wire;
+use bashful_keeper::protocol;
 use bashful_sys::plain;
 use bashful_sys::proc::Process;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
@@ -17,11 +17,12 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use thiserror::Error;
 
-use super::record::{self, JobFile, JobRecord, StatusFile, StderrFile};
+use super::record::{self, JOB_VERSION, JobFile, JobRecord, StderrFile};
 use super::{JobKind, JobState};
 use crate::LeftoverPolicy;
 use crate::numbers::{Numbers, lock_soon, numbers_in};
 use crate::units::{ByteSize, Lifetime};
+use crate::versioned::Versioned;
 
 /// `job.json`.
 const JOB: &str = "job.json";
@@ -199,8 +200,8 @@ pub struct NewJob {
 
 impl NewJob {
     /// What its keeper has to know.
-    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> wire::Record {
-        wire::Record {
+    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::Record {
+        protocol::Record {
             id: self.id,
             directory: self.directory.as_os_str().as_bytes().to_vec(),
             kind: kind.into(),
@@ -220,7 +221,7 @@ impl NewJob {
     pub(crate) fn input(&self) -> io::Result<File> {
         // Otherwise this would wait for somebody who writes.
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let input = File::options().read(true).custom_flags(flags).open(self.directory.join(wire::INPUT))?;
+        let input = File::options().read(true).custom_flags(flags).open(self.directory.join(protocol::INPUT))?;
         // But those who read are to wait.
         rustix::fs::fcntl_setfl(&input, rustix::fs::fcntl_getfl(&input)? - OFlags::NONBLOCK)?;
         Ok(input)
@@ -298,6 +299,7 @@ impl JobStore {
         // Whatever the umask.
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o700))?;
         let job = JobFile {
+            version: JOB_VERSION,
             kind: asked.kind,
             script: String::from_utf8_lossy(asked.script).into_owned(),
             cwd: asked.directory.to_string_lossy().into_owned(),
@@ -312,7 +314,7 @@ impl JobStore {
         // A path that is not text cannot be written as JSON.
         file.write_all(&serde_json::to_vec_pretty(&job).map_err(io::Error::other)?)?;
         if asked.input {
-            let (input, mode) = (draft.join(wire::INPUT), Mode::RUSR | Mode::WUSR);
+            let (input, mode) = (draft.join(protocol::INPUT), Mode::RUSR | Mode::WUSR);
             rustix::fs::mknodat(rustix::fs::CWD, &input, rustix::fs::FileType::Fifo, mode, 0)?;
             rustix::fs::chmod(&input, mode)?;
         }
@@ -406,7 +408,7 @@ impl JobStore {
     }
 
     pub(super) fn live(&self) -> PathBuf {
-        self.directory().join(wire::LIVE)
+        self.directory().join(protocol::LIVE)
     }
 
     pub(super) fn mark(&self, id: u64) -> PathBuf {
@@ -430,29 +432,33 @@ impl JobStore {
 
     pub(super) fn look(&self, id: u64) -> Option<JobRecord> {
         let path = self.path(id);
-        let mut job: Option<JobFile> = record::read(&path.join(JOB));
+        let mut job = record::read_job(&path.join(JOB));
         if job.is_none() && !path.exists() {
             if self.draft(id).exists() {
                 // It is being made.
                 return None;
             }
             // Unless it has just been made, somebody has removed it.
-            job = record::read(&path.join(JOB));
+            job = record::read_job(&path.join(JOB));
         }
-        let status = || record::read::<StatusFile>(&path.join(wire::STATUS));
+        let status = || record::read_status(&path.join(protocol::STATUS));
         let mut now = status();
-        let over = now.as_ref().is_some_and(StatusFile::says_ended);
+        let over = record::says_ended(now.as_ref());
         let lives = !over && self.lives(id);
         if job.is_none() && !lives && !over {
             return None;
         }
         // A keeper that lives, and one that has said how it ended, need no record to be believed.
         let mark = || self.mark(id).metadata().and_then(|facts| facts.modified()).ok();
-        let job = job.unwrap_or_else(|| JobFile::unreadable(&path, mark()));
+        let job = match job {
+            Some(Versioned::Known(job)) => job,
+            Some(Versioned::Newer(_)) => JobFile::stand_in(&path, mark(), record::NEWER),
+            None => JobFile::stand_in(&path, mark(), record::DAMAGED),
+        };
         if !over && !lives {
             // It may have ended between the two looks: a keeper writes first and then lets go.
             now = status();
-            if !now.as_ref().is_some_and(StatusFile::says_ended) && !path.join(JOB).exists() {
+            if !record::says_ended(now.as_ref()) && !path.join(JOB).exists() {
                 // Or it was removed, as a whole.
                 return None;
             }

@@ -27,7 +27,8 @@ impl JobStore {
             }
         }
         // Who has just started one that is over already still wants to look at it, and holds its lock.
-        jobs.retain(|job| !job.is_live() && !self.lives(job.id));
+        // A record of a newer version is for that version to sweep: nobody else knows what it holds, or how old it is.
+        jobs.retain(|job| !job.is_live() && !self.lives(job.id) && !job.is_newer());
         // Newest first.
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
         let now = SystemTime::now();

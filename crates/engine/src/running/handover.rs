@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_keeper::wire::{self, Leftover, OUTPUT, Order, Release, Report};
+use bashful_keeper::protocol::{self, Leftover, OUTPUT, Order, Release, Report};
 use bashful_sys::boot_time;
 use thiserror::Error;
 
@@ -138,7 +138,7 @@ impl Run {
     }
 
     /// Sends the order, and waits for word that the keeper has written the job down.
-    async fn hand_over(&mut self, job: &NewJob, mut order: wire::Record) -> Result<(), NotSent> {
+    async fn hand_over(&mut self, job: &NewJob, mut order: protocol::Record) -> Result<(), NotSent> {
         let nowhere = nowhere().map_err(NotSent::Keeper)?;
         for stream in &mut self.streams {
             stream.capture.reserve_no_more();

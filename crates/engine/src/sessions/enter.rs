@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bashful_keeper::wire::{self, Command, FailedStep, Order, Report, Session, When};
+use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
 use tokio::time::{Instant, timeout_at};
 
-use super::store::{Known, SessionStore, take_last_word};
+use super::store::{Known, SessionStore, connect, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Keeper, StartError};
-use crate::link::{Link, Silence};
+use crate::connection::{Connection, Silence, reach};
 use crate::local::{self, Connected, Pipes, Starter};
 use crate::plan::Plan;
 use crate::request::Streams;
@@ -37,7 +37,7 @@ struct Opened {
 
 /// What became of a command that was handed over.
 enum Handed {
-    Started(Attached),
+    Started(Box<Attached>),
     /// Nothing of it was done, and the session is gone.
     SessionGone,
 }
@@ -70,16 +70,16 @@ impl Starter {
                     entered.is_new = opened.is_some();
                     entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
                     entered.lost_before = opened.and_then(|opened| opened.lost_before).or(entered.lost_before);
-                    Link::connect(directory).map_err(failed)?
+                    connect(directory).map_err(failed)?
                 }
             };
             // Who has just started one has put it where the command begins.
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
             // It was judged for where the shell was then; whoever was first may have left it elsewhere.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
-            let place = Place { moves_to, expected, apart: at.apart };
+            let place = Place { name: &at.name, moves_to, expected, apart: at.apart };
             match hand_over(link, plan, place, store, turn_by).await? {
-                Handed::Started(attached) => return Ok(Attached { session: Some(entered), ..attached }),
+                Handed::Started(attached) => return Ok(Attached { session: Some(entered), ..*attached }),
                 Handed::SessionGone => {}
             }
         }
@@ -97,10 +97,11 @@ impl Starter {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         // One after the other, so that there are never more than there may be.
         let _turn = store.take(store.directory()).await.map_err(unusable)?;
-        if Link::connect(place).is_ok() {
+        if reach(place).is_ok() {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
+        store.move_old(plan, &at.name, place);
         let _taken = store.take(place).await.map_err(unusable)?;
         // What is known of the one before holds it, if it still lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();
@@ -126,12 +127,12 @@ impl Starter {
         at: &InSession,
         store: &SessionStore,
         place: &Path,
-    ) -> Result<(i32, Link, Keeper), StartError> {
+    ) -> Result<(i32, Connection, Keeper), StartError> {
         let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         store.describe(place, &at.name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
-        let mut link = Link::new(socket).map_err(failed)?;
+        let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
         if !plan.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
@@ -153,6 +154,9 @@ impl Starter {
                         unusable(std::io::Error::from_raw_os_error(errno))
                     }
                     Ok(Report::NotStarted { step, errno }) => local::explain_step(plan, step, errno),
+                    Ok(Report::NotUnderstood) => {
+                        StartError::KeeperVersion { protocol: link.foreign_version().unwrap_or_default() }
+                    }
                     _ => StartError::KeeperGone,
                 });
             }
@@ -172,7 +176,8 @@ impl Starter {
                 return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
             };
             // One that does not answer is no reason to refuse another.
-            let _ = store.tell_to_end(&entries.remove(index), true).await;
+            let entry = entries.remove(index);
+            let _ = store.tell_to_end(&entry.place, &entry.name, true).await;
         }
         Ok(names)
     }
@@ -180,6 +185,7 @@ impl Starter {
 
 /// Where a command runs.
 struct Place<'a> {
+    name: &'a SessionName,
     moves_to: Option<&'a Path>,
     expected: Option<&'a Path>,
     apart: bool,
@@ -187,17 +193,17 @@ struct Place<'a> {
 
 /// Hands over a command, and waits for its turn.
 async fn hand_over(
-    mut link: Link,
+    mut link: Connection,
     plan: &Plan,
     place: Place<'_>,
     store: &SessionStore,
     turn_by: Option<Instant>,
 ) -> Result<Handed, StartError> {
-    let Place { moves_to, expected, apart } = place;
+    let Place { name, moves_to, expected, apart } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
-    let wire::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
+    let protocol::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
     let command = Command {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
@@ -215,13 +221,17 @@ async fn hand_over(
     }
     drop(write);
     let attached = |link, output: Vec<OwnedFd>, pid| {
-        Handed::Started(Attached { link, output, pid, keeper: Keeper::Session, session: None })
+        Handed::Started(Box::new(Attached { link, output, pid, keeper: Keeper::Session, session: None }))
     };
     match answer(&mut link, turn_by).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
         Ok(Report::Busy) if turn_by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
         Ok(Report::Moved) => Err(StartError::SessionMoved),
+        Ok(Report::NotUnderstood) => {
+            let protocol = link.foreign_version().unwrap_or_default();
+            Err(StartError::SessionVersion { name: name.to_string(), protocol })
+        }
         Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
         // It may have begun, and must not run twice.
         Ok(_) | Err(Silence::Gone) => Ok(attached(link, read, None)),
@@ -230,7 +240,7 @@ async fn hand_over(
 
 /// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
 /// hears which of the two was first.
-async fn answer(link: &mut Link, turn_by: Option<Instant>) -> Result<Report, Silence> {
+async fn answer(link: &mut Connection, turn_by: Option<Instant>) -> Result<Report, Silence> {
     if let Some(by) = turn_by {
         if let Ok(word) = timeout_at(by, link.next_awake()).await {
             return word;

@@ -4,6 +4,7 @@
 //! a command gets is decided by its [`Key`]: the session's name, and everything that a shell which runs already cannot change
 //! any more. There is one way to all of them, whoever started them: connect, hand over the command, wait for its end.
 
+mod about;
 mod enter;
 mod store;
 
@@ -15,7 +16,7 @@ use thiserror::Error;
 
 pub(crate) use enter::Entered;
 pub(crate) use store::SessionsInUse;
-pub use store::{EndSessionError, ListSessionsError, SessionEntry, SessionStore};
+pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
 
 /// The longest name.
 const LONGEST_NAME: usize = 100;

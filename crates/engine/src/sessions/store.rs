@@ -3,25 +3,28 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::wire::{self, Order, Report, SessionState};
+use bashful_keeper::protocol::{self, Order, Report, SessionState};
 use bashful_sys::{boot_time, plain};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::about::{self, About};
 use super::{SessionLimits, SessionName, SessionOwner};
-use crate::link::{Link, reach};
+use crate::connection::{Connection, reach};
+use crate::fixed_name::FixedName;
+use crate::old_names;
 use crate::plan::Plan;
+use crate::versioned::Versioned;
 
 /// A keeper that has not answered by then, though it was woken again and again, never will.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
@@ -40,9 +43,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Variables that change with every step of whoever starts a command, and say nothing about the command.
 const PASSING: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
-
-/// What a session is, while that is being written.
-const ABOUT_DRAFT: &str = "about.new";
 
 /// Where sessions are, and what they may take.
 #[derive(Debug)]
@@ -85,9 +85,9 @@ pub(super) struct Known {
     /// The process id of its shell.
     pub(super) pid: i32,
     /// Holds it: closing it ends the session. None if it stays without us.
-    pub(super) _host: Option<Link>,
+    pub(super) _host: Option<Connection>,
     /// A connection that the last command has left.
-    pub(super) spare: Option<Link>,
+    pub(super) spare: Option<Connection>,
 }
 
 /// A session, as it is listed.
@@ -110,6 +110,23 @@ pub struct SessionEntry {
     /// How many processes run in it that earlier commands have left.
     pub left: u64,
     pub(super) place: PathBuf,
+}
+
+/// A session that only a newer version of bashful can use. It can be ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewerSession {
+    /// Its name.
+    pub name: String,
+    /// The newest protocol version that its keeper speaks.
+    pub protocol: u32,
+    place: PathBuf,
+}
+
+/// The state of a session, as far as its keeper could be asked.
+enum Asked {
+    Answered(SessionState),
+    /// The keeper speaks this version, and none that this program speaks.
+    Foreign(u32),
 }
 
 /// Why nobody can say which sessions there are.
@@ -159,19 +176,32 @@ impl SessionStore {
         &self.directory
     }
 
-    /// All that live, whoever started them, by their names.
+    /// All that live and that this version of bashful can use, whoever started them, by their names.
     pub async fn list(&self) -> Result<Vec<SessionEntry>, ListSessionsError> {
+        Ok(self.list_all().await?.0)
+    }
+
+    /// All that live and that only a newer version of bashful can use, by their names.
+    pub async fn list_newer(&self) -> Result<Vec<NewerSession>, ListSessionsError> {
+        Ok(self.list_all().await?.1)
+    }
+
+    async fn list_all(&self) -> Result<(Vec<SessionEntry>, Vec<NewerSession>), ListSessionsError> {
         let failed = |source| ListSessionsError { path: self.directory.clone(), source };
         let places = match fs::read_dir(&self.directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
             places => places.map_err(failed)?,
         };
         let mut entries: Vec<SessionEntry> = Vec::new();
+        let mut newer = Vec::new();
         let mut ended = Vec::new();
         for place in places {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
-                Ok(state) => entries.extend(entry(place, &state)),
+                Ok(Asked::Answered(state)) => entries.extend(entry(place, &state)),
+                Ok(Asked::Foreign(protocol)) => {
+                    newer.extend(about::name_of(&place).map(|name| NewerSession { name, protocol, place }));
+                }
                 // It may still live.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(_) => ended.push(place),
@@ -184,29 +214,40 @@ impl SessionStore {
             entry.since = now.saturating_sub(entry.since);
         }
         entries.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
-        Ok(entries)
+        newer.sort_by(|one, other| (&one.name, &one.place).cmp(&(&other.name, &other.place)));
+        Ok((entries, newer))
     }
 
     /// Ends all sessions of this name, with everything that runs in them; how many there were.
     pub async fn end(&self, name: &SessionName) -> Result<usize, EndSessionError> {
-        let entries: Vec<_> = self.list().await?.into_iter().filter(|entry| entry.name == name.as_str()).collect();
-        if entries.is_empty() {
+        let (mut entries, mut newer) = self.list_all().await?;
+        entries.retain(|entry| entry.name == name.as_str());
+        newer.retain(|session| session.name == name.as_str());
+        if entries.is_empty() && newer.is_empty() {
             return Err(EndSessionError::NoSession { name: name.to_string() });
         }
         for entry in &entries {
             self.end_one(entry).await?;
         }
-        Ok(entries.len())
+        for session in &newer {
+            self.end_newer(session).await?;
+        }
+        Ok(entries.len() + newer.len())
     }
 
     /// Ends this very session, and waits until nothing of it is left.
     pub async fn end_one(&self, entry: &SessionEntry) -> Result<(), EndSessionError> {
-        self.tell_to_end(entry, false).await
+        self.tell_to_end(&entry.place, &entry.name, false).await
     }
 
-    pub(super) async fn tell_to_end(&self, entry: &SessionEntry, makes_room: bool) -> Result<(), EndSessionError> {
-        let no_answer = || EndSessionError::NoAnswer { name: entry.name.clone() };
-        let Ok(mut link) = Link::connect(&entry.place) else { return Ok(()) };
+    /// Ends this very session of a newer version, and waits until nothing of it is left.
+    pub async fn end_newer(&self, session: &NewerSession) -> Result<(), EndSessionError> {
+        self.tell_to_end(&session.place, &session.name, false).await
+    }
+
+    pub(super) async fn tell_to_end(&self, place: &Path, name: &str, makes_room: bool) -> Result<(), EndSessionError> {
+        let no_answer = || EndSessionError::NoAnswer { name: name.to_owned() };
+        let Ok(mut link) = connect(place) else { return Ok(()) };
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
         match timeout(ANSWER_PATIENCE, link.next_awake()).await {
             Ok(Ok(Report::Heard) | Err(_)) => {}
@@ -229,44 +270,69 @@ impl SessionStore {
         }
     }
 
-    /// Where the session of this plan is, or would be.
+    /// Where the session of this plan is, or would be. A session of bashful 0.1 that still lives is used where it is.
     pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
-        let hash = |salt: u8| {
-            let mut hasher = DefaultHasher::new();
-            let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.path());
-            (salt, name, &plan.shell, snapshot).hash(&mut hasher);
-            let tells_apart = |(name, _): &(&OsString, _)| !PASSING.iter().any(|passing| name.as_os_str() == *passing);
-            for variable in plan.environment.variables.iter().filter(tells_apart) {
-                variable.hash(&mut hasher);
-            }
-            hasher.finish()
-        };
-        self.directory.join(format!("{}-{:016x}{:016x}", self.tag, hash(0), hash(1)))
+        let place = self.own_place(plan, name);
+        if self.owner == SessionOwner::Engine || place.join(protocol::CONTROL).exists() {
+            // Sessions of an engine are of its own version.
+            return place;
+        }
+        let old = self.old_place(plan, name);
+        if reach(&old).is_ok() { old } else { place }
+    }
+
+    /// Moves what an ended session of bashful 0.1 has left to where the next one is started: its last word is still to be told.
+    /// To be called by the one whose turn it is to start sessions.
+    pub(super) fn move_old(&self, plan: &Plan, name: &SessionName, place: &Path) {
+        let old = self.old_place(plan, name);
+        if self.owner == SessionOwner::User && place != old && !place.exists() && reach(&old).is_err() {
+            // There is hardly ever one.
+            let _ = fs::rename(old, place);
+        }
+    }
+
+    fn own_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
+        let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.path().as_os_str().as_bytes());
+        let variables = tells_apart(plan);
+        let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+        let hash = FixedName::new("session")
+            .field(name.as_str().as_bytes())
+            .field(plan.shell.as_os_str().as_bytes())
+            .list(snapshot.into_iter())
+            .list(entries.collect::<Vec<_>>().into_iter())
+            .hex();
+        self.directory.join(format!("{}-{hash}", self.tag))
+    }
+
+    fn old_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
+        let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.old_path());
+        let hash = old_names::session(plan, name, snapshot, &tells_apart(plan));
+        self.directory.join(format!("{}-{hash}", self.tag))
     }
 
     /// Where the shell of a session is now; none if it is not known.
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
         let known = self.known();
         let known = known.get(place);
-        let written = || plain::read_to_string(&place.join(wire::SHELL)).ok()?.parse().ok();
+        let written = || plain::read_to_string(&place.join(protocol::SHELL)).ok()?.parse().ok();
         let pid = known.map(|known| known.pid).or_else(written)?;
         // Only one that has a keeper: another program may have the number by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
-        (is_connected || place.join(wire::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
+        (is_connected || place.join(protocol::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
     }
 
     /// Keeps the connection of a command that is over for the next.
-    pub(crate) fn keep(&self, place: &Path, link: Link) {
+    pub(crate) fn keep(&self, place: &Path, link: Connection) {
         if let Some(known) = self.known().get_mut(place) {
             known.spare = Some(link);
         }
     }
 
     /// A connection to the session in this directory.
-    pub(super) fn connect(&self, place: &Path) -> io::Result<Link> {
+    pub(super) fn connect(&self, place: &Path) -> io::Result<Connection> {
         let spare = self.known().get_mut(place).and_then(|known| known.spare.take());
         // One over which something has come was closed: nobody has asked anything.
-        spare.filter(|link| !link.has_news()).map_or_else(|| Link::connect(place), Ok)
+        spare.filter(|link| !link.has_news()).map_or_else(|| connect(place), Ok)
     }
 
     pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
@@ -291,36 +357,43 @@ impl SessionStore {
 
     /// Writes down what a session is.
     pub(super) fn describe(&self, place: &Path, name: &SessionName) -> io::Result<()> {
-        let owner = match self.owner {
-            SessionOwner::Engine => "engine",
-            SessionOwner::User => "user",
-        };
-        let about = json!({ "name": name.as_str(), "owner": owner });
-        let draft = place.join(ABOUT_DRAFT);
-        plain::write(&draft, about.to_string().as_bytes())?;
-        fs::rename(draft, place.join(wire::ABOUT))
+        About::new(name.as_str(), self.owner).write(place)
     }
+}
+
+/// The variables that tell one session from another.
+fn tells_apart(plan: &Plan) -> Vec<(&OsString, &OsString)> {
+    let is_passing = |name: &OsString| PASSING.iter().any(|passing| name.as_os_str() == *passing);
+    plan.environment.variables.iter().filter(|(name, _)| !is_passing(name)).collect()
 }
 
 /// Why nothing is left of the session that was here before; none if there was none. Only told once.
 pub(super) fn take_last_word(place: &Path) -> Option<String> {
-    let was_there = about(place).is_some();
+    let was_there = About::read(place).is_some();
     // A keeper that ends takes its socket away.
-    let was_killed = place.join(wire::CONTROL).symlink_metadata().is_ok();
-    let word = plain::read_to_string(&place.join(wire::LOST)).ok();
-    for name in [wire::LOST, wire::LOST_DRAFT, wire::ABOUT, ABOUT_DRAFT, wire::CONTROL, wire::SHELL] {
+    let was_killed = place.join(protocol::CONTROL).symlink_metadata().is_ok();
+    let word = plain::read_to_string(&place.join(protocol::LOST)).ok();
+    for name in
+        [protocol::LOST, protocol::LOST_DRAFT, protocol::ABOUT, about::DRAFT, protocol::CONTROL, protocol::SHELL]
+    {
         let _ = fs::remove_file(place.join(name));
     }
     let unsaid = if was_killed { "its keeper was killed" } else { "it had ended, and left no word why" };
     word.or_else(|| was_there.then(|| unsaid.to_owned()))
 }
 
-/// How a session is.
-async fn look(place: &Path) -> io::Result<SessionState> {
-    let mut link = Link::connect(place)?;
+/// A connection to the keeper of a session. Whatever comes first over it has to be an order.
+pub(super) fn connect(place: &Path) -> io::Result<Connection> {
+    Connection::connect(place, about::protocol_of(place))
+}
+
+/// Asks a session for its state.
+async fn look(place: &Path) -> io::Result<Asked> {
+    let mut link = connect(place)?;
     link.send(&[&Order::Look], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
-        Ok(Ok(Report::Session(state))) => Ok(state),
+        Ok(Ok(Report::Session(state))) => Ok(Asked::Answered(state)),
+        Ok(Ok(Report::NotUnderstood)) => Ok(Asked::Foreign(link.foreign_version().unwrap_or_default())),
         Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
@@ -328,10 +401,14 @@ async fn look(place: &Path) -> io::Result<SessionState> {
 
 /// What is to be known of a session. For how long it has been so is still to be reckoned from its `since`.
 fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
-    let about = about(&place)?;
+    let (name, owner) = match About::read(&place)? {
+        Versioned::Known(about) => (about.name, about.owner),
+        // Its keeper speaks our language, so it can be used like any other.
+        Versioned::Newer(_) => (about::name_of(&place)?, SessionOwner::User),
+    };
     Some(SessionEntry {
-        name: about.get("name")?.as_str()?.to_owned(),
-        owner: if about.get("owner")?.as_str()? == "user" { SessionOwner::User } else { SessionOwner::Engine },
+        name,
+        owner,
         pid: state.pid,
         cwd: cwd_of(state.pid),
         busy: state.busy,
@@ -342,10 +419,6 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
     })
 }
 
-fn about(place: &Path) -> Option<Value> {
-    serde_json::from_slice(&plain::read(&place.join(wire::ABOUT)).ok()?).ok()
-}
-
 fn cwd_of(pid: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
@@ -353,7 +426,9 @@ fn cwd_of(pid: i32) -> Option<PathBuf> {
 /// Removes what ended sessions have left, except for words that somebody may still ask for.
 ///
 /// A session of an engine is asked for by that engine alone. One of the user may be asked for by any later command of that name.
-fn forget_ended(places: Vec<PathBuf>) {
+fn forget_ended(mut places: Vec<PathBuf>) {
+    // A newer version knows better what it has left.
+    places.retain(|place| !about::is_newer(place));
     let (askable, lost): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| has_living_owner(place));
     let age = |place: &PathBuf| {
         let changed = place.metadata().and_then(|facts| facts.modified()).ok();
@@ -389,5 +464,35 @@ fn forget(place: &Path) {
     if reach(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
         let _ = take_last_word(place);
         let _ = fs::remove_dir(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::{Engine, Options, Request, Script};
+
+    #[test]
+    fn a_session_of_bashful_0_1_is_used_where_it_is_and_its_last_word_is_told() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let limits = SessionLimits::default();
+        let store = SessionStore::new(directory.path().join("sessions"), limits, SessionOwner::User);
+        let options = Options::new("/bin/bash".into(), directory.path().to_path_buf());
+        let request = Request::new(Script::new("true").expect("a script"));
+        let plan = Engine::new(options).expect("an engine").plan(request).expect("a plan");
+        let name = SessionName::new("s").expect("a name");
+        let (own, old) = (store.own_place(&plan, &name), store.old_place(&plan, &name));
+        assert_ne!(own, old);
+        assert_eq!(store.place(&plan, &name), own);
+        crate::make_directory(&old).expect("a directory");
+        let listener = UnixListener::bind(old.join(protocol::CONTROL)).expect("a socket");
+        assert_eq!(store.place(&plan, &name), old);
+        drop(listener);
+        assert_eq!(store.place(&plan, &name), own, "nobody listens there any more");
+        fs::write(old.join(protocol::LOST), "its shell ended").expect("a word");
+        store.move_old(&plan, &name, &own);
+        assert_eq!((take_last_word(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
     }
 }

@@ -202,7 +202,8 @@ impl Snapshots {
         let captured = self.capture(engine, &to_capture.plan).await;
         let ToCapture { sources, .. } = to_capture.left_by_the_files();
         let published = captured.and_then(|(draft, kept, took)| {
-            draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))
+            let published = draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))?;
+            Ok(published.with_old_key(&sources.old_key))
         });
         self.store.sweep();
         let Sources { files, stamp, files_key, .. } = sources;
@@ -237,11 +238,11 @@ impl Snapshots {
         if memory == Memory::Ignored {
             return Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })));
         }
-        let Sources { files_key, key, .. } = &sources;
+        let Sources { files_key, key, old_key, .. } = &sources;
         if let Some(snapshot) = self.store.load(key).filter(|found| is_young(found.captured(), SystemTime::now())) {
             let withheld = snapshot.header.withheld_among(&self.secrets(&plan.environment));
             if withheld.is_some() || memory == Memory::UsedInPart {
-                let snapshot = snapshot.with_withheld(withheld.unwrap_or_default());
+                let snapshot = snapshot.with_old_key(old_key).with_withheld(withheld.unwrap_or_default());
                 return Ok(Recalled::Known(looked(), Now::have(snapshot, engine)));
             }
         }

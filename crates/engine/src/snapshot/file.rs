@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::{Duration, SystemTime};
 
@@ -10,9 +9,12 @@ use bashful_keeper::quote;
 use serde::{Deserialize, Serialize};
 
 use super::keep::Kept;
-use super::sources::digest;
 use super::words::Words;
 use crate::environment::Withheld;
+use crate::fixed_name::FixedName;
+
+/// The version of the file. One that differs is captured anew.
+const VERSION: u32 = 1;
 
 /// How the first line begins. To a shell it is a comment.
 const MARK: &[u8] = b"# bashful snapshot ";
@@ -24,6 +26,8 @@ pub(super) const RAN: &str = "BASHFUL_RAN";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
+    /// The version of the file. Those of bashful 0.1 have none, and are never loaded: their names are others.
+    version: u32,
     /// What it was captured from.
     key: String,
     /// What the lines are, so that others are noticed.
@@ -69,6 +73,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
     let characters = |value: &OsStr| value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let header = Header {
+        version: VERSION,
         key: key.to_owned(),
         digest: of_lines(&lines),
         captured: since_1970.as_secs(),
@@ -91,10 +96,8 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
 
 /// A name, and a number by which its value is known again by those who have it. It is too short to find the value by.
 fn named_print(secret: &Withheld, key: &str) -> (String, u32) {
-    let mut hasher = DefaultHasher::new();
-    (key, secret.value()).hash(&mut hasher);
-    let half = u32::try_from(hasher.finish() >> 32).unwrap_or_default();
-    (secret.name.to_string_lossy().into_owned(), half)
+    let print = FixedName::new("withheld").field(key.as_bytes()).field(secret.value().as_bytes());
+    (secret.name.to_string_lossy().into_owned(), print.short())
 }
 
 /// What a file says that it is, if that is true, and what it defines.
@@ -103,7 +106,7 @@ pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Words)> {
     let end = memchr::memchr(b'\n', rest)?;
     let header: Header = serde_json::from_slice(&rest[..end]).ok()?;
     let lines = &rest[end + 1..];
-    if header.key != key || header.digest != of_lines(lines) {
+    if header.version != VERSION || header.key != key || header.digest != of_lines(lines) {
         return None;
     }
     let words = Words::new(lines.to_vec(), &header.places);
@@ -126,7 +129,7 @@ fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
 }
 
 fn of_lines(lines: &[u8]) -> String {
-    digest(|hasher| lines.hash(hasher))
+    FixedName::new("snapshot lines").field(lines).hex()
 }
 
 /// How all lines begin that are no functions, and those of aliases among them.

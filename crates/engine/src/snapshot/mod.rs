@@ -49,6 +49,8 @@ pub struct SnapshotOptions {
 #[derive(Debug)]
 pub struct Snapshot {
     path: PathBuf,
+    /// The path by which bashful 0.1 would have called it.
+    old_path: PathBuf,
     bytes: u64,
     header: Header,
     words: Words,
@@ -63,6 +65,10 @@ impl Snapshot {
     /// runs nothing else, and prints nothing. The variables are in the plan's environment already.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn old_path(&self) -> &Path {
+        &self.old_path
     }
 
     /// How long the file is.
@@ -114,12 +120,18 @@ impl Snapshot {
     fn draft(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
+            old_path: path.to_path_buf(),
             bytes: 0,
             header: Header::default(),
             words: Words::default(),
             stamp: None,
             withheld: Vec::new(),
         }
+    }
+
+    /// The same, once it is known what bashful 0.1 would have called it.
+    fn with_old_key(self, key: &str) -> Self {
+        Self { old_path: self.path.with_file_name(key).with_extension("sh"), ..self }
     }
 
     /// The same, once it is known what the rc files have set under names that are withheld.

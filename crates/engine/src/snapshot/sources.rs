@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,8 @@ use bashful_guard::Outline;
 use rustix::fs::OFlags;
 
 use crate::environment::Environment;
+use crate::fixed_name::FixedName;
+use crate::old_names;
 
 use super::NoSnapshot;
 
@@ -57,6 +60,8 @@ pub(super) struct Sources {
     pub(super) files_key: String,
     /// A name for these and the variables.
     pub(super) key: String,
+    /// The same as bashful 0.1 made it.
+    pub(super) old_key: String,
 }
 
 /// Files as they were at a moment; of each that is there, all that changes when it does.
@@ -71,6 +76,11 @@ impl Stamp {
             Some([device, inode, length, facts.mtime(), facts.mtime_nsec(), facts.ctime(), facts.ctime_nsec()])
         };
         Self(files.iter().map(stamp).collect())
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let file = |file: &Option<[i64; 7]>| file.unwrap_or_default().map(i64::to_le_bytes).as_flattened().to_vec();
+        self.0.iter().flat_map(file).collect()
     }
 
     /// The first file.
@@ -104,28 +114,19 @@ pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, 
     let stamp = Stamp::of(&files);
     let contents: Vec<_> = files.iter().map(|path| if path == shell { None } else { read(path).ok() }).collect();
     let shell_is = Stamp::of(&[shell.to_path_buf()]);
-    let of_files = |hasher: &mut DefaultHasher| {
-        (&files, &contents, &shell_is.0, env!("CARGO_PKG_VERSION")).hash(hasher);
-    };
+    let paths = files.iter().map(|path| path.as_os_str().as_bytes());
+    let of_paths = FixedName::new("snapshot").field(env!("CARGO_PKG_VERSION").as_bytes()).list(paths);
+    // A file that is not there is another thing than an empty one.
+    let of_contents = contents.iter().fold(of_paths, |name, content| name.list(content.as_deref().into_iter()));
+    let of_files = of_contents.field(&shell_is.to_bytes());
     let variables: BTreeMap<&OsString, &OsString> =
         base.variables.iter().filter(|(name, _)| !NOISE.iter().any(|noise| name == noise)).collect();
-    let of_all = |hasher: &mut DefaultHasher| {
-        of_files(hasher);
-        variables.hash(hasher);
-    };
-    let (files_key, key) = (digest(of_files), digest(of_all));
-    Ok(Some(Sources { files, stamp, files_key, key }))
-}
-
-/// A name for whatever is put into it.
-pub(super) fn digest(put: impl Fn(&mut DefaultHasher)) -> String {
-    let half = |first: u8| {
-        let mut hasher = DefaultHasher::new();
-        first.hash(&mut hasher);
-        put(&mut hasher);
-        hasher.finish()
-    };
-    format!("{:016x}{:016x}", half(1), half(2))
+    let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let of_all = of_files.clone().list(entries.collect::<Vec<_>>().into_iter());
+    let old_key = old_names::digest([1, 2], |hasher: &mut DefaultHasher| {
+        (&files, &contents, &shell_is.0, old_names::VERSION, &variables).hash(hasher);
+    });
+    Ok(Some(Sources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
 }
 
 fn home(base: &Environment) -> Option<PathBuf> {

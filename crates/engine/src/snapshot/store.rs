@@ -60,7 +60,8 @@ impl Store {
         let bytes = read_private(&path)?;
         let (header, words) = file::read(&bytes, key)?;
         let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
-        Some(Snapshot { path, bytes: bytes.len() as u64, header, words, stamp, withheld: Vec::new() })
+        let old_path = path.clone();
+        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, words, stamp, withheld: Vec::new() })
     }
 
     /// A place for a new one.

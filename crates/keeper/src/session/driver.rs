@@ -19,8 +19,8 @@ use bashful_sys::spawn::{Child, Tether};
 use bashful_sys::{pipe, proc};
 
 use super::shell_output::ShellOutput;
+use crate::protocol::{Command, Input, Script, Setup};
 use crate::shell::{self, NotStarted, not_prepared, place, quote};
-use crate::wire::{Command, Input, Script, Setup};
 
 /// Arguments of bash: no files of the user, no line editing, no history.
 const ARGUMENTS: [&str; 7] = ["--norc", "--noprofile", "--noediting", "-i", "+H", "+o", "history"];

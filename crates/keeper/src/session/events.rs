@@ -7,7 +7,7 @@ use bashful_sys::news;
 use bashful_sys::signal::Signal;
 
 use super::Session;
-use crate::wire::{Order, Report};
+use crate::protocol::{Order, Report};
 use crate::{Event, StopReason};
 
 /// Time between two looks for the socket where the system does not tell that it was removed.

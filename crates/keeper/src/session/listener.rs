@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use crate::link::Link;
-use crate::wire::{self, Command, FailedStep, Report};
+use crate::protocol::{self, Command, FailedStep, Report};
 
 /// Clients connected at once. More would use up the keeper's descriptors.
 const MOST_CLIENTS: usize = 256;
@@ -62,7 +62,7 @@ impl SessionListener {
         let handle = plain::open_directory(&named)?;
         // Also because a socket's path may have 107 bytes only.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
-        let socket = socket::listen(&directory.join(wire::CONTROL))?;
+        let socket = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&socket);
         let watch = notify::comings(&[&directory]).ok();
         Ok(Self { socket: Some(socket), named, directory, handle, watch, is_removed: false, clients: Vec::new() })
@@ -83,7 +83,7 @@ impl SessionListener {
         if let Some(watch) = &self.watch {
             notify::take(watch.as_fd());
         }
-        let looked = statat(&self.handle, wire::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
+        let looked = statat(&self.handle, protocol::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
         self.is_removed |= matches!(looked, Err(Errno::NOENT));
     }
 
@@ -107,7 +107,7 @@ impl SessionListener {
     /// Writes the process id of the shell into the directory.
     pub(crate) fn write_shell_pid(&self, pid: i32) {
         // Without it, nobody learns in which directory the shell is.
-        let _ = plain::write(&self.directory.join(wire::SHELL), pid.to_string().as_bytes());
+        let _ = plain::write(&self.directory.join(protocol::SHELL), pid.to_string().as_bytes());
     }
 
     /// Removes the first client that waits for its turn, with its command.
@@ -154,17 +154,17 @@ impl SessionListener {
     pub(crate) fn close(&mut self, why: Option<&str>) {
         // The reason first: a client that finds the socket closed looks for it.
         if let Some(why) = why {
-            let draft = self.directory.join(wire::LOST_DRAFT);
-            let _ =
-                plain::write(&draft, why.as_bytes()).and_then(|()| fs::rename(&draft, self.directory.join(wire::LOST)));
+            let draft = self.directory.join(protocol::LOST_DRAFT);
+            let _ = plain::write(&draft, why.as_bytes())
+                .and_then(|()| fs::rename(&draft, self.directory.join(protocol::LOST)));
         }
         // On a full disk there is no reason to read, and only the removed socket tells that the keeper was not killed.
-        for name in [wire::CONTROL, wire::SHELL] {
+        for name in [protocol::CONTROL, protocol::SHELL] {
             let _ = fs::remove_file(self.directory.join(name));
         }
         self.abandon();
         if why.is_none() {
-            let _ = fs::remove_file(self.directory.join(wire::ABOUT));
+            let _ = fs::remove_file(self.directory.join(protocol::ABOUT));
             // Fails if there are other files, which stay.
             let _ = fs::remove_dir(&self.named);
         }

@@ -26,11 +26,11 @@ use bashful_sys::signal::SignalReader;
 use bashful_sys::{boot_time, pipe};
 
 use crate::link::Link;
+use crate::protocol::{self, FailedStep, Release, Report, SessionState, Setup};
 use crate::pump::{Pump, Pumped};
 use crate::shell::NotStarted;
 use crate::start;
 use crate::tree::{Scope, Tree};
-use crate::wire::{self, FailedStep, Release, Report, SessionState, Setup};
 use crate::{Event, StopReason};
 
 pub(crate) use driver::{Driver, Word};
@@ -60,7 +60,7 @@ struct Session {
     /// No process but the shell was there when the last command ended, so the next command spares the shell alone.
     is_alone: bool,
     /// The command that runs is to become a job.
-    wanted_job: Option<wire::Record>,
+    wanted_job: Option<protocol::Record>,
     readable: Readable,
     /// Reason why it is to end.
     ends: Option<StopReason>,
@@ -71,7 +71,7 @@ struct Session {
 }
 
 /// Starts a shell that stays, and serves every client until the session is over.
-pub(crate) fn serve(mut host: Link, setup: Setup, order: wire::Session, signals: Option<SignalReader>) {
+pub(crate) fn serve(mut host: Link, setup: Setup, order: protocol::Session, signals: Option<SignalReader>) {
     // A thread of a host is no place for something that stays.
     let Some(signals) = signals else { return };
     let grace = setup.grace;

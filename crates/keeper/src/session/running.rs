@@ -8,10 +8,10 @@ use bashful_sys::boot_time;
 use super::turn::{Turn, TurnEffect, TurnEvent};
 use super::{Session, Word, driver};
 use crate::link::Link;
+use crate::protocol::{self, Command, FailedStep, Report};
 use crate::record::{Began, Record};
 use crate::stopping::StopMachine;
 use crate::watch::{self, FromSession};
-use crate::wire::{self, Command, FailedStep, Report};
 use crate::{Effect, Event, Phase, StopReason, start};
 
 /// A command that the session's shell was handed.
@@ -79,7 +79,7 @@ impl Session {
 
     /// Lets the command go on as a job, with the shell; the session is over then. If the job cannot be recorded, all stays as it
     /// was.
-    pub(super) fn become_job(mut self, mut order: wire::Record) -> Option<Self> {
+    pub(super) fn become_job(mut self, mut order: protocol::Record) -> Option<Self> {
         let Some(mut running) = self.running.take() else { return Some(self) };
         let pipes = std::mem::take(&mut order.pipes);
         let id = order.id;

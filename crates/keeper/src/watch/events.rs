@@ -9,11 +9,11 @@ use bashful_sys::signal::Signal;
 use super::Watch;
 use crate::link::Link;
 use crate::output::Growing;
+use crate::protocol::{Order, Report};
 use crate::pump::Pumped;
 use crate::record::Record;
 use crate::session::Driver;
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS};
-use crate::wire::{Order, Report};
 use crate::{Event, Phase, StopReason};
 
 /// Clients that a job's socket has at once. More would use up the keeper's descriptors.

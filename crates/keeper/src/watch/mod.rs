@@ -15,13 +15,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::link::Link;
 use crate::output::Growing;
+use crate::protocol::{Release, Report};
 use crate::pump::{Pump, Pumped};
 use crate::record::{Began, Record, State};
 use crate::session::{Driver, Word};
 use crate::start::Started;
 use crate::stopping::StopMachine;
 use crate::tree::{LOOK_AGAIN, Rest, Scope, Tree};
-use crate::wire::{Release, Report};
 use crate::{End, Event, Exit, Phase, StopReason};
 
 /// Time that the rest of a tree gets to end by itself after the shell, before it counts as left behind. The reader at

@@ -19,7 +19,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Adds what has arrived.
+    /// Adds bytes that have arrived.
     pub fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -99,7 +99,7 @@ pub(super) fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], G
     Ok([take_one(descriptors)?, take_one(descriptors)?])
 }
 
-/// What is left to read of a message.
+/// The part of a message that is still to be read.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -115,6 +115,10 @@ impl<'a> Fields<'a> {
 
     pub(super) fn number(&mut self) -> Result<u64, Garbled> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Garbled> {
+        Ok(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
     }
 
     pub(super) fn i32(&mut self) -> Result<i32, Garbled> {

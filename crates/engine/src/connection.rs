@@ -1,11 +1,11 @@
-//! The engine's end of the socket to a keeper.
+//! The engine's end of a connection to a keeper.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use bashful_keeper::wire::{CONTROL, Inbox, Order, Report};
+use bashful_keeper::protocol::{CONTROL, Garbled, Hello, Inbox, Order, Report};
 use bashful_sys::proc::Process;
 use bashful_sys::signal::Signal;
 use bashful_sys::{event, pidfd, pipe, plain, socket};
@@ -23,26 +23,62 @@ const SILENT_AT_MOST: Duration = Duration::from_secs(1);
 /// It is watched for what comes, and not for room to write: there is always room, and whoever waits for it is woken each
 /// time the keeper reads.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Connection {
     socket: AsyncFd<OwnedFd>,
     inbox: Inbox,
+    /// Our hello goes with the next order, so that it costs no message of its own.
+    owes_hello: bool,
+    /// The versions that the keeper speaks, as it has said.
+    keeper: Hello,
 }
 
-impl Link {
+/// One message of the keeper.
+enum Message {
+    Hello(Hello),
+    Report(Report),
+    /// A report of a version that is not ours.
+    Foreign,
+}
+
+impl Connection {
+    /// A connection to a keeper that this program has started.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         pipe::set_nonblocking(&socket)?;
-        Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default() })
+        Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default(), owes_hello: true, keeper: Hello::UNSAID })
     }
 
-    /// Connects to the keeper that listens in this directory.
-    pub(crate) fn connect(directory: &Path) -> io::Result<Self> {
-        Self::new(reach(directory)?)
+    /// Connects to the keeper that listens in this directory. Its record says which `protocol` it speaks: a keeper of version 0
+    /// hangs up on a hello, and gets none.
+    pub(crate) fn connect(directory: &Path, protocol: u32) -> io::Result<Self> {
+        let connection = Self::new(reach(directory)?)?;
+        Ok(Self { owes_hello: protocol > 0, ..connection })
+    }
+
+    /// Says hello now. For those who only listen: the others say it with their first order.
+    pub(crate) fn greet(&mut self) -> io::Result<()> {
+        let hello = self.take_hello();
+        // There is room for it: nothing was sent before.
+        if hello.is_empty() { Ok(()) } else { socket::send(&self.socket, &hello, &[]).map(drop) }
+    }
+
+    /// The bytes of the hello, if it is still to be said.
+    fn take_hello(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if std::mem::take(&mut self.owes_hello) {
+            Hello::OURS.encode(&mut bytes);
+        }
+        bytes
+    }
+
+    /// The newest version that the keeper speaks, if it shares none with this program. Known when it has said something.
+    pub(crate) fn foreign_version(&self) -> Option<u32> {
+        if Hello::OURS.common(self.keeper).is_some() { None } else { Some(self.keeper.version) }
     }
 
     /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,
     /// which it takes as a reason to stop.
-    pub(crate) async fn send(&self, orders: &[&Order], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let mut bytes = Vec::new();
+    pub(crate) async fn send(&mut self, orders: &[&Order], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut bytes = self.take_hello();
         for order in orders {
             order.encode(&mut bytes);
         }
@@ -67,8 +103,7 @@ impl Link {
     /// Lets the process at the other end go on, if somebody has stopped it.
     pub(crate) fn wake_peer(&self) -> io::Result<()> {
         // The keeper that listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
-        let peer = self.peer()?;
-        let keeper = Process::read(peer).ok_or(Errno::SRCH)?;
+        let keeper = Process::read(self.peer()?).ok_or(Errno::SRCH)?;
         Ok(pidfd::send_to(&keeper, &[Signal::CONT])?)
     }
 
@@ -89,7 +124,7 @@ impl Link {
         }
     }
 
-    /// Whether something has arrived, or the keeper is gone.
+    /// True if something has arrived, or the keeper is gone.
     pub(crate) fn has_news(&self) -> bool {
         socket::has_news(&self.socket)
     }
@@ -99,11 +134,26 @@ impl Link {
         (self.inbox.is_empty() && !self.has_news()).then(|| self.socket.into_inner())
     }
 
+    fn next_message(&mut self) -> Result<Option<Message>, Garbled> {
+        let shares_version = self.foreign_version().is_none();
+        self.inbox.next(|body| match Hello::decode(body) {
+            Some(hello) => hello.map(Message::Hello),
+            None if shares_version => Report::decode(body).map(Message::Report),
+            None => Ok(Report::decode_core(body).map_or(Message::Foreign, Message::Report)),
+        })
+    }
+
     /// The next report. May be dropped and called again without losing anything.
     pub(crate) async fn next(&mut self) -> Result<Report, Silence> {
         loop {
-            match self.inbox.next(Report::decode) {
-                Ok(Some(report)) => return Ok(report),
+            match self.next_message() {
+                Ok(Some(Message::Report(report))) => return Ok(report),
+                Ok(Some(Message::Hello(hello))) => {
+                    self.keeper = hello;
+                    continue;
+                }
+                // Nobody here can read it, and its end says enough.
+                Ok(Some(Message::Foreign)) => continue,
                 // A keeper that talks nonsense is as good as gone.
                 Err(_) => return Err(Silence::Gone),
                 Ok(None) => {}

@@ -205,6 +205,7 @@ impl Report {
             Self::Heard => out.push(5),
             Self::Busy => out.push(6),
             Self::Moved => out.push(8),
+            Self::NotUnderstood => out.push(9),
             Self::Session(state) => {
                 out.push(7);
                 put_i32(out, state.pid);
@@ -269,6 +270,7 @@ impl Report {
             5 => Self::Heard,
             6 => Self::Busy,
             8 => Self::Moved,
+            9 => Self::NotUnderstood,
             7 => Self::Session(SessionState {
                 pid: from.i32()?,
                 busy: from.byte()? == 1,
@@ -285,7 +287,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Inbox;
+    use super::super::{Hello, Inbox};
     use super::*;
     use crate::Exit;
     use proptest::prelude::*;
@@ -318,6 +320,7 @@ mod tests {
             }),
             any::<i32>().prop_map(|errno| Report::Recorded { errno }),
             Just(Report::Heard),
+            Just(Report::NotUnderstood),
         ]
     }
 
@@ -343,6 +346,7 @@ mod tests {
         fn any_bytes_are_an_order_or_an_error(body in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = Order::decode(&body, &mut Vec::new());
             let _ = Report::decode(&body);
+            let _ = (Hello::decode(&body), Order::decode_core(&body), Report::decode_core(&body));
         }
     }
 
