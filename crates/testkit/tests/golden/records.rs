@@ -8,7 +8,7 @@ use bashful_engine::{
     ByteSize, Input, JobLimits, JobStore, Request, SessionLimits, SessionName, SessionOwner, SessionStore, Stop,
     Streams,
 };
-use bashful_testkit::{Place, WIDE, check_golden, eventually, request, run};
+use bashful_testkit::{Place, Starts, WIDE, check_golden, eventually, request, run};
 use regex::Regex;
 use tokio::time::timeout;
 
@@ -77,7 +77,7 @@ async fn every_record_is_as_it_is_written_down() {
 async fn add_jobs(records: &mut Records) {
     let (engine, jobs) = (records.place.engine(), records.jobs());
     let holds = Request { streams: Streams::Split, input: Input::Open, ..request(r#""$PUPPET" make ready hold"#) };
-    let running = engine.start_job(holds).await.expect("it starts");
+    let running = engine.started_job(holds).await.expect("it starts");
     records.place.wait_for("ready");
     records.add("jobs/1/job.json", Path::new("jobs/1/job.json"));
     records.add("jobs/1/status.json of a job that runs", Path::new("jobs/1/status.json"));
@@ -86,7 +86,7 @@ async fn add_jobs(records: &mut Records) {
     timeout(WIDE, jobs.wait_until_gone(running.id)).await.expect("it ends").expect("a record");
     records.add("jobs/1/status.json of a job that was stopped", Path::new("jobs/1/status.json"));
     let leaves = r#"head -c 300000 /dev/zero; (setsid "$PUPPET" hold &); exit 4"#;
-    let left = engine.start_job(request(leaves)).await.expect("it starts");
+    let left = engine.started_job(request(leaves)).await.expect("it starts");
     timeout(WIDE, jobs.wait(left.id)).await.expect("it ends").expect("a record");
     assert!(eventually(|| records.place.path().join("jobs/2/output.gap").exists()));
     let status = records.place.path().join("jobs/2/status.json");
