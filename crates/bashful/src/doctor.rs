@@ -67,7 +67,11 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         "state_directory": around.state().path().map(|path| path.to_string_lossy()),
         "state_problem": around.state().problem(),
         "promises": {
-            "keeper": match keeper { KeeperForm::Process => "process", KeeperForm::Thread => "thread" },
+            "keeper": match keeper {
+                KeeperForm::Process => "process",
+                KeeperForm::Thread => "thread",
+                KeeperForm::Backend => "backend",
+            },
             "catches_daemons": catches_daemons,
             "survives_own_death": survives_own_death,
             "survives_keeper_death": survives_keeper_death,

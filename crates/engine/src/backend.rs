@@ -1,20 +1,27 @@
 //! Where commands run.
+//!
+//! Another host, a container or a sandbox program is another [`Backend`]; a command that runs there is a [`Link`] and its
+//! [`Outputs`]. [`Engine::with_backend`](crate::Engine::with_backend) takes one from outside of this crate.
 
 use std::future::Future;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 
+use bashful_sys::pipe;
 use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::check::Checked;
-use crate::connection::Connection;
 use crate::jobs::NewJob;
+use crate::link::Link;
+use crate::plan::PlanError;
 use crate::promises::Promises;
 use crate::sessions::{Entered, InSession, SessionStore};
 
-/// A place where commands can be started: this machine, for now.
+/// A place where commands can be started.
 ///
 /// It takes nothing that was not checked:
 ///
@@ -23,56 +30,111 @@ use crate::sessions::{Entered, InSession, SessionStore};
 /// backend.start(&plan); // a `Plan` is not a `Checked`
 /// # }
 /// ```
+///
+/// Only the first four methods are needed. The others are abilities that a backend may lack: callers then get an error
+/// that says so.
 pub trait Backend: Send + Sync {
-    /// Starts a command under a keeper. Dropping the future stops what it had started.
+    /// The absolute path of the directory in which a command runs that asks for `asked`, or for none, seen from `base`; an
+    /// error if no command can run there. [`working_directory`](crate::working_directory) does that for this machine.
+    ///
+    /// Must not wait for a network: a backend that cannot look at once returns the path, and tells of a directory that is
+    /// missing from [`start`](Self::start).
+    fn working_directory(&self, base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError>;
+
+    /// True if this absolute path leads to a directory, whoever may enter it. A leading `cd` of a script is taken out of it only
+    /// if it would succeed. False where nobody can tell: the script then keeps its `cd`.
+    fn is_directory(&self, path: &Path) -> bool;
+
+    /// Starts a command. Dropping the future stops what it had started.
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>>;
 
-    /// Starts a command as a job: it is under a keeper, but does not depend on us. The connection tells of its end, and
-    /// dropping it changes nothing; dropping the future stops what it had started.
-    fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>>;
+    /// What can be relied on here.
+    fn promises(&self) -> Promises;
+
+    /// Starts a command as a job: it does not depend on us, and its supervisor writes the job's record. Dropping the future
+    /// stops what it had started.
+    fn start_job<'a>(&'a self, _checked: &'a Checked, _job: &'a NewJob) -> BoxFuture<'a, Result<(), StartError>> {
+        Box::pin(std::future::ready(Err(StartError::JobsUnsupported)))
+    }
 
     /// Hands a command to its session, which is started if it is not there. If its turn has not come when `turn_by` is over,
     /// nothing of it is done. Dropping the future, or what it gives, stops the command, and not the session.
     fn enter<'a>(
         &'a self,
-        checked: &'a Checked,
-        at: &'a InSession,
-        store: &'a SessionStore,
-        turn_by: Option<Instant>,
-    ) -> BoxFuture<'a, Result<Attached, StartError>>;
+        _checked: &'a Checked,
+        _at: &'a InSession,
+        _store: &'a Arc<SessionStore>,
+        _turn_by: Option<Instant>,
+    ) -> BoxFuture<'a, Result<Attached, StartError>> {
+        Box::pin(std::future::ready(Err(StartError::SessionsUnsupported)))
+    }
 
     /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
-    fn prepare(&self, checked: &Checked, after: After);
-
-    /// Takes back a keeper whose command has ended by itself and left nothing: it may do another.
-    fn take_back(&self, free: FreeKeeper);
+    fn prepare(&self, _checked: &Checked, _after: After) {}
 
     /// How many of those preparations this very command could use now.
-    fn ready_for(&self, checked: &Checked) -> usize;
+    fn ready_for(&self, _checked: &Checked) -> usize {
+        0
+    }
 
-    /// Ends what this keeper has left of its tree, once it has ended itself; returns when nothing is left.
-    fn clean_up(&self, keeper: Option<i32>) -> BoxFuture<'_, ()>;
-
-    /// What can be relied on here.
-    fn promises(&self) -> Promises;
+    /// Ends what this supervisor has left of its tree, once it has ended itself; returns when nothing is left.
+    fn clean_up(&self, _supervisor: Option<i32>) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A future behind a trait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A command under way: the way to its keeper, and its output.
+/// A command under way: its link, and its output.
 ///
-/// Dropping it closes the way to the keeper, which stops the command.
+/// Dropping it drops the link, which stops the command.
 #[derive(Debug)]
 pub struct Attached {
-    pub(crate) link: Connection,
-    /// One pipe, or two if the streams are taken apart.
-    pub(crate) output: Vec<OwnedFd>,
-    /// None if the keeper was gone before it could tell.
+    pub(crate) link: Box<dyn Link>,
+    pub(crate) outputs: Outputs,
+    /// None if the supervisor was gone before it could tell.
     pub(crate) pid: Option<i32>,
-    pub(crate) keeper: Keeper,
     /// How it came into its session, if it runs in one.
     pub(crate) session: Option<Entered>,
+}
+
+impl Attached {
+    /// A command that a backend has started. Reading its outputs never blocks from now on. The process id is the shell's,
+    /// if it has one on this machine.
+    pub fn new(link: Box<dyn Link>, outputs: Outputs, pid: Option<i32>) -> io::Result<Self> {
+        match &outputs {
+            Outputs::Combined(output) | Outputs::Terminal(output) => pipe::set_nonblocking(output)?,
+            Outputs::Split { stdout, stderr } => {
+                pipe::set_nonblocking(stdout)?;
+                pipe::set_nonblocking(stderr)?;
+            }
+        }
+        Ok(Self { link, outputs, pid, session: None })
+    }
+
+    /// The same command, in a session.
+    #[must_use]
+    pub fn in_session(self, entered: Entered) -> Self {
+        Self { session: Some(entered), ..self }
+    }
+}
+
+/// The ends from which the engine reads the output of a command.
+#[derive(Debug)]
+pub enum Outputs {
+    /// One pipe for both streams, in their true order.
+    Combined(OwnedFd),
+    /// One pipe for each stream.
+    Split {
+        /// Standard output.
+        stdout: OwnedFd,
+        /// Standard error.
+        stderr: OwnedFd,
+    },
+    /// The outside end of a terminal, which carries both streams in their true order. It ends when the last process has closed
+    /// the inside end; the backend must not hold that.
+    Terminal(OwnedFd),
 }
 
 /// When preparations are made.
@@ -83,50 +145,6 @@ pub enum After {
     /// Such a command has just ended: as many as can be if the one before was alike, and otherwise one, so that commands which
     /// take turns leave room for each other.
     Command,
-}
-
-/// A keeper that has nothing more to do.
-#[derive(Debug)]
-pub struct FreeKeeper {
-    pub(crate) link: Connection,
-    pub(crate) keeper: Keeper,
-}
-
-/// Who keeps a command.
-#[derive(Debug)]
-pub(crate) enum Keeper {
-    /// A process of its own.
-    Process(crate::local::KeeperProcess),
-    /// A thread of this program.
-    Thread,
-    /// The keeper of a session, which has others to serve too.
-    Session,
-}
-
-impl Keeper {
-    /// Kills the keeper; whether there was one to kill.
-    pub(crate) fn kill(&self) -> bool {
-        match self {
-            Self::Process(process) => process.kill(),
-            Self::Thread | Self::Session => false,
-        }
-    }
-
-    /// Continues the keeper if somebody has stopped it.
-    pub(crate) fn wake(&self) {
-        match self {
-            Self::Process(process) => process.wake(),
-            // A session's keeper is woken over its connection.
-            Self::Thread | Self::Session => {}
-        }
-    }
-
-    pub(crate) fn pid(&self) -> Option<i32> {
-        match self {
-            Self::Process(process) => Some(process.pid()),
-            Self::Thread | Self::Session => None,
-        }
-    }
 }
 
 /// Why a command could not be started. Nothing of it was done.
@@ -183,6 +201,12 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The backend has no jobs.
+    #[error("cannot start a job: this backend runs no background jobs; run the command in the foreground")]
+    JobsUnsupported,
+    /// The backend has no sessions.
+    #[error("cannot start a session: this backend has no sessions; leave out the session")]
+    SessionsUnsupported,
     /// A job needs a keeper that outlives this program.
     #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
     NoKeeper,

@@ -184,7 +184,7 @@ mod tests {
     fn plan(script: &str) -> Plan {
         let options = Options::new("/bin/bash".into(), "/".into());
         let request = Request::new(Script::new(script).expect("a script"));
-        Plan::resolve(request, &options, &crate::Environment::default(), None).expect("a plan")
+        crate::Engine::new(options).expect("an engine").plan(request).expect("a plan")
     }
 
     /// The result if these are asked: the judge's own approver, and the caller's.

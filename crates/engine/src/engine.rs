@@ -221,8 +221,14 @@ impl Engine {
     /// Makes an engine for this machine.
     pub fn new(options: Options) -> std::io::Result<Self> {
         let backend = Arc::new(Local::new(&options)?);
+        Ok(Self::with_backend(options, backend))
+    }
+
+    /// Makes an engine whose commands run elsewhere. Of the options, `keeper`, `orphans`, `limits`, `umask` and `ready` mean what
+    /// the backend makes of them.
+    pub fn with_backend(options: Options, backend: Arc<dyn Backend>) -> Self {
         let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
-        Ok(Self {
+        Self {
             snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
             turns: Arc::new(Semaphore::new(options.at_once)),
             _sessions: options.sessions.as_ref().map(|store| Arc::new(SessionsInUse::new(store))),
@@ -231,7 +237,7 @@ impl Engine {
             backend,
             mask: Arc::default(),
             begun: Arc::default(),
-        })
+        }
     }
 
     /// What can be relied on.
@@ -243,12 +249,17 @@ impl Engine {
     /// nothing before the first [`refresh_snapshot`](Self::refresh_snapshot).
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
-        Plan::resolve(request, &self.options, &self.environment, current.as_deref())
+        Plan::resolve(request, &self.options, &*self.backend, &self.environment, current.as_deref())
     }
 
     /// How it works.
     pub(crate) fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Where its commands run.
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     /// The same engine, working otherwise, for a command of its own.
@@ -297,10 +308,10 @@ impl Engine {
         let job = store.create(asked, Room::Limited)?;
         let id = job.id;
         match self.backend.start_job(&checked, &job).await {
-            Ok(attached) => {
+            Ok(()) => {
                 let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
                 // From here on its keeper alone holds it.
-                drop((attached, job));
+                drop(job);
                 if self.begun.fetch_add(1, Ordering::Relaxed) > 0 {
                     sweep_aside_if_due(&self.options);
                 }
@@ -400,7 +411,7 @@ impl Engine {
     async fn enter(
         &self,
         mut checked: Checked,
-        store: &SessionStore,
+        store: &Arc<SessionStore>,
         turn_by: Option<Instant>,
         approver: Option<&dyn Approver>,
     ) -> Result<Result<(Attached, Checked), Refusal>, RunError> {

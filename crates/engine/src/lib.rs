@@ -47,6 +47,8 @@ mod environment;
 mod eyes;
 mod fixed_name;
 mod jobs;
+mod keeper_link;
+mod link;
 mod listing;
 mod local;
 mod mask;
@@ -81,7 +83,7 @@ pub use artifacts::{
     Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, Gap, GetError,
     LinesRead, ListError, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
-pub use backend::{After, Attached, Backend, BoxFuture, FreeKeeper, StartError};
+pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
@@ -101,6 +103,7 @@ pub use jobs::{
     JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
     job_id,
 };
+pub use link::{Carried, Ended, Handover, Link};
 pub use listing::Listing;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use plan::{Plan, PlanError, directory as working_directory};
@@ -117,7 +120,7 @@ pub use running::{
     StillInForeground, StreamName, TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use sessions::{
-    BadSessionName, EndSessionError, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
+    BadSessionName, EndSessionError, Entered, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
     SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
 pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};

@@ -5,6 +5,7 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,17 +14,16 @@ use bashful_keeper::protocol::{
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
-use bashful_sys::signal::Signal;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
-use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
-use rustix::process::Pid;
+use bashful_sys::{Errno, pipe, proc, socket};
 use tokio::time::Instant;
 
-use crate::backend::{After, Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
+use crate::backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 use crate::check::Checked;
 use crate::connection::{Connection, Silence};
 use crate::jobs::{JobKind, NewJob, STDERR};
-use crate::plan::Plan;
+use crate::keeper_link::{Home, Keeper, KeeperLink, KeeperProcess};
+use crate::plan::{self, Plan, PlanError};
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams};
@@ -64,60 +64,6 @@ enum Program {
     At(CString),
     /// A thread of this program.
     Thread,
-}
-
-/// A keeper process of ours. Dropping it never ends it: closing its link does.
-#[derive(Debug)]
-pub(crate) struct KeeperProcess {
-    pid: Pid,
-    handle: Option<OwnedFd>,
-    all: Arc<Mutex<HashSet<i32>>>,
-    /// The conditions that it was started under, if it may be used again.
-    pub(crate) standing: Option<Box<Standing>>,
-}
-
-impl KeeperProcess {
-    /// The last resort against a keeper that does not answer; whether it could be reached.
-    pub(crate) fn kill(&self) -> bool {
-        self.send(Signal::KILL)
-    }
-
-    /// Continues it if somebody has stopped it.
-    pub(crate) fn wake(&self) {
-        self.send(Signal::CONT);
-    }
-
-    fn send(&self, signal: Signal) -> bool {
-        self.handle.as_ref().is_some_and(|handle| pidfd::send_to_child(self.pid, handle.as_fd(), signal).is_ok())
-    }
-
-    pub(crate) fn pid(&self) -> i32 {
-        self.pid.as_raw_nonzero().get()
-    }
-}
-
-/// Takes it away once it has ended. Without a runtime at hand it stays as a zombie until this program ends.
-impl Drop for KeeperProcess {
-    fn drop(&mut self) {
-        let Some(handle) = self.handle.take() else { return };
-        let (pid, all) = (self.pid, Arc::clone(&self.all));
-        let forget = move || {
-            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid.as_raw_nonzero().get());
-        };
-        if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
-            return forget();
-        }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
-            let Ok(handle) = bashful_sys::event::readable(handle) else { return };
-            while let Ok(mut ended) = handle.readable().await {
-                if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
-                    return forget();
-                }
-                ended.clear_ready();
-            }
-        });
-    }
 }
 
 impl Local {
@@ -166,25 +112,33 @@ impl Local {
         let plan = checked.plan();
         // One that died while it waited is found out here, and so may the next be.
         while let Some(ready) = self.ready.take(plan) {
-            if let Some(attached) = ready.begin(plan).await {
+            if let Some(attached) = ready.begin(plan, &self.reserve).await {
                 return Ok(attached);
             }
         }
-        self.starter().start_cold(plan, None).await
+        self.starter().start_command(plan).await
     }
 }
 
 impl Backend for Local {
+    fn working_directory(&self, base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
+        plan::directory(base, asked)
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(self.start(checked))
     }
 
-    fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<Attached, StartError>> {
+    fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<(), StartError>> {
         Box::pin(async move {
             if matches!(self.program, Program::Thread) {
                 return Err(StartError::NoKeeper);
             }
-            self.starter().start_cold(checked.plan(), Some(job)).await
+            self.starter().start_job(checked.plan(), job).await
         })
     }
 
@@ -192,7 +146,7 @@ impl Backend for Local {
         &'a self,
         checked: &'a Checked,
         at: &'a InSession,
-        store: &'a SessionStore,
+        store: &'a Arc<SessionStore>,
         turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(async move {
@@ -207,18 +161,14 @@ impl Backend for Local {
         ReadyKeepers::refill(&self.ready, &self.starter(), checked.plan(), after);
     }
 
-    fn take_back(&self, FreeKeeper { link, keeper }: FreeKeeper) {
-        self.reserve.put(link, keeper);
-    }
-
     fn ready_for(&self, checked: &Checked) -> usize {
         self.ready.ready_for(checked.plan())
     }
 
-    fn clean_up(&self, keeper: Option<i32>) -> BoxFuture<'_, ()> {
+    fn clean_up(&self, supervisor: Option<i32>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.orphans == Orphans::Adopt {
-                strays::end_all(&self.keepers, &self.strangers, keeper).await;
+                strays::end_all(&self.keepers, &self.strangers, supervisor).await;
             }
         })
     }
@@ -238,7 +188,7 @@ pub(crate) struct Starter {
     limits: Vec<Limit>,
     umask: Option<u32>,
     keepers: Arc<Mutex<HashSet<i32>>>,
-    reserve: Arc<Reserve>,
+    pub(crate) reserve: Arc<Reserve>,
 }
 
 /// A keeper that has nothing to do yet, or no more.
@@ -249,35 +199,49 @@ pub(crate) struct Connected {
 }
 
 impl Starter {
+    async fn start_command(&self, plan: &Plan) -> Result<Attached, StartError> {
+        let Pipes { read, write } = Pipes::new(plan.streams).map_err(|error| explain(plan, error))?;
+        let (link, pid) = self.start_cold(plan, &write, None).await?;
+        Ok(Attached { link: Box::new(link), outputs: read, pid, session: None })
+    }
+
+    /// Starts a job. Its processes write to its files themselves.
+    async fn start_job(&self, plan: &Plan, job: &NewJob) -> Result<(), StartError> {
+        let write = job_files(job, plan.streams).map_err(|error| explain(plan, error))?;
+        // The link changes nothing any more: the keeper has written the job down.
+        self.start_cold(plan, &write, Some(job)).await.map(drop)
+    }
+
     /// Starts a command at once: under a keeper of the reserve, if one is there and hears of it, or a new one.
-    async fn start_cold(&self, plan: &Plan, job: Option<&NewJob>) -> Result<Attached, StartError> {
+    async fn start_cold(
+        &self,
+        plan: &Plan,
+        write: &[OwnedFd],
+        job: Option<&NewJob>,
+    ) -> Result<(KeeperLink, Option<i32>), StartError> {
         while let Some(connected) = self.reserve.take() {
-            match self.start_under(connected, plan, job).await {
+            match self.start_under(connected, plan, write, job).await {
                 // It has ended since, and has not read what it was to do.
                 Err(StartError::KeeperGone) => {}
                 other => return other,
             }
         }
         let connected = self.connect().map_err(|error| explain(plan, error))?;
-        self.start_under(connected, plan, job).await
+        self.start_under(connected, plan, write, job).await
     }
 
     async fn start_under(
         &self,
         Connected { socket, keeper }: Connected,
         plan: &Plan,
+        write: &[OwnedFd],
         job: Option<&NewJob>,
-    ) -> Result<Attached, StartError> {
+    ) -> Result<(KeeperLink, Option<i32>), StartError> {
         let failed = |error| explain(plan, error);
         let bytes = env_size(plan);
         if bytes > LARGEST_ENVIRONMENT {
             return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
         }
-        let Pipes { read, write } = match job {
-            None => Pipes::new(plan.streams),
-            Some(job) => Pipes::to_file(job, plan.streams),
-        }
-        .map_err(failed)?;
         let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
         let long_script = long_script(plan).map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
@@ -288,14 +252,13 @@ impl Starter {
         let mut orders = vec![Order::Setup(setup)];
         orders.extend(job.map(|job| Order::Record(job.order(JobKind::Background, plan.leftovers))));
         orders.push(Order::Begin(begin(plan, long_script.is_some())));
-        let mut descriptors = both(&write);
+        let mut descriptors = both(write);
         descriptors.extend(input.as_ref().map(AsFd::as_fd));
         descriptors.extend(job.map(|job| job.alive.as_fd()));
         descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
         let orders: Vec<&Order> = orders.iter().collect();
         link.send(&orders, &descriptors).await.map_err(|_| StartError::KeeperGone)?;
-        drop(write);
-        attach(link, read, keeper).await.map_err(|error| match (error, job) {
+        attach(link, keeper, &self.reserve).await.map_err(|error| match (error, job) {
             (NotStarted::Failed { step: FailedStep::Record, errno }, Some(job)) => {
                 StartError::Record { directory: job.directory.clone(), source: io::Error::from_raw_os_error(errno) }
             }
@@ -314,7 +277,7 @@ impl Starter {
         let mut link = Connection::new(socket)?;
         let setup = Order::Setup(self.setup(plan, When::Ahead));
         link.send(&[&setup], &both(&write)).await?;
-        Ok(ReadyKeeper { link, output: read, keeper })
+        Ok(ReadyKeeper { link, outputs: read, keeper })
     }
 
     pub(crate) fn setup(&self, plan: &Plan, when: When) -> Setup {
@@ -361,36 +324,38 @@ impl Starter {
         let Child { pid, pidfd } = spawn.start().map_err(|SpawnError { source, .. }| source)?;
         keepers.insert(pid.as_raw_nonzero().get());
         drop(keepers);
-        let keeper = KeeperProcess { pid, handle: Some(pidfd), all: Arc::clone(&self.keepers), standing };
+        let keeper = KeeperProcess::new(pid, pidfd, Arc::clone(&self.keepers), standing);
         Ok(Connected { socket: ours, keeper: Keeper::Process(keeper) })
     }
 }
 
-/// The pipes of a command's output: one, or one for each stream.
+/// The pipes of a command's output: the ends that we read, and those that its processes write to.
 pub(crate) struct Pipes {
-    pub(crate) read: Vec<OwnedFd>,
+    pub(crate) read: Outputs,
+    /// Those of standard output and standard error, which may be one.
     pub(crate) write: Vec<OwnedFd>,
 }
 
 impl Pipes {
     pub(crate) fn new(streams: Streams) -> io::Result<Self> {
-        let count = match streams {
-            Streams::Combined => 1,
-            Streams::Split => 2,
-        };
-        let pipes: Vec<_> = (0..count).map(|_| pipe::for_output()).collect::<io::Result<_>>()?;
-        let (read, write) = pipes.into_iter().unzip();
-        Ok(Self { read, write })
+        let (stdout, write) = pipe::for_output()?;
+        Ok(match streams {
+            Streams::Combined => Self { read: Outputs::Combined(stdout), write: vec![write] },
+            Streams::Split => {
+                let (stderr, write_stderr) = pipe::for_output()?;
+                Self { read: Outputs::Split { stdout, stderr }, write: vec![write, write_stderr] }
+            }
+        })
     }
+}
 
-    /// No pipes at all: the processes of a job write to its file themselves.
-    fn to_file(job: &NewJob, streams: Streams) -> io::Result<Self> {
-        let mut write = vec![OwnedFd::from(job.file(OUTPUT)?)];
-        if streams == Streams::Split {
-            write.push(job.file(STDERR)?.into());
-        }
-        Ok(Self { read: Vec::new(), write })
+/// The files that the processes of a job write to.
+fn job_files(job: &NewJob, streams: Streams) -> io::Result<Vec<OwnedFd>> {
+    let mut files = vec![OwnedFd::from(job.file(OUTPUT)?)];
+    if streams == Streams::Split {
+        files.push(job.file(STDERR)?.into());
     }
+    Ok(files)
 }
 
 /// Where standard output and standard error go.
@@ -408,11 +373,15 @@ pub(crate) enum NotStarted {
     OtherVersion { protocol: u32 },
 }
 
-/// Waits for word that the shell runs.
+/// Waits for word that the shell runs, and which process it is.
 ///
 /// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
 /// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
-pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: Keeper) -> Result<Attached, NotStarted> {
+pub(crate) async fn attach(
+    mut link: Connection,
+    keeper: Keeper,
+    reserve: &Arc<Reserve>,
+) -> Result<(KeeperLink, Option<i32>), NotStarted> {
     let give_up = Instant::now() + STARTED_AT_LATEST;
     let word = loop {
         match tokio::time::timeout(WAKE_AFTER, link.next()).await {
@@ -431,8 +400,10 @@ pub(crate) async fn attach(mut link: Connection, output: Vec<OwnedFd>, keeper: K
             Err(NotStarted::OtherVersion { protocol: link.foreign_version().unwrap_or_default() })
         }
         Err(Silence::Unheard) => Err(NotStarted::Unheard),
-        Ok(Report::Started { pid }) => Ok(Attached { link, output, pid: Some(pid), keeper, session: None }),
-        Ok(_) | Err(Silence::Gone) => Ok(Attached { link, output, pid: None, keeper, session: None }),
+        word => {
+            let pid = if let Ok(Report::Started { pid }) = word { Some(pid) } else { None };
+            Ok((KeeperLink::new(link, keeper, Home::Reserve(Arc::clone(reserve))), pid))
+        }
     }
 }
 

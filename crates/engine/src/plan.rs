@@ -9,6 +9,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::backend::Backend;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::eyes::Eyes;
@@ -110,10 +111,11 @@ impl Plan {
     pub(crate) fn resolve(
         request: Request,
         options: &Options,
+        backend: &dyn Backend,
         environment: &Environment,
         rc: Option<&Current>,
     ) -> Result<Self, PlanError> {
-        let asked = || directory(&options.directory, request.workdir.as_deref());
+        let asked = || backend.working_directory(&options.directory, request.workdir.as_deref());
         // In a session it is where the shell is, unless another one is asked for.
         let stays = request.session.is_some() && request.workdir.is_none();
         let directory = if stays { PathBuf::new() } else { asked()? };
@@ -201,7 +203,7 @@ pub(crate) fn first_closed(path: &Path) -> Option<PathBuf> {
     way.into_iter().find(|part| access(*part, Access::EXEC_OK) == Err(Errno::ACCESS)).map(Path::to_path_buf)
 }
 
-/// The directory in which a command would run that asks for one, or for none, seen from another; if it is one.
+/// The directory of this machine in which a command would run that asks for one, or for none, seen from another; if it is one.
 pub fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {

@@ -27,6 +27,8 @@ pub enum KeeperForm {
     Process,
     /// A thread of this program for each, because it has no entry point for a keeper.
     Thread,
+    /// Nobody that bashful knows: a backend of the host supervises the commands.
+    Backend,
 }
 
 impl Promises {

@@ -4,22 +4,23 @@
 //! waiting shell cannot change any more, and whatever does not fit goes the ordinary way. What a script can see is the
 //! same both ways; the few things that waiting would show are in [`needs_fresh_shell`].
 
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_keeper::LONGEST_WAITING;
-use bashful_keeper::protocol::{Order, Report};
+use bashful_keeper::protocol::Order;
 use rustix::io::Errno;
 
-use crate::backend::{After, Attached, Keeper};
+use crate::backend::{After, Attached, Outputs};
 use crate::connection::Connection;
 use crate::environment::Environment;
+use crate::keeper_link::Keeper;
+use crate::link::Ended;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
 use crate::request::{Script, Streams};
-use crate::reserve::Standing;
+use crate::reserve::{Reserve, Standing};
 use crate::snapshot::Snapshot;
 use crate::units::Grace;
 
@@ -48,19 +49,20 @@ const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BA
 #[derive(Debug)]
 pub(crate) struct ReadyKeeper {
     pub(crate) link: Connection,
-    pub(crate) output: Vec<OwnedFd>,
+    pub(crate) outputs: Outputs,
     pub(crate) keeper: Keeper,
 }
 
 impl ReadyKeeper {
     /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
-    pub(crate) async fn begin(mut self, plan: &Plan) -> Option<Attached> {
+    pub(crate) async fn begin(mut self, plan: &Plan, reserve: &Arc<Reserve>) -> Option<Attached> {
         if self.link.has_news() {
             // Nobody has asked anything yet: the only news there can be is that it is over.
             return None;
         }
         self.link.send(&[&Order::Begin(local::begin(plan, false))], &[]).await.ok()?;
-        local::attach(self.link, self.output, self.keeper).await.ok()
+        let (link, pid) = local::attach(self.link, self.keeper, reserve).await.ok()?;
+        Some(Attached { link: Box::new(link), outputs: self.outputs, pid, session: None })
     }
 }
 
@@ -241,12 +243,12 @@ async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     let plan = plan.clone();
     let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, snapshot: None, ..plan };
     let Ok(ready) = starter.start_ahead(&plan, true).await else { return Trial::NotTried };
-    let Some(attached) = ready.begin(&plan).await else { return Trial::DoesNotWork };
-    let Attached { mut link, output, keeper: _keeper, .. } = attached;
-    let ended = link.next().await;
+    let Some(attached) = ready.begin(&plan, &starter.reserve).await else { return Trial::DoesNotWork };
+    let Attached { mut link, outputs: Outputs::Combined(output), .. } = attached else { return Trial::DoesNotWork };
+    let ended = link.ended().await;
     let mut said = [0; 4096];
     let count = loop {
-        match rustix::io::read(&output[0], &mut said) {
+        match rustix::io::read(&output, &mut said) {
             Err(Errno::INTR) => {}
             other => break other.unwrap_or(0),
         }
@@ -254,7 +256,7 @@ async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
     let expected = format!("bash|hBc|bash|0|unset|{TRIAL}|");
     let right_end = matches!(
         ended,
-        Ok(Report::Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left, .. }) if left.is_empty()
+        Some(Ended { end: bashful_keeper::End::Own(bashful_keeper::Exit::Code(42)), left, .. }) if left.is_empty()
     );
     if right_end && said[..count] == *expected.as_bytes() { Trial::Works } else { Trial::DoesNotWork }
 }

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use bashful_sys::limits::{self, Limit};
 use bashful_sys::{proc, socket};
 
-use crate::backend::Keeper;
 use crate::connection::Connection;
-use crate::local::{Connected, KeeperProcess};
+use crate::keeper_link::{Keeper, KeeperProcess};
+use crate::local::Connected;
 
 /// Conditions that a keeper passes on to its shell. Those of the host may have changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]

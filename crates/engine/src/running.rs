@@ -9,12 +9,11 @@ mod listen;
 mod stream;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bashful_keeper::protocol::{Leftover, Order, Report};
+use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
 use thiserror::Error;
@@ -28,13 +27,13 @@ pub use listen::{
 
 use line_limit::LineLimit;
 use listen::Feed;
-use stream::Stream;
+use stream::{Source, Stream};
 
-use crate::backend::{After, Attached, Backend, FreeKeeper, Keeper};
+use crate::backend::{After, Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::command_log::LogEntry;
-use crate::connection::{Connection, Silence};
+use crate::link::{Ended, Link};
 use crate::mask::Mask;
 use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
@@ -193,19 +192,17 @@ pub struct StillInForeground {
 
 /// A command and all that belongs to it, on its way to its end. Dropping it stops the command.
 pub(crate) struct Run {
-    link: Connection,
+    link: Box<dyn Link>,
     /// One, or two if the streams are taken apart.
     streams: Vec<Stream>,
     mask: Arc<Mask>,
     pid: Option<i32>,
     session: Option<Entered>,
-    /// The session that goes on, for which the connection is as good as new.
-    goes_on: Option<PathBuf>,
     /// Since the machine was started, sleep included: a command that was asleep with its machine took that long.
     began: Duration,
-    keeper: Keeper,
-    /// The command has ended by itself and left nothing, and the keeper was asked for nothing that it may still have to read.
-    keeper_is_free: bool,
+    /// The next command may have the link: this one has ended by itself and left nothing, and its keeper was asked for nothing
+    /// that it may still have to read; or its session goes on.
+    link_is_free: bool,
     /// The keeper was asked to stop the command.
     was_asked: bool,
     asks: mpsc::UnboundedReceiver<Ask>,
@@ -216,8 +213,6 @@ pub(crate) struct Run {
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
     line_limit: LineLimit,
-    /// A report that came while another one was waited for.
-    early: Option<Report>,
     /// How the shell ended, while what it left behind is being stopped.
     own_end: Option<(End, Duration)>,
     checked: Checked,
@@ -228,7 +223,8 @@ pub(crate) struct Run {
 
 /// What happened next.
 enum Happened {
-    Reported(Result<Report, Silence>),
+    /// None if the command was lost.
+    Ended(Option<Ended>),
     Wrote(usize),
     Asked(Option<Ask>),
     LiveDue,
@@ -257,7 +253,7 @@ impl Run {
         let (live, shown) = watch::channel(Live::default());
         let handles = Handles { asks: ask, live: shown };
         let plan = checked.plan();
-        let stream = |(pipe, name)| {
+        let stream = |(name, source)| {
             let lines = plan.lines.filter(|_| name == StreamName::Output);
             let window = lines.map_or(plan.window, |lines| plan.window.of_lines(lines));
             let capture = Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last(match lines {
@@ -265,20 +261,17 @@ impl Run {
                 _ => None,
             });
             let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
-            Stream::new(name, pipe, capture)
+            Stream::new(name, source, capture)
         };
-        let names = [StreamName::Output, StreamName::Stderr];
-        let streams = attached.output.into_iter().zip(names).map(stream).collect::<io::Result<_>>()?;
+        let streams = sources(attached.outputs).into_iter().map(stream).collect::<io::Result<_>>()?;
         let run = Self {
             link: attached.link,
             streams,
             mask,
             pid: attached.pid,
             session: attached.session,
-            goes_on: None,
             began: boot_time().saturating_sub(began.elapsed()),
-            keeper: attached.keeper,
-            keeper_is_free: false,
+            link_is_free: false,
             was_asked: false,
             asks,
             live,
@@ -286,7 +279,6 @@ impl Run {
             written: Written::default(),
             live_due: None,
             line_limit: LineLimit::new(checked.plan().enough),
-            early: None,
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -338,25 +330,19 @@ impl Run {
 
     /// Leaves the connection of a command that is over to the next one in its session, or its keeper to any.
     pub(crate) fn give_back(self) {
-        if let (Some(place), Some(store)) = (&self.goes_on, &self.options.sessions) {
-            store.keep(place, self.link);
-        } else if self.keeper_is_free {
-            self.backend.take_back(FreeKeeper { link: self.link, keeper: self.keeper });
+        if self.link_is_free {
+            self.link.give_back();
         }
     }
 
     /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
-            let happened = match self.early.take() {
-                Some(report) => Happened::Reported(Ok(report)),
-                None => self.next().await,
-            };
-            match happened {
+            match self.next().await {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Enough => self.close(),
-                Happened::Overdue if self.keeper.kill() => self.overdue = None,
+                Happened::Overdue if self.link.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
                 Happened::Asked(Some(Ask::Background(answer))) => {
                     let sent = self.send_to_background().await;
@@ -368,16 +354,15 @@ impl Run {
                     }
                 }
                 Happened::Asked(None) => return None,
-                Happened::Reported(Ok(Report::Ended { end, left, at, .. })) if self.must_stop(end, &left) => {
+                Happened::Ended(Some(Ended { end, left, at, .. })) if self.must_stop(end, &left) => {
                     self.own_end = Some((end, self.elapsed_at(at)));
                     self.ask(StopReason::LeftBehind).await;
                 }
-                Happened::Reported(Ok(Report::Ended { end, left, shell_stays, at })) => {
+                Happened::Ended(Some(Ended { end, left, shell_stays, at })) => {
                     let elapsed = self.elapsed_at(at);
                     return Some(self.finish(end, left, shell_stays, elapsed).await);
                 }
-                Happened::Reported(Ok(_)) => {}
-                Happened::Reported(Err(_)) | Happened::Overdue => return Some(self.lost().await),
+                Happened::Ended(None) | Happened::Overdue => return Some(self.lost().await),
             }
         }
     }
@@ -385,7 +370,7 @@ impl Run {
     /// Waits until something happens. May be dropped: nothing is lost.
     async fn next(&mut self) -> Happened {
         tokio::select! {
-            report = self.link.next() => Happened::Reported(report),
+            ended = self.link.ended() => Happened::Ended(ended),
             () = readable(self.streams.first(), self.feed.as_ref()) => Happened::Wrote(0),
             () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
@@ -400,8 +385,7 @@ impl Run {
         tracing::debug!(pid = self.pid, %why, "stopping");
         self.was_asked = true;
         self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
-        // A keeper that cannot be reached is gone, and the next report says so.
-        let _ = self.link.send(&[&Order::Stop(why)], &[]).await;
+        self.link.stop(why).await;
     }
 
     /// From the call to a moment that the keeper has told. This program may have been stopped since then.
@@ -453,8 +437,7 @@ impl Run {
 
     async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
         self.drain();
-        let is_over = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked;
-        self.keeper_is_free = is_over && matches!(self.keeper, Keeper::Process(_));
+        self.link_is_free = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked;
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
@@ -473,12 +456,7 @@ impl Run {
     async fn lost(&mut self) -> Outcome {
         let elapsed = self.elapsed_at(boot_time());
         tracing::error!(pid = self.pid, "the keeper is gone");
-        let of_session = || Some(self.link.peer().ok()?.as_raw_nonzero().get());
-        let keeper = match self.keeper {
-            Keeper::Process(_) | Keeper::Thread => self.keeper.pid(),
-            Keeper::Session => of_session(),
-        };
-        self.backend.clean_up(keeper).await;
+        self.backend.clean_up(self.link.supervisor()).await;
         self.drain();
         self.outcome(End::Lost, None, elapsed, false)
     }
@@ -493,8 +471,10 @@ impl Run {
             sweeping::sweep_aside_if_due(&self.options);
         }
         let (end, cut_off) = self.line_limit.judge(end);
-        self.goes_on = self.session.as_ref().filter(|_| shell_stays).map(|session| session.place.clone());
-        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
+        if self.session.is_some() {
+            self.link_is_free = shell_stays;
+        }
+        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others }| SessionOutcome {
             name,
             is_new,
             lost_before,
@@ -568,6 +548,17 @@ impl Run {
             stream.drain(&mut |bytes| tell(&mut self.feed, name, bytes));
         }
         self.count();
+    }
+}
+
+/// The streams of a command, and what each is read from.
+fn sources(outputs: Outputs) -> Vec<(StreamName, Source)> {
+    match outputs {
+        Outputs::Combined(pipe) => vec![(StreamName::Output, Source::Pipe(pipe))],
+        Outputs::Split { stdout, stderr } => {
+            vec![(StreamName::Output, Source::Pipe(stdout)), (StreamName::Stderr, Source::Pipe(stderr))]
+        }
+        Outputs::Terminal(outside) => vec![(StreamName::Output, Source::Terminal(outside))],
     }
 }
 

@@ -4,11 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use bashful_guard::{Outline, PlainWord};
-use rustix::fs::{Access, access};
 
 use super::{Edit, apply, quotable};
 use crate::Options;
-use crate::plan;
+use crate::backend::Backend;
 use crate::request::{Script, ScriptError};
 
 /// What knows that a command ran before.
@@ -57,14 +56,19 @@ impl Taken {
 }
 
 /// Where it leads, if `cd` would get there; otherwise bash is to say what it thinks of it.
-pub(super) fn resolve(to: &PlainWord, options: &Options, env: &[(String, OsString)]) -> Option<Moved> {
+pub(super) fn resolve(
+    to: &PlainWord,
+    options: &Options,
+    backend: &dyn Backend,
+    env: &[(String, OsString)],
+) -> Option<Moved> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     let variable = |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty());
     // Whoever says where he is has reasons of his own.
     if env.iter().any(|(name, _)| name == "PWD") {
         return None;
     }
-    let from = plan::directory(&options.directory, None).ok()?;
+    let from = backend.working_directory(&options.directory, None).ok()?;
     let to = if to.tilde {
         let home = variable("HOME")?.to_str().filter(|home| home.starts_with('/'))?;
         format!("{home}{}", &to.text[1..])
@@ -75,19 +79,18 @@ pub(super) fn resolve(to: &PlainWord, options: &Options, env: &[(String, OsStrin
     if to.is_empty() || to.starts_with("//") || (searched && variable("CDPATH").is_some()) {
         return None;
     }
-    let to = logical(&from, &to)?;
-    let usable = to.metadata().is_ok_and(|metadata| metadata.is_dir()) && access(&to, Access::EXEC_OK).is_ok();
-    usable.then_some(Moved { from, to })
+    let to = logical(&from, &to, backend)?;
+    backend.working_directory(&to, None).is_ok().then_some(Moved { from, to })
 }
 
 /// The path that `cd` would show: `..` takes back what stands before it, symbolic link or not.
-fn logical(from: &Path, to: &str) -> Option<PathBuf> {
+fn logical(from: &Path, to: &str, backend: &dyn Backend) -> Option<PathBuf> {
     let mut path = if to.starts_with('/') { PathBuf::from("/") } else { from.to_path_buf() };
     for part in to.split('/') {
         match part {
             "" | "." => {}
             ".." => {
-                if !path.is_dir() {
+                if !backend.is_directory(&path) {
                     return None;
                 }
                 path.pop();

@@ -24,6 +24,7 @@ use thiserror::Error;
 
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
 
+use crate::backend::Backend;
 use crate::request::{Given, Lines, Request, Script, ScriptError};
 use crate::trust::make_missing;
 use crate::{Engine, Streams};
@@ -131,7 +132,7 @@ impl Engine {
             snapshot.as_deref().is_some_and(names)
         };
         if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
-            rewritten.take_directory(options)?;
+            rewritten.take_directory(options, self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
         if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
@@ -187,14 +188,14 @@ impl Rewritten {
         Ok(())
     }
 
-    fn take_directory(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
+    fn take_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
         let Some(taken) = outlined(&self.request.script, b"cd", directory::leading) else {
             return Ok(());
         };
         if is_function("cd", options, &self.request.env) {
             return Ok(());
         }
-        let Some(moved) = directory::resolve(&taken.to, options, &self.request.env) else { return Ok(()) };
+        let Some(moved) = directory::resolve(&taken.to, options, backend, &self.request.env) else { return Ok(()) };
         self.notices.push(format!("`{}` became the working directory", taken.said));
         self.becomes(taken.rest(&self.request.script)?);
         self.request.workdir = Some(moved.to);

@@ -5,24 +5,19 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use bashful_keeper::protocol::{self, Leftover, OUTPUT, Order, Release, Report};
+use bashful_keeper::protocol::{Leftover, OUTPUT};
 use bashful_sys::boot_time;
 use thiserror::Error;
 
 use super::{Run, Stream};
-use crate::backend::Keeper;
 use crate::capture::{Capture, HandedOver};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
+use crate::link::{Carried, Handover};
 use crate::outcome::{LeftBehind, Output};
 use crate::sessions::SessionName;
-
-/// A keeper that has not written a job down by then has been stopped.
-const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
 
 /// A command that has become a job.
 #[derive(Debug)]
@@ -47,6 +42,9 @@ pub enum NotSent {
     /// A job needs a keeper that outlives this program.
     #[error("it has no keeper process, and a thread would end with this program")]
     NoKeeper,
+    /// The backend cannot hand over a command that runs.
+    #[error("this backend cannot make a job of a command that runs")]
+    Unsupported,
     /// What is left behind in a session stays in it.
     #[error("what a command leaves behind in a session stays in it")]
     InSession,
@@ -72,7 +70,6 @@ impl Run {
         let job = match self.become_job(JobKind::Leftover, Room::Taken).await {
             Ok(job) => Some(job),
             Err(NotSent::Ended) => {
-                self.early = None;
                 self.drain();
                 return None;
             }
@@ -85,7 +82,9 @@ impl Run {
         let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
         let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
         let session = self.session.as_ref().map(|session| session.name.clone());
-        Some(LeftBehind { processes, keeper: self.keeper.pid(), job: job.map(|job| job.id), output_file, session })
+        // The keeper of a session keeps others too.
+        let keeper = self.link.supervisor().filter(|_| session.is_none());
+        Some(LeftBehind { processes, keeper, job: job.map(|job| job.id), output_file, session })
     }
 
     pub(crate) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
@@ -102,9 +101,7 @@ impl Run {
             return Err(NotSent::InSession);
         }
         let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
-        if matches!(self.keeper, Keeper::Thread) {
-            return Err(NotSent::NoKeeper);
-        }
+        self.link.can_hand_over()?;
         // Opens the artifact if the reply cuts the output: the job then goes on in the file that the reply names.
         self.outputs();
         let plan = self.checked.plan();
@@ -120,8 +117,7 @@ impl Run {
             input: false,
         };
         let job = store.create(asked, room)?;
-        let order = job.order(kind, plan.leftovers);
-        if let Err(why) = self.hand_over(&job, order).await {
+        if let Err(why) = self.hand_over(&job, kind).await {
             store.discard(job);
             return Err(why);
         }
@@ -137,8 +133,8 @@ impl Run {
         Ok(record)
     }
 
-    /// Sends the order, and waits for word that the keeper has written the job down.
-    async fn hand_over(&mut self, job: &NewJob, mut order: protocol::Record) -> Result<(), NotSent> {
+    /// Hands the job and the pipes to the keeper, which writes the job down.
+    async fn hand_over(&mut self, job: &NewJob, kind: JobKind) -> Result<(), NotSent> {
         let nowhere = nowhere().map_err(NotSent::Keeper)?;
         for stream in &mut self.streams {
             stream.capture.reserve_no_more();
@@ -146,79 +142,43 @@ impl Run {
         let names = [OUTPUT, STDERR];
         let own: Vec<_> =
             self.streams.iter().zip(names).map(|(stream, name)| own_file(job, name, &stream.capture)).collect();
-        let mut descriptors = vec![job.alive.as_fd()];
+        let mut outputs = Vec::new();
         for (stream, own) in self.streams.iter().zip(&own) {
             let place = match own {
                 Some((file, path)) => Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() }),
                 None => stream.capture.file().map(|file| HandedOver { at_most: file.at_most.min(job.at_most), ..file }),
             };
-            let (release, from, to) = pipe(stream, place.as_ref(), &nowhere);
-            order.pipes.push(release);
-            descriptors.extend([from, to]);
+            outputs.push(carry(stream, place, &nowhere));
         }
-        // A keeper that cannot be reached is gone, and will not answer either.
-        let _ = self.link.send(&[&Order::Record(order)], &descriptors).await;
-        self.recorded().await
-    }
-
-    /// Waits for word that the keeper has written the job down.
-    async fn recorded(&mut self) -> Result<(), NotSent> {
-        loop {
-            return match tokio::time::timeout(RECORDED_AT_LATEST, self.link.next()).await {
-                Ok(Ok(Report::Recorded { errno: 0 })) => Ok(()),
-                Ok(Ok(Report::Recorded { errno })) => Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
-                Ok(Ok(ended @ Report::Ended { .. })) => {
-                    let more_to_come = matches!(&ended, Report::Ended { left, .. } if !left.is_empty());
-                    self.early = Some(ended);
-                    if more_to_come {
-                        // Its shell has just ended, but its keeper stays with the rest, and will answer.
-                        continue;
-                    }
-                    Err(NotSent::Ended)
-                }
-                // The next look at the link will tell.
-                Ok(Ok(_) | Err(_)) => Err(NotSent::Ended),
-                Err(_) => Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
-            };
-        }
+        let leftovers = self.checked.plan().leftovers;
+        self.link.hand_over(Handover { job, kind, leftovers, outputs }).await
     }
 
     /// Hands the pipes to the keeper without a record, so that those who write neither block nor die.
     async fn release(&mut self) {
         let Ok(nowhere) = nowhere() else { return };
-        let (mut pipes, mut descriptors) = (Vec::new(), Vec::new());
         for stream in &mut self.streams {
             stream.capture.save_now();
             stream.capture.reserve_no_more();
         }
-        for stream in &self.streams {
-            let (release, from, to) = pipe(stream, stream.capture.file().as_ref(), &nowhere);
-            pipes.push(release);
-            descriptors.extend([from, to]);
-        }
-        // A keeper that cannot be reached is gone, and its tree with it.
-        let _ = self.link.send(&[&Order::Release(pipes)], &descriptors).await;
+        let outputs = self.streams.iter().map(|stream| carry(stream, stream.capture.file(), &nowhere)).collect();
+        self.link.release(outputs).await;
         for stream in &mut self.streams {
             stream.close();
         }
     }
 }
 
-/// One pipe, where its contents go, and the descriptors of both. If nobody holds the pipe any more there is nothing to
-/// carry, and if there is no place for it, it goes nowhere.
-fn pipe<'a>(
-    stream: &'a Stream,
-    place: Option<&HandedOver<'a>>,
-    nowhere: &'a File,
-) -> (Release, BorrowedFd<'a>, BorrowedFd<'a>) {
-    let release = Release {
-        path: place.map(|place| place.path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
-        at_most: place.map_or(0, |place| place.at_most),
-        gap: place.map(|place| place.gap.clone()).unwrap_or_default(),
-        from_to: None,
-    };
+/// A stream, and the file that its contents go to. If nobody holds the stream any more there is nothing to carry, and if
+/// there is no file, the contents go nowhere.
+fn carry<'a>(stream: &'a Stream, place: Option<HandedOver<'a>>, nowhere: &'a File) -> Carried<'a> {
     let from = stream.pipe().unwrap_or(nowhere.as_fd());
-    (release, from, place.map_or(nowhere.as_fd(), |place| place.file.as_fd()))
+    match place {
+        Some(HandedOver { file, path, at_most, gap }) => {
+            Carried { from, to: file.as_fd(), path: Some(path.to_path_buf()), at_most, gap }
+        }
+        None => Carried { from, to: nowhere.as_fd(), path: None, at_most: 0, gap: Range::default() },
+    }
 }
 
 fn nowhere() -> io::Result<File> {

@@ -61,10 +61,30 @@ struct Scratch {
 /// Bytes that are read at once.
 const AT_ONCE: usize = 256 * 1024;
 
+/// What a stream is read from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A pipe.
+    Pipe(OwnedFd),
+    /// The outside end of a terminal.
+    Terminal(OwnedFd),
+}
+
+/// The rules by which a descriptor is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A pipe ends with the end of file. It can be made larger, and spliced.
+    Pipe,
+    /// A terminal ends with `EIO`, once nobody has its inside end open. Its size is fixed. It is never spliced: some kernels
+    /// refuse that, and one refusal turns splicing off for the pipes of all other commands of the thread.
+    Terminal,
+}
+
 /// One stream of a command.
 pub(super) struct Stream {
     pub(super) name: StreamName,
     pub(super) capture: Capture,
+    kind: Kind,
     pipe: Pipe,
     /// For a pipe that is read by the clock.
     alarm: Option<Alarm>,
@@ -82,10 +102,15 @@ enum Pipe {
 }
 
 impl Stream {
-    pub(super) fn new(name: StreamName, pipe: OwnedFd, capture: Capture) -> io::Result<Self> {
+    pub(super) fn new(name: StreamName, source: Source, capture: Capture) -> io::Result<Self> {
+        let (kind, pipe) = match source {
+            Source::Pipe(pipe) => (Kind::Pipe, pipe),
+            Source::Terminal(outside) => (Kind::Terminal, outside),
+        };
         Ok(Self {
             name,
             capture,
+            kind,
             pipe: Pipe::Watched(event::readable(pipe)?),
             alarm: None,
             is_large: false,
@@ -127,18 +152,18 @@ impl Stream {
                     let how = if flood { How::Flood } else { How::Pieces(SMALL_AT_ONCE) };
                     // What the event loop believes is changed by that; the result is in what was taken.
                     let _ = pipe.try_io(Interest::READABLE, |pipe| {
-                        taken = take(pipe, how, &mut self.capture, listener);
+                        taken = take(pipe, self.kind, how, &mut self.capture, listener);
                         if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
                     });
                     taken
                 }
-                Pipe::ByTheClock(pipe) => take(pipe, How::Pieces(1), &mut self.capture, listener),
+                Pipe::ByTheClock(pipe) => take(pipe, self.kind, How::Pieces(1), &mut self.capture, listener),
                 Pipe::Closed => return,
             };
             if taken.has_ended {
                 return self.close();
             }
-            if taken.bytes >= MUCH && !self.is_large {
+            if taken.bytes >= MUCH && !self.is_large && self.kind == Kind::Pipe {
                 self.is_large = true;
                 if let Some(open) = self.pipe() {
                     pipe::enlarge(open);
@@ -160,8 +185,8 @@ impl Stream {
         while drained < DRAINED_AT_MOST {
             // Straight from the pipe: the event loop may not have heard yet of what was written last.
             let taken = match &self.pipe {
-                Pipe::Watched(pipe) => take(pipe.get_ref(), How::All, &mut self.capture, listener),
-                Pipe::ByTheClock(pipe) => take(pipe, How::All, &mut self.capture, listener),
+                Pipe::Watched(pipe) => take(pipe.get_ref(), self.kind, How::All, &mut self.capture, listener),
+                Pipe::ByTheClock(pipe) => take(pipe, self.kind, How::All, &mut self.capture, listener),
                 Pipe::Closed => return,
             };
             drained += taken.bytes;
@@ -251,13 +276,14 @@ enum How {
 }
 
 /// Takes what is in a pipe, up to a buffer full, at once.
-fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
+fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
     SCRATCH.with_borrow_mut(|scratch| {
         if scratch.buffer.is_empty() {
             // The system gives zeros only for what is touched; filling it with zeros here would touch all of it.
             scratch.buffer = vec![0; AT_ONCE];
         }
-        if how == How::Flood && scratch.can_sluice && scratch.sluice.is_none() {
+        let is_spliced = how == How::Flood && kind == Kind::Pipe;
+        if is_spliced && scratch.can_sluice && scratch.sluice.is_none() {
             // Without one it is only slower.
             scratch.sluice = Sluice::new().ok();
         }
@@ -266,7 +292,7 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
         while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
             let room = &mut scratch.buffer[taken.bytes..];
             let count = match &mut scratch.sluice {
-                Some(sluice) if how == How::Flood => match sluice.read(pipe, room) {
+                Some(sluice) if is_spliced => match sluice.read(pipe, room) {
                     Err(error) if !matches!(error, Errno::AGAIN | Errno::INTR) => {
                         // Nothing was moved, and there is the ordinary way.
                         (scratch.sluice, scratch.can_sluice) = (None, false);
@@ -283,6 +309,7 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => taken.is_all = true,
+                // The end of file of a pipe, or the `EIO` of a terminal.
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
@@ -293,10 +320,12 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
 
 #[cfg(test)]
 mod tests {
+    use bashful_sys::terminal::Terminal;
+
     use super::*;
-    use crate::ByteSize;
     use crate::capture::Cleaning;
     use crate::window::Window;
+    use crate::{ByteSize, OutputForm};
 
     #[test]
     fn what_cannot_be_sluiced_is_read() {
@@ -305,8 +334,43 @@ mod tests {
         let comings = bashful_sys::notify::comings(&[directory.path()]).expect("a watch");
         std::fs::write(directory.path().join("file"), "").expect("it is written");
         let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
-        let taken = take(&comings, How::Flood, &mut capture, &mut |_| {});
+        let taken = take(&comings, Kind::Pipe, How::Flood, &mut capture, &mut |_| {});
         assert!(taken.bytes > 0 && taken.is_all && !taken.has_ended, "{taken:?}");
         SCRATCH.with_borrow(|scratch| assert!(!scratch.can_sluice && scratch.sluice.is_none()));
+    }
+
+    #[tokio::test]
+    async fn a_terminal_is_read_to_its_end_and_never_spliced() {
+        // Another test may have had this thread before.
+        SCRATCH.with_borrow_mut(|scratch| (scratch.sluice, scratch.can_sluice) = (None, true));
+        let Terminal { outside, inside, .. } = Terminal::new().expect("a terminal");
+        let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
+        capture.tell(OutputForm::Raw);
+        let mut stream = Stream::new(StreamName::Output, Source::Terminal(outside), capture).expect("a stream");
+        let line = [b'x'; 99].as_slice();
+        let writer = std::thread::spawn(move || {
+            let mut inside = std::fs::File::from(inside);
+            for _ in 0..2000 {
+                std::io::Write::write_all(&mut inside, &[line, b"\n"].concat()).expect("somebody reads");
+            }
+        });
+        let mut heard = Vec::new();
+        while stream.pipe().is_some() {
+            stream.readable().await;
+            stream.read(&mut |bytes| heard.extend_from_slice(bytes));
+            // A flood is what is spliced.
+            if let Pipe::Watched(pipe) = &stream.pipe {
+                let taken = take(pipe.get_ref(), stream.kind, How::Flood, &mut stream.capture, &mut |bytes| {
+                    heard.extend_from_slice(bytes);
+                });
+                if taken.has_ended {
+                    stream.close();
+                }
+            }
+        }
+        writer.join().expect("all of it was written");
+        // The terminal puts a return before each newline.
+        assert!(heard == [line, b"\r\n"].concat().repeat(2000), "{} bytes", heard.len());
+        SCRATCH.with_borrow(|scratch| assert!(scratch.can_sluice && scratch.sluice.is_none(), "it was spliced"));
     }
 }

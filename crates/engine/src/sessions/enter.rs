@@ -1,17 +1,19 @@
 //! How a command gets into its session.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
 use tokio::time::{Instant, timeout_at};
 
 use super::store::{Known, SessionStore, connect, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
-use crate::backend::{Attached, Keeper, StartError};
+use crate::backend::{Attached, Outputs, StartError};
 use crate::connection::{Connection, Silence, reach};
+use crate::keeper_link::{Home, Keeper, KeeperLink};
 use crate::local::{self, Connected, Pipes, Starter};
 use crate::plan::Plan;
 use crate::request::Streams;
@@ -21,12 +23,15 @@ const TRIES: usize = 3;
 
 /// How a command came into its session.
 #[derive(Debug)]
-pub(crate) struct Entered {
-    pub(crate) name: SessionName,
-    pub(crate) place: PathBuf,
-    pub(crate) is_new: bool,
-    pub(crate) lost_before: Option<String>,
-    pub(crate) has_others: bool,
+pub struct Entered {
+    /// The name of the session.
+    pub name: SessionName,
+    /// True if its shell was started for this command.
+    pub is_new: bool,
+    /// The reason why nothing is left of what was in it before.
+    pub lost_before: Option<String>,
+    /// True if there are other shells of this name, for other variables or rc files.
+    pub has_others: bool,
 }
 
 /// A session that was started.
@@ -48,18 +53,12 @@ impl Starter {
         &self,
         plan: &Plan,
         at: &InSession,
-        store: &SessionStore,
+        store: &Arc<SessionStore>,
         turn_by: Option<Instant>,
     ) -> Result<Attached, StartError> {
         let failed = |error| local::explain(plan, error);
         let directory = &at.place;
-        let mut entered = Entered {
-            name: at.name.clone(),
-            place: directory.clone(),
-            is_new: false,
-            lost_before: None,
-            has_others: false,
-        };
+        let mut entered = Entered { name: at.name.clone(), is_new: false, lost_before: None, has_others: false };
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
@@ -77,9 +76,9 @@ impl Starter {
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
             // It was judged for where the shell was then; whoever was first may have left it elsewhere.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
-            let place = Place { name: &at.name, moves_to, expected, apart: at.apart };
+            let place = Place { at, moves_to, expected };
             match hand_over(link, plan, place, store, turn_by).await? {
-                Handed::Started(attached) => return Ok(Attached { session: Some(entered), ..*attached }),
+                Handed::Started(attached) => return Ok(attached.in_session(entered)),
                 Handed::SessionGone => {}
             }
         }
@@ -185,10 +184,9 @@ impl Starter {
 
 /// Where a command runs.
 struct Place<'a> {
-    name: &'a SessionName,
+    at: &'a InSession,
     moves_to: Option<&'a Path>,
     expected: Option<&'a Path>,
-    apart: bool,
 }
 
 /// Hands over a command, and waits for its turn.
@@ -196,10 +194,10 @@ async fn hand_over(
     mut link: Connection,
     plan: &Plan,
     place: Place<'_>,
-    store: &SessionStore,
+    store: &Arc<SessionStore>,
     turn_by: Option<Instant>,
 ) -> Result<Handed, StartError> {
-    let Place { name, moves_to, expected, apart } = place;
+    let Place { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
@@ -207,7 +205,7 @@ async fn hand_over(
     let command = Command {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
-        apart,
+        apart: at.apart,
         lifetime,
         waits: store.limits.when_busy == WhenBusy::Wait,
         split: plan.streams == Streams::Split,
@@ -220,8 +218,10 @@ async fn hand_over(
         return Ok(Handed::SessionGone);
     }
     drop(write);
-    let attached = |link, output: Vec<OwnedFd>, pid| {
-        Handed::Started(Box::new(Attached { link, output, pid, keeper: Keeper::Session, session: None }))
+    let attached = |link, outputs: Outputs, pid| {
+        let home = Home::Session { store: Arc::clone(store), place: at.place.clone() };
+        let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
+        Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
     match answer(&mut link, turn_by).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
@@ -230,7 +230,7 @@ async fn hand_over(
         Ok(Report::Moved) => Err(StartError::SessionMoved),
         Ok(Report::NotUnderstood) => {
             let protocol = link.foreign_version().unwrap_or_default();
-            Err(StartError::SessionVersion { name: name.to_string(), protocol })
+            Err(StartError::SessionVersion { name: at.name.to_string(), protocol })
         }
         Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
         // It may have begun, and must not run twice.

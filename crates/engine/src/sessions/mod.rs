@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub(crate) use enter::Entered;
+pub use enter::Entered;
 pub(crate) use store::SessionsInUse;
 pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
 

@@ -51,7 +51,7 @@ pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
     let home = environment.variables.get(std::ffi::OsStr::new("HOME"))?.into();
     let mut request = Request::new(Script::new(":").ok()?);
     request.workdir = Some(home);
-    let mut plan = Plan::resolve(request, options, &environment, None).ok()?;
+    let mut plan = Plan::resolve(request, options, engine.backend(), &environment, None).ok()?;
     environment.variables.insert("PWD".into(), plan.directory.clone().into());
     plan.environment = environment;
     plan.lifetime = Lifetime(limit);
