@@ -68,6 +68,7 @@ mod rewrite;
 mod running;
 mod sessions;
 mod shell;
+mod shell_key;
 mod snapshot;
 mod strays;
 mod sweeping;

@@ -1,11 +1,9 @@
 //! Keepers whose shells have been started ahead of time.
 //!
-//! An accelerator and nothing else: each is used once, only for a plan that equals the one it was made for in all that a
-//! waiting shell cannot change any more, and whatever does not fit goes the ordinary way. What a script can see is the
+//! An accelerator and nothing else: each is used once, only for a plan whose [`ShellKey`] equals that of the plan it was
+//! made for, and whatever does not fit goes the ordinary way. What a script can see is the
 //! same both ways; the few things that waiting would show are in [`needs_fresh_shell`].
 
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_keeper::LONGEST_WAITING;
@@ -20,9 +18,8 @@ use crate::link::Ended;
 use crate::local::{self, Starter};
 use crate::plan::Plan;
 use crate::request::{Script, Streams};
-use crate::reserve::{Reserve, Standing};
-use crate::snapshot::Snapshot;
-use crate::units::Grace;
+use crate::reserve::Reserve;
+use crate::shell_key::ShellKey;
 
 /// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
 /// the waiting would trip over: `SECONDS` is where bash's clock begins, and the last two are functions that an outer bash
@@ -69,37 +66,6 @@ impl ReadyKeeper {
 /// How many rounds of other tasks come before a new keeper is started: more than a reply takes from task to task.
 const OTHERS_FIRST: usize = 16;
 
-/// All that a waiting shell cannot change any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
-    shell: PathBuf,
-    directory: PathBuf,
-    /// The same path may lead to another directory by now.
-    directory_is: (u64, u64),
-    environment: Environment,
-    streams: Streams,
-    grace: Grace,
-    standing: Standing,
-    /// It has been sourced.
-    snapshot: Option<Arc<Snapshot>>,
-}
-
-impl Key {
-    fn of(plan: &Plan) -> Option<Self> {
-        let metadata = plan.directory.metadata().ok()?;
-        Some(Self {
-            shell: plan.shell.clone(),
-            directory: plan.directory.clone(),
-            directory_is: (metadata.dev(), metadata.ino()),
-            environment: plan.environment.clone(),
-            streams: plan.streams,
-            grace: plan.grace,
-            standing: Standing::now()?,
-            snapshot: plan.snapshot.clone(),
-        })
-    }
-}
-
 /// Those that are ready.
 #[derive(Debug)]
 pub(crate) struct ReadyKeepers {
@@ -110,12 +76,12 @@ pub(crate) struct ReadyKeepers {
 #[derive(Debug, Default)]
 struct State {
     /// The oldest first.
-    keepers: Vec<(Key, ReadyKeeper)>,
+    keepers: Vec<(ShellKey<'static>, ReadyKeeper)>,
     trial: Trial,
     /// What those are for that are being made.
-    being_made: Vec<Key>,
+    being_made: Vec<ShellKey<'static>>,
     /// The kind of plan that the last ones were made for.
-    last: Option<Key>,
+    last: Option<ShellKey<'static>>,
 }
 
 /// Whether this machine's bash can be made to wait.
@@ -137,7 +103,7 @@ impl ReadyKeepers {
         if self.at_most == 0 || needs_fresh_shell(plan) {
             return None;
         }
-        let key = Key::of(plan)?;
+        let key = ShellKey::now(plan)?;
         let mut state = self.state();
         let index = state.keepers.iter().position(|(made_for, _)| *made_for == key)?;
         Some(state.keepers.remove(index).1)
@@ -150,7 +116,7 @@ impl ReadyKeepers {
 
     /// How many are ready for plans like this one.
     fn count(&self, plan: &Plan) -> usize {
-        let Some(key) = Key::of(plan) else { return 0 };
+        let Some(key) = ShellKey::now(plan) else { return 0 };
         self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
     }
 
@@ -175,7 +141,7 @@ impl ReadyKeepers {
 
     /// Makes as many as there should be for plans like this one.
     async fn fill(&self, starter: &Starter, plan: &Plan, after: After) {
-        let Some(key) = Key::of(plan) else { return };
+        let Some(key) = ShellKey::now(plan).map(ShellKey::into_owned) else { return };
         let trial = self.state().trial;
         if trial == Trial::NotTried {
             let trial = try_one(starter, plan).await;
@@ -208,7 +174,7 @@ impl ReadyKeepers {
     }
 
     /// Notes that one more is being made, unless those that are there and those that others make are enough.
-    fn begin_one(&self, key: &Key, wanted: usize) -> bool {
+    fn begin_one(&self, key: &ShellKey<'static>, wanted: usize) -> bool {
         let mut state = self.state();
         let ready = state.keepers.iter().filter(|(made_for, _)| made_for == key).count();
         let being_made = state.being_made.iter().filter(|being_made| *being_made == key).count();

@@ -1,8 +1,8 @@
 //! Shells that stay: what one command leaves in them, the next one finds.
 //!
 //! A session is a shell under a keeper of its own, with a directory that holds the socket by which it is reached. Which shell
-//! a command gets is decided by its [`Key`]: the session's name, and everything that a shell which runs already cannot change
-//! any more. There is one way to all of them, whoever started them: connect, hand over the command, wait for its end.
+//! a command gets is decided by the session's name and by the fields of its [`ShellKey`](crate::shell_key::ShellKey) that tell
+//! sessions apart. There is one way to all of them, whoever started them: connect, hand over the command, wait for its end.
 
 mod about;
 mod enter;

@@ -1,10 +1,8 @@
 //! The directory of all sessions.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,9 +19,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::about::{self, About};
 use super::{SessionLimits, SessionName, SessionOwner};
 use crate::connection::{Connection, reach};
-use crate::fixed_name::FixedName;
 use crate::old_names;
 use crate::plan::Plan;
+use crate::shell_key::{ShellKey, lasting_variables};
 use crate::versioned::Versioned;
 
 /// A keeper that has not answered by then, though it was woken again and again, never will.
@@ -40,9 +38,6 @@ const TAKE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Between two looks at something that is about to change.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// Variables that change with every step of whoever starts a command, and say nothing about the command.
-const PASSING: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
 
 /// Where sessions are, and what they may take.
 #[derive(Debug)]
@@ -292,21 +287,13 @@ impl SessionStore {
     }
 
     fn own_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
-        let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.path().as_os_str().as_bytes());
-        let variables = tells_apart(plan);
-        let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
-        let hash = FixedName::new("session")
-            .field(name.as_str().as_bytes())
-            .field(plan.shell.as_os_str().as_bytes())
-            .list(snapshot.into_iter())
-            .list(entries.collect::<Vec<_>>().into_iter())
-            .hex();
+        let hash = ShellKey::of(plan).session_hash(name);
         self.directory.join(format!("{}-{hash}", self.tag))
     }
 
     fn old_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.old_path());
-        let hash = old_names::session(plan, name, snapshot, &tells_apart(plan));
+        let hash = old_names::session(plan, name, snapshot, &lasting_variables(&plan.environment));
         self.directory.join(format!("{}-{hash}", self.tag))
     }
 
@@ -359,12 +346,6 @@ impl SessionStore {
     pub(super) fn describe(&self, place: &Path, name: &SessionName) -> io::Result<()> {
         About::new(name.as_str(), self.owner).write(place)
     }
-}
-
-/// The variables that tell one session from another.
-fn tells_apart(plan: &Plan) -> Vec<(&OsString, &OsString)> {
-    let is_passing = |name: &OsString| PASSING.iter().any(|passing| name.as_os_str() == *passing);
-    plan.environment.variables.iter().filter(|(name, _)| !is_passing(name)).collect()
 }
 
 /// Why nothing is left of the session that was here before; none if there was none. Only told once.
