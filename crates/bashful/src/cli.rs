@@ -19,7 +19,7 @@ use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::settings::Seconds;
 use crate::{
-    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema, sessions,
+    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema, sessions,
 };
 
 /// Runs shell commands for a model and always tells the truth about them.
@@ -64,7 +64,14 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
-    /// Look at shells that stay from one command to the next, and end them.
+    /// List every command that runs now, whoever started it: agents, other terminals, jobs.
+    #[command(
+        after_help = "A command appears once it has run for a tenth of a second. Its output is at most a second old.
+
+Example: bashful ps --watch"
+    )]
+    Ps(PsArgs),
+    /// List and end sessions (persistent shells).
     #[command(subcommand, after_help = "Example: bashful sessions list")]
     Sessions(SessionsCommand),
     /// Print the definitions of a model's tools, ready to paste.
@@ -244,6 +251,16 @@ pub(crate) struct LogArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PsArgs {
+    /// Show the list again every second, until Ctrl-C.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Print JSON; with --watch, a line each time that something has changed.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
     /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
     #[arg(long, value_name = "DIALECT", default_value_t)]
@@ -364,6 +381,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
+        Command::Ps(args) => ps::main(args, file),
         Command::Sessions(command) => sessions::main(command, file),
         Command::Schema(args) => schema::main(args, file),
         Command::Log(args) => log::main(args, file),

@@ -19,6 +19,7 @@ mod live;
 mod log;
 mod mcp;
 mod print;
+mod ps;
 mod report;
 mod run;
 mod schema;

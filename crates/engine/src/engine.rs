@@ -23,6 +23,7 @@ use crate::mask::{LastMask, Mask};
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::redact::Redactor;
+use crate::registry::Registry;
 use crate::request::{Input, Request, Streams};
 use crate::rewrite::{RewriteError, Rewriting};
 use crate::running::{Handles, Run};
@@ -64,6 +65,9 @@ pub struct Options {
     pub jobs: Option<Arc<JobStore>>,
     /// Where sessions are. Without it there are none.
     pub sessions: Option<Arc<SessionStore>>,
+    /// Where commands are registered that run in the foreground, for other programs of this user to see. Without it, nobody
+    /// sees them.
+    pub registry: Option<Arc<Registry>>,
     /// What commands get of the user's rc files, and where that is kept. Without it, nothing.
     pub snapshot: Option<SnapshotOptions>,
     /// How many keepers wait ready.
@@ -137,6 +141,7 @@ impl Options {
             artifacts: None,
             jobs: None,
             sessions: None,
+            registry: None,
             snapshot: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),

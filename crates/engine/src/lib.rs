@@ -59,6 +59,7 @@ mod plan;
 mod promises;
 mod ready;
 mod redact;
+mod registry;
 mod reply_limit;
 mod request;
 mod reserve;
@@ -106,6 +107,7 @@ pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Trun
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
 pub use redact::{Redacted, Redactor, error_chain};
+pub use registry::{ListRegistryError, RegisteredCommand, Registry};
 pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
 pub use rewrite::{
