@@ -289,10 +289,11 @@ impl Engine {
             return Err(RunError::JobInSession);
         }
         let plan = checked.plan();
+        let redactor = self.redactor_for(plan);
         let asked = Asked {
             kind: JobKind::Background,
-            script: plan.script.as_bytes(),
-            directory: &plan.directory,
+            script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
+            directory: redactor.redact(plan.directory.to_string_lossy()),
             owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: None,

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::protocol::{self, Leftover, OUTPUT, Order, Release, Report};
@@ -19,6 +20,7 @@ use crate::backend::Keeper;
 use crate::capture::{Capture, HandedOver};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
 use crate::outcome::{LeftBehind, Output};
+use crate::redact::Redactor;
 use crate::sessions::SessionName;
 
 /// A keeper that has not written a job down by then has been stopped.
@@ -109,10 +111,11 @@ impl Run {
         self.outputs();
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
+        let redactor = Redactor::new(Arc::clone(&self.mask));
         let asked = Asked {
             kind,
-            script: plan.script.as_bytes(),
-            directory: &plan.directory,
+            script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
+            directory: redactor.redact(plan.directory.to_string_lossy()),
             owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: self.streams.first().and_then(place),
