@@ -79,6 +79,16 @@ pub struct Options {
     /// Whether this program's orphans are the engine's to end.
     pub orphans: Orphans,
     /// Resource limits that commands get instead of this program's own.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Limit, LimitedResource, Options, Request, Script};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
+    /// options.limits.push(Limit::at_most(LimitedResource::FileSize, 1024));
+    /// let reply = Engine::new(options)?.run(Request::new(Script::new("ulimit -f")?)).await?;
+    /// assert_eq!(reply.finished().ok_or("refused")?.output.text(), "1\n");
+    /// # Ok(()) }
+    /// ```
     pub limits: Vec<Limit>,
     /// File-creation mask that commands get instead of this program's own.
     pub umask: Option<u32>,
