@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::{Ran, Told, Witness, job};
@@ -23,13 +24,25 @@ pub(crate) struct Log {
     at_most: u64,
     /// By which way commands come.
     surface: &'static str,
+    /// The file as it was last written to. A server writes many lines, and opening a file takes longer than writing one.
+    last: Mutex<Option<Opened>>,
+}
+
+/// The open file of the log.
+#[derive(Debug)]
+struct Opened {
+    file: File,
+    /// Device and number of the file.
+    id: (u64, u64),
+    /// The length of the file after a line of ours. A file of another length has lines of others behind it.
+    length: u64,
 }
 
 impl Log {
     /// The log; none if there is no place for it, or the settings want none.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
-        Some(Self { path, at_most: settings.log.bytes.size().0, surface })
+        Some(Self { path, at_most: settings.log.bytes.size().0, surface, last: Mutex::default() })
     }
 
     fn append(&self, ran: &Ran) -> io::Result<()> {
@@ -37,8 +50,36 @@ impl Log {
     }
 
     fn write(&self, entry: &Value) -> io::Result<()> {
+        // A file is forgotten before it is written to, so one who panicked has left a good one.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut opened, length) = match last.take().and_then(|opened| self.still_there(opened)) {
+            Some(known) => known,
+            None => self.open()?,
+        };
+        // A full disk may have torn the last line. This one must not be glued to it.
+        let ends_in_newline = length == opened.length || ends_in_newline(&opened.file, length)?;
+        let begin = if ends_in_newline { "" } else { "\n" };
+        let line = format!("{begin}{entry}\n");
+        // In one write, so that lines of several programs do not mix.
+        opened.file.write_all(line.as_bytes())?;
+        opened.length = length + line.len() as u64;
+        if opened.length > self.at_most {
+            return self.begin_anew(&opened.file);
+        }
+        *last = Some(opened);
+        Ok(())
+    }
+
+    /// The file with its length, if the path still leads to it.
+    fn still_there(&self, opened: Opened) -> Option<(Opened, u64)> {
+        let there = self.path.symlink_metadata().ok()?;
+        ((there.dev(), there.ino()) == opened.id).then_some((opened, there.len()))
+    }
+
+    /// Opens the file, and tells its length.
+    fn open(&self) -> io::Result<(Opened, u64)> {
         let open = || plain::open_with(File::options().read(true).append(true).create(true), &self.path);
-        let mut file = match open() {
+        let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = self.path.parent().unwrap_or(Path::new("/"));
                 make_directory(directory)?;
@@ -46,11 +87,8 @@ impl Log {
             }
             other => other?,
         };
-        // A full disk may have torn the last line. This one must not be glued to it.
-        let begin = if ends_in_newline(&file)? { "" } else { "\n" };
-        // In one write, so that lines of several programs do not mix.
-        file.write_all(format!("{begin}{entry}\n").as_bytes())?;
-        if file.metadata()?.len() > self.at_most { self.begin_anew(&file) } else { Ok(()) }
+        let facts = file.metadata()?;
+        Ok((Opened { file, id: (facts.dev(), facts.ino()), length: 0 }, facts.len()))
     }
 
     /// Keeps the file under another name, in place of the one before.
@@ -119,8 +157,8 @@ fn of_job(job: &JobRecord, eyes: &Eyes) -> Ran {
     }
 }
 
-fn ends_in_newline(file: &File) -> io::Result<bool> {
-    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(true) };
+fn ends_in_newline(file: &File, length: u64) -> io::Result<bool> {
+    let Some(last) = length.checked_sub(1) else { return Ok(true) };
     let mut byte = [0];
     Ok(file.read_at(&mut byte, last)? == 0 || byte == *b"\n")
 }
