@@ -226,3 +226,61 @@ fn entry(ran: &Ran, surface: &str, now: SystemTime) -> Value {
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(directory: &Path, at_most: u64) -> Log {
+        Log { path: directory.join("commands.jsonl"), at_most, surface: "test", last: Mutex::default() }
+    }
+
+    #[track_caller]
+    fn write(log: &Log, number: u64) {
+        log.write(&json!(number)).expect("it is written");
+    }
+
+    #[track_caller]
+    fn check(path: &Path, expected: &str) {
+        assert_eq!(std::fs::read_to_string(path).expect("it is there"), expected);
+    }
+
+    #[test]
+    fn a_line_goes_to_the_file_that_is_at_the_path_now() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 1000);
+        write(&log, 1);
+        write(&log, 2);
+        let moved = place.path().join("moved");
+        std::fs::rename(&log.path, &moved).expect("it is moved");
+        write(&log, 3);
+        std::fs::remove_file(&log.path).expect("it is removed");
+        write(&log, 4);
+        check(&moved, "1\n2\n");
+        check(&log.path, "4\n");
+    }
+
+    #[test]
+    fn a_line_is_not_glued_to_one_that_another_program_has_torn() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 1000);
+        write(&log, 1);
+        let mut other = File::options().append(true).open(&log.path).expect("it is there");
+        other.write_all(b"{torn").expect("it is written");
+        write(&log, 2);
+        other.write_all(b"3\n").expect("it is written");
+        write(&log, 4);
+        check(&log.path, "1\n{torn\n2\n3\n4\n");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_begun_anew() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 3);
+        for number in 1..=3 {
+            write(&log, number);
+        }
+        check(&before(&log.path), "1\n2\n");
+        check(&log.path, "3\n");
+    }
+}
