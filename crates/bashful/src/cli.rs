@@ -350,8 +350,21 @@ fn seconds(text: &str) -> Result<Seconds, String> {
     Seconds::try_from(number)
 }
 
+/// Reads the arguments of the plainest call, `bashful run SCRIPT`. Describing all possible ones first would take a tenth of the
+/// time of a short command.
+fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
+    arguments.next().filter(|command| command == "run")?;
+    let script = arguments.next().filter(|script| !script.as_encoded_bytes().starts_with(b"-"))?;
+    let is_all = arguments.next().is_none();
+    let command = CommandArgs { script, mode: Mode::Default, timeout: None, cwd: None, env: Vec::new(), session: None };
+    is_all.then_some(RunArgs { command, split: false, dialect: None, patience: None, stdin: false, json: false })
+}
+
 /// Reads the arguments.
 fn parse() -> Result<Cli<Command>, clap::Error> {
+    if let Some(args) = plain_run(std::env::args_os().skip(1)) {
+        return Ok(Cli { config: None, command: Command::Frequent(Frequent::Run(args)) });
+    }
     if std::env::args_os().nth(1).is_some_and(|first| Frequent::has_subcommand(&first.to_string_lossy())) {
         let Cli { config, command } = Cli::<Frequent>::try_parse()?;
         return Ok(Cli { config, command: Command::Frequent(command) });
@@ -419,4 +432,34 @@ fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
 /// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.
 fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     error.is::<guard::Refused>() || error.is::<guard::Intercepted>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &[&str], is_plain: bool) {
+        let plain = plain_run(arguments.iter().map(OsString::from));
+        assert_eq!(plain.is_some(), is_plain, "{arguments:?}");
+        let Some(plain) = plain else { return };
+        let parsed = Cli::<Frequent>::try_parse_from([&["bashful"], arguments].concat()).expect("they are right");
+        let parsed = (parsed.config, parsed.command);
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", (None::<PathBuf>, Frequent::Run(plain))));
+    }
+
+    #[test]
+    fn a_plain_run_is_read_as_any_other() {
+        for script in ["true", "", "echo --json -x", "a\nb", "help"] {
+            check(&["run", script], true);
+        }
+        check(&["run", "--json", "true"], false);
+        check(&["run", "true", "--json"], false);
+        check(&["run", "--help"], false);
+        check(&["run", "-"], false);
+        check(&["run", "--"], false);
+        check(&["run"], false);
+        check(&["mcp", "true"], false);
+        check(&[], false);
+    }
 }

@@ -106,6 +106,11 @@ fn a_job_of_bashful_0_1_is_listed_shown_and_stopped() {
     let (shown, notes, _) = run(&home, &["jobs", "show", "1"]);
     assert_eq!(shown, "begun\ngot hello\n");
     assert!(notes.contains("is of an older bashful (protocol version 0): everything works with it"), "{notes}");
+    let status = home.state().join("jobs/1/status.json");
+    std::fs::copy(fixtures("0.1").join("left-status.json"), &status).expect("another record of that version");
+    let (table, _, _) = run(&home, &["jobs", "list"]);
+    assert!(table.contains("exit code 4, 2 processes left running"), "{table}");
+    std::fs::copy(fixtures("0.1").join("running-status.json"), &status).expect("the record as it was");
     check(&home, &["jobs", "kill", "1"], "", "[job 1: cancelled]\n", 0);
     // No hello: that keeper would have hung up.
     keeper.says("heard stop");

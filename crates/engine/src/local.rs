@@ -14,7 +14,7 @@ use bashful_keeper::protocol::{
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
 use bashful_sys::signal::Signal;
-use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
+use bashful_sys::spawn::{Child, Step};
 use bashful_sys::{Errno, pidfd, pipe, proc, socket, wait};
 use rustix::process::Pid;
 use tokio::time::Instant;
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use crate::backend::{After, Attached, Backend, BoxFuture, FreeKeeper, Keeper, StartError};
 use crate::check::Checked;
 use crate::connection::{Connection, Silence};
+use crate::early::{self, EarlyKeeper};
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::plan::Plan;
 use crate::promises::Promises;
@@ -130,7 +131,7 @@ impl Local {
             ));
         }
         let program = match &options.keeper {
-            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(c"/proc/self/exe".to_owned()),
+            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(early::THIS_PROGRAM.to_owned()),
             KeeperProgram::At(path) => Program::At(c_string(path.as_os_str())?),
             KeeperProgram::This | KeeperProgram::Thread => Program::Thread,
         };
@@ -139,16 +140,20 @@ impl Local {
         }
         // A thread that waits is no gain over a thread that starts.
         let ready = if matches!(program, Program::Thread) { 0 } else { options.ready };
+        let keepers = Arc::default();
+        let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
+        let early = early.map(|early| Connected::early(early, &keepers));
+        let strangers = if options.orphans == Orphans::Adopt { strays::strangers(&keepers) } else { Vec::new() };
         Ok(Self {
             program,
             limits: options.limits.clone(),
             umask: options.umask,
             ready: Arc::new(ReadyKeepers::new(ready)),
-            reserve: Arc::new(Reserve::new(ready)),
-            keepers: Arc::default(),
+            reserve: Arc::new(Reserve::new(ready, early)),
+            keepers,
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
-            strangers: if options.orphans == Orphans::Adopt { proc::descendants(us) } else { Vec::new() },
+            strangers,
         })
     }
 
@@ -248,6 +253,16 @@ pub(crate) struct Connected {
     pub(crate) keeper: Keeper,
 }
 
+impl Connected {
+    /// An early keeper becomes one of the keepers of an engine.
+    fn early(EarlyKeeper { socket, pid, handle, standing }: EarlyKeeper, all: &Arc<Mutex<HashSet<i32>>>) -> Self {
+        all.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw_nonzero().get());
+        let standing = standing.map(Box::new);
+        let keeper = KeeperProcess { pid, handle: Some(handle), all: Arc::clone(all), standing };
+        Self { socket, keeper: Keeper::Process(keeper) }
+    }
+}
+
 impl Starter {
     /// Starts a command at once: under a keeper of the reserve, if one is there and hears of it, or a new one.
     async fn start_cold(&self, plan: &Plan, job: Option<&NewJob>) -> Result<Attached, StartError> {
@@ -344,21 +359,9 @@ impl Starter {
             }
             Program::At(program) => program,
         };
-        let nothing = bashful_sys::null_file()?;
-        // Nothing of the host's environment: a keeper needs none, and whoever can read a process can read that.
-        let spawn = Spawn {
-            program,
-            argv: &[bashful_keeper::NAME.to_owned()],
-            env: &[],
-            directory: None,
-            stdio: [theirs.as_fd(), nothing.as_fd(), nothing.as_fd()],
-            limits: &[],
-            umask: None,
-            tether: Tether::Loose,
-        };
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Child { pid, pidfd } = spawn.start().map_err(|SpawnError { source, .. }| source)?;
+        let Child { pid, pidfd } = early::spawn(program, &theirs, &[])?;
         keepers.insert(pid.as_raw_nonzero().get());
         drop(keepers);
         let keeper = KeeperProcess { pid, handle: Some(pidfd), all: Arc::clone(&self.keepers), standing };

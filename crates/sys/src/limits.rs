@@ -86,6 +86,12 @@ impl Limit {
         Self { resource, soft: now.current, hard: now.maximum }
     }
 
+    /// The highest that this process may set by itself.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        Self { soft: self.hard, ..self }
+    }
+
     /// Puts the limit in force for this process.
     pub(crate) fn set(self) -> Result<(), Errno> {
         setrlimit(RESOURCES[usize::from(self.resource)], Rlimit { current: self.soft, maximum: self.hard })
@@ -102,8 +108,7 @@ pub fn all() -> Vec<Limit> {
 /// Commands should get the old one back: some programs close every descriptor up to the limit, one by one.
 pub fn raise_descriptors() -> Limit {
     let before = Limit::descriptors();
-    let raised = Limit { soft: before.hard, ..before };
     // Not being allowed to is no failure: the old limit is simply what there is.
-    let _ = raised.set();
+    let _ = before.raised().set();
     before
 }

@@ -16,7 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::StreamName;
-use crate::capture::Capture;
+use crate::capture::{Capture, aside};
 
 /// Looks into a pipe in one turn. A command that writes without pause must not keep us from hearing of its end.
 const LOOKS_A_TURN: usize = 16;
@@ -58,8 +58,8 @@ struct Scratch {
     can_sluice: bool,
 }
 
-/// Bytes that are read at once.
-const AT_ONCE: usize = 256 * 1024;
+/// Bytes that are read at once. An artifact is written in buffers of the same size.
+const AT_ONCE: usize = aside::BUFFER;
 
 /// One stream of a command.
 pub(super) struct Stream {
@@ -68,10 +68,12 @@ pub(super) struct Stream {
     pipe: Pipe,
     /// For a pipe that is read by the clock.
     alarm: Option<Alarm>,
-    /// Whether its pipe was made as large as can be.
-    is_large: bool,
+    /// Bytes that its pipe holds, once it was made as large as can be.
+    enlarged: Option<usize>,
     /// Small looks in a row, and when the last one was.
     restless: (u32, Option<Instant>),
+    /// The last look by the clock found much. Copying it all would hold up a writer that is fast.
+    found_much: bool,
 }
 
 enum Pipe {
@@ -88,8 +90,9 @@ impl Stream {
             capture,
             pipe: Pipe::Watched(event::readable(pipe)?),
             alarm: None,
-            is_large: false,
+            enlarged: None,
             restless: (0, None),
+            found_much: false,
         })
     }
 
@@ -132,19 +135,21 @@ impl Stream {
                     });
                     taken
                 }
-                Pipe::ByTheClock(pipe) => take(pipe, How::Pieces(1), &mut self.capture, listener),
+                Pipe::ByTheClock(pipe) => {
+                    let how = if self.found_much { How::Moved } else { How::Pieces(1) };
+                    let taken = take(pipe, how, &mut self.capture, listener);
+                    self.found_much = taken.bytes >= SMALL;
+                    taken
+                }
                 Pipe::Closed => return,
             };
             if taken.has_ended {
                 return self.close();
             }
-            if taken.bytes >= MUCH && !self.is_large {
-                self.is_large = true;
-                if let Some(open) = self.pipe() {
-                    pipe::enlarge(open);
-                }
+            if taken.bytes >= MUCH && self.enlarged.is_none() {
+                self.enlarged = self.pipe().map(pipe::enlarge);
             }
-            if taken.bytes < SMALL {
+            if taken.bytes < self.looks_again_from() {
                 return self.pause(&taken);
             }
             self.restless.0 = 0;
@@ -152,6 +157,15 @@ impl Stream {
         }
         // There is more, and in pieces that are no longer small.
         self.watch();
+    }
+
+    /// Bytes from which on there is likely to be more at once. By the clock that is half of a pipe: after less, a second look
+    /// would only meet the writer in the pipe.
+    fn looks_again_from(&self) -> usize {
+        match (&self.pipe, self.enlarged) {
+            (Pipe::ByTheClock(_), Some(size)) => SMALL.max(size / 2),
+            _ => SMALL,
+        }
     }
 
     /// Takes what is in the pipe now. Not until its end: somebody may hold it open for hours.
@@ -246,6 +260,8 @@ enum How {
     Pieces(usize),
     /// Without holding up whoever fills it faster than we can read.
     Flood,
+    /// The same, once.
+    Moved,
     /// Whatever is there.
     All,
 }
@@ -257,7 +273,8 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
             // The system gives zeros only for what is touched; filling it with zeros here would touch all of it.
             scratch.buffer = vec![0; AT_ONCE];
         }
-        if how == How::Flood && scratch.can_sluice && scratch.sluice.is_none() {
+        let is_moved = matches!(how, How::Flood | How::Moved);
+        if is_moved && scratch.can_sluice && scratch.sluice.is_none() {
             // Without one it is only slower.
             scratch.sluice = Sluice::new().ok();
         }
@@ -266,7 +283,7 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
         while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
             let room = &mut scratch.buffer[taken.bytes..];
             let count = match &mut scratch.sluice {
-                Some(sluice) if how == How::Flood => match sluice.read(pipe, room) {
+                Some(sluice) if is_moved => match sluice.read(pipe, room) {
                     Err(error) if !matches!(error, Errno::AGAIN | Errno::INTR) => {
                         // Nothing was moved, and there is the ordinary way.
                         (scratch.sluice, scratch.can_sluice) = (None, false);
@@ -279,14 +296,14 @@ fn take(pipe: &OwnedFd, how: How, capture: &mut Capture, listener: &mut dyn FnMu
             match count {
                 Ok(count) if count > 0 => {
                     taken.bytes += count;
-                    small -= usize::from(count < SMALL);
+                    small = if how == How::Moved { 0 } else { small - usize::from(count < SMALL) };
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => taken.is_all = true,
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
-        capture.push(&scratch.buffer[..taken.bytes], listener);
+        capture.push_buffer(&mut scratch.buffer, taken.bytes, listener);
         taken
     })
 }
