@@ -22,9 +22,9 @@ pub(crate) fn root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
-/// Builds the one executable of a package with optimizations, and tells where it is.
-pub(crate) fn build_release(package: &str) -> Result<PathBuf, Box<dyn Error>> {
-    build(package, &["--release"])
+/// Builds the one executable of a package as it is installed, and returns its path.
+pub(crate) fn build_dist(package: &str) -> Result<PathBuf, Box<dyn Error>> {
+    build(package, &["--profile", "dist"])
 }
 
 /// Builds a package with further options, and returns the path of the executable of that name.

@@ -19,7 +19,7 @@ use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::settings::Seconds;
 use crate::{
-    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, run, schema, sessions,
+    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema, sessions,
 };
 
 /// Runs shell commands for a model and always tells the truth about them.
@@ -64,7 +64,14 @@ enum Command {
     /// Look at commands that run in the background, wait for them, stop them.
     #[command(subcommand, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
-    /// Look at shells that stay from one command to the next, and end them.
+    /// List every command that runs now, whoever started it: agents, other terminals, jobs.
+    #[command(
+        after_help = "A command appears once it has run for a tenth of a second. Its output is at most a second old.
+
+Example: bashful ps --watch"
+    )]
+    Ps(PsArgs),
+    /// List and end sessions (persistent shells).
     #[command(subcommand, after_help = "Example: bashful sessions list")]
     Sessions(SessionsCommand),
     /// Print the definitions of a model's tools, ready to paste.
@@ -244,6 +251,16 @@ pub(crate) struct LogArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PsArgs {
+    /// Show the list again every second, until Ctrl-C.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Print JSON; with --watch, a line each time that something has changed.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
     /// Which tools: native (bash and job), plain (a command, nothing else) or pi.
     #[arg(long, value_name = "DIALECT", default_value_t)]
@@ -333,8 +350,21 @@ fn seconds(text: &str) -> Result<Seconds, String> {
     Seconds::try_from(number)
 }
 
+/// Reads the arguments of the plainest call, `bashful run SCRIPT`. Describing all possible ones first would take a tenth of the
+/// time of a short command.
+fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
+    arguments.next().filter(|command| command == "run")?;
+    let script = arguments.next().filter(|script| !script.as_encoded_bytes().starts_with(b"-"))?;
+    let is_all = arguments.next().is_none();
+    let command = CommandArgs { script, mode: Mode::Default, timeout: None, cwd: None, env: Vec::new(), session: None };
+    is_all.then_some(RunArgs { command, split: false, dialect: None, patience: None, stdin: false, json: false })
+}
+
 /// Reads the arguments.
 fn parse() -> Result<Cli<Command>, clap::Error> {
+    if let Some(args) = plain_run(std::env::args_os().skip(1)) {
+        return Ok(Cli { config: None, command: Command::Frequent(Frequent::Run(args)) });
+    }
     if std::env::args_os().nth(1).is_some_and(|first| Frequent::has_subcommand(&first.to_string_lossy())) {
         let Cli { config, command } = Cli::<Frequent>::try_parse()?;
         return Ok(Cli { config, command: Command::Frequent(command) });
@@ -364,6 +394,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),
+        Command::Ps(args) => ps::main(args, file),
         Command::Sessions(command) => sessions::main(command, file),
         Command::Schema(args) => schema::main(args, file),
         Command::Log(args) => log::main(args, file),
@@ -401,4 +432,34 @@ fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
 /// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.
 fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     error.is::<guard::Refused>() || error.is::<guard::Intercepted>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &[&str], is_plain: bool) {
+        let plain = plain_run(arguments.iter().map(OsString::from));
+        assert_eq!(plain.is_some(), is_plain, "{arguments:?}");
+        let Some(plain) = plain else { return };
+        let parsed = Cli::<Frequent>::try_parse_from([&["bashful"], arguments].concat()).expect("they are right");
+        let parsed = (parsed.config, parsed.command);
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", (None::<PathBuf>, Frequent::Run(plain))));
+    }
+
+    #[test]
+    fn a_plain_run_is_read_as_any_other() {
+        for script in ["true", "", "echo --json -x", "a\nb", "help"] {
+            check(&["run", script], true);
+        }
+        check(&["run", "--json", "true"], false);
+        check(&["run", "true", "--json"], false);
+        check(&["run", "--help"], false);
+        check(&["run", "-"], false);
+        check(&["run", "--"], false);
+        check(&["run"], false);
+        check(&["mcp", "true"], false);
+        check(&[], false);
+    }
 }

@@ -19,6 +19,7 @@ mod live;
 mod log;
 mod mcp;
 mod print;
+mod ps;
 mod report;
 mod run;
 mod schema;
@@ -41,7 +42,18 @@ fn main() -> ExitCode {
     // A file that may not grow any more is an error to tell, not a signal to die of.
     bashful_sys::signal::ignore(bashful_sys::signal::Signal::XFSZ);
     umask::make_usable();
+    if is_about_to_start_a_shell() {
+        bashful_engine::start_keeper_early();
+    }
     with_usual_stack(cli::main)
+}
+
+/// True if the arguments most likely ask for a command in a shell of its own. A wrong guess costs a keeper that ends unused.
+fn is_about_to_start_a_shell() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    let runs = arguments.next().is_some_and(|command| command == "run");
+    // A session mostly has its keeper already.
+    runs && !arguments.any(|argument| argument.as_encoded_bytes().starts_with(b"--session"))
 }
 
 /// The stack that programs usually have. Deeply nested scripts need much of it.

@@ -80,6 +80,7 @@ fn toolbox(
     args.dialect.adjust(&mut options);
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
+    options.registry = setup::registry(around, "mcp").map(Arc::new);
     // Two servers that name their sessions alike are not to meet in one.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     if let Some(http) = http {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_dialect::visible;
-use bashful_engine::{Lifetime, NewerSession, SessionEntry, SessionName, SessionOwner, SessionStore};
+use bashful_engine::{EndSessionError, Lifetime, NewerSession, SessionEntry, SessionName, SessionOwner, SessionStore};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -88,7 +88,13 @@ async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error
         }
     }
     for name in &args.names {
-        results.push(store.end(name).await.map(drop));
+        // Its record has the name without withheld values, unless an older program has written it.
+        let redacted = SessionName::new(print::redactor().redact(name.as_str()).into_string());
+        let ended = match (store.end(name).await, redacted) {
+            (Err(EndSessionError::NoSession { .. }), Ok(redacted)) if redacted != *name => store.end(&redacted).await,
+            (ended, _) => ended,
+        };
+        results.push(ended.map(drop));
     }
     Ok(print::failures(results.into_iter()))
 }

@@ -12,8 +12,9 @@ use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, ArtifactUrls, BashSearch, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy,
     Eyes, Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
-    Orphans, Patience, Pattern, PlanError, Redactor, Request, Rewriting, Scheme, Script, SessionLimits, SessionOwner,
-    SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version, search_bash, working_directory,
+    Orphans, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script, SessionLimits,
+    SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version, search_bash,
+    working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
@@ -174,6 +175,7 @@ pub(crate) fn options(
     options.artifacts = artifacts(settings, around).map(Arc::new);
     options.jobs = jobs(settings, around).map(Arc::new);
     options.sessions = sessions(settings, around, SessionOwner::User).map(Arc::new);
+    options.registry = registry(around, "run").map(Arc::new);
     options.snapshot = snapshot(settings, around);
     // Nothing else in this program has children.
     options.orphans = Orphans::Adopt;
@@ -306,6 +308,11 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
         },
     };
     Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
+}
+
+/// The running commands of this user; none if there is no place for them.
+pub(crate) fn registry(around: &Surroundings, surface: &str) -> Option<Registry> {
+    Some(Registry::new(around.state_part("running")?, surface))
 }
 
 /// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.

@@ -189,5 +189,14 @@ fn limits_that_are_too_low_are_named() {
     }
     // A command that needs no file runs all the same.
     check(&in_shell(&home, "ulimit -f 0; exec \"$0\" run 'echo hi'"), "hi\n", 0);
+    // A limit that is met late, where a thread writes the artifact.
+    check(
+        &in_shell(
+            &home,
+            "ulimit -f 5000; \"$0\" run --dialect native 'seq 2000000' >/dev/null; \"$0\" artifacts show 1 --tail 1",
+        ),
+        "74730\n[bytes 5120000-14888896 are missing: file too large]\n",
+        0,
+    );
     home.check_nothing_survives();
 }

@@ -80,6 +80,24 @@ fn a_chain_of_processes_that_replace_each_other_does_not_outlive_a_killed_keeper
     }
 }
 
+/// Waits until the keeper of this script has no child but its shell, orphans included.
+const ALONE: &str = "while [ \"$(ps -o pid= --ppid $PPID | grep -cvw $$)\" != 0 ]; do :; done; ";
+
+#[test]
+fn a_keeper_that_was_started_early_is_used_or_ends() {
+    let home = Home::new(BASHFUL);
+    let count = "program=$(ps -o ppid= -p $PPID); ps -o pid= --ppid $program | wc -l; ulimit -n";
+    let limited = format!("ulimit -Sn 77; exec '{BASHFUL}' run \"$0\"");
+    let output = home.wrapped("bash", &["-c", &limited, count]).output().expect("it runs");
+    assert_eq!(text(&output.stdout), "1\n77\n", "another keeper was started for it: {output:?}");
+
+    // The outer command adopts the keepers that the inner program leaves.
+    for unused in ["run --help", "run --no-such-option x", "run 'rm -rf /'", "run --cwd /no/such/directory true"] {
+        let output = home.run(&["run", &format!("'{BASHFUL}' {unused} >/dev/null 2>&1; {ALONE} echo alone")]);
+        assert_eq!(text(&output.stdout), "alone\n", "{unused}: {output:?}");
+    }
+}
+
 #[test]
 fn a_stop_works_where_the_system_refuses_handles_on_processes() {
     for calls in ["pidfd_open", "pidfd_send_signal", "pidfd_open,pidfd_send_signal"] {

@@ -106,6 +106,11 @@ fn a_job_of_bashful_0_1_is_listed_shown_and_stopped() {
     let (shown, notes, _) = run(&home, &["jobs", "show", "1"]);
     assert_eq!(shown, "begun\ngot hello\n");
     assert!(notes.contains("is of an older bashful (protocol version 0): everything works with it"), "{notes}");
+    let status = home.state().join("jobs/1/status.json");
+    std::fs::copy(fixtures("0.1").join("left-status.json"), &status).expect("another record of that version");
+    let (table, _, _) = run(&home, &["jobs", "list"]);
+    assert!(table.contains("exit code 4, 2 processes left running"), "{table}");
+    std::fs::copy(fixtures("0.1").join("running-status.json"), &status).expect("the record as it was");
     check(&home, &["jobs", "kill", "1"], "", "[job 1: cancelled]\n", 0);
     // No hello: that keeper would have hung up.
     keeper.says("heard stop");
@@ -138,10 +143,10 @@ fn a_job_of_bashful_0_1_is_followed_and_waited_for() {
     let mut keeper = OtherKeeper::of_job(&home, "0.1");
     let mut follower = home.start(&["jobs", "logs", "-f", "1"]);
     let waiter = home.start(&["jobs", "wait", "1"]);
-    let mut followed = BufReader::new(follower.stdout.take().expect("a pipe"));
+    let mut lines = BufReader::new(follower.stdout.take().expect("a pipe"));
     let mut line = || {
         let mut line = String::new();
-        followed.read_line(&mut line).expect("it is readable");
+        lines.read_line(&mut line).expect("it is readable");
         line
     };
     assert_eq!((line(), line()), ("begun\n".to_owned(), "got hello\n".to_owned()));
@@ -150,8 +155,8 @@ fn a_job_of_bashful_0_1_is_followed_and_waited_for() {
     keeper.tell("end");
     keeper.wait();
     assert!(follower.wait().expect("it ends").success());
-    let waited = waiter.wait_with_output().expect("it ends");
-    assert_eq!((waited.stdout.as_slice(), waited.status.code()), (&b"job 1: exit code 3\n"[..], Some(1)));
+    let ended = waiter.wait_with_output().expect("it ends");
+    assert_eq!((ended.stdout.as_slice(), ended.status.code()), (&b"job 1: exit code 3\n"[..], Some(1)));
 }
 
 #[test]
@@ -218,9 +223,9 @@ fn a_job_of_a_newer_version_is_waited_for_without_its_reports_being_misread() {
     keeper.says("heard hello");
     keeper.tell("end");
     keeper.wait();
-    let waited = waiter.wait_with_output().expect("it ends");
+    let ended = waiter.wait_with_output().expect("it ends");
     assert_eq!(
-        (String::from_utf8_lossy(&waited.stdout).as_ref(), waited.status.code()),
+        (String::from_utf8_lossy(&ended.stdout).as_ref(), ended.status.code()),
         ("job 1: ended; only the newer bashful that started it can tell how\n", Some(1))
     );
 }

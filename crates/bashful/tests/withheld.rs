@@ -152,6 +152,35 @@ fn a_session_that_is_called_like_one_is_listed_without_it() {
     said(&home, &["run", "--session", SECRET, "cd /"]);
     assert!(said(&home, &["sessions", "list"]).contains(MASKED));
     assert!(said(&home, &["sessions", "list", "--json"]).contains(MASKED));
-    said(&home, &["sessions", "end", SECRET]);
+    assert_eq!(files_with_the_secret(&home), [] as [std::path::PathBuf; 0]);
+    assert_eq!(said(&home, &["sessions", "end", SECRET]), "");
+    home.check_nothing_survives();
+}
+
+/// Files below the state directory that hold the secret.
+fn files_with_the_secret(home: &Home) -> Vec<std::path::PathBuf> {
+    let (mut found, mut directories) = (Vec::new(), vec![home.state()]);
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.is_file() && std::fs::read(&path).expect("a file").windows(6).any(|part| part == b"geheim") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_record_of_a_job_does_not_hold_them() {
+    let home = home();
+    let script = format!("true {SECRET}; sleep 1000");
+    let directory = home.path().join(SECRET).to_string_lossy().into_owned();
+    said(&home, &["run", "--mode", "background", "--cwd", &directory, &script]);
+    assert_eq!(files_with_the_secret(&home), [] as [std::path::PathBuf; 0]);
+    assert!(said(&home, &["jobs", "list", "--json"]).contains(&format!("true {MASKED}; sleep 1000")));
+    said(&home, &["jobs", "kill", "1"]);
     home.check_nothing_survives();
 }

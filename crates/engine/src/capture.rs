@@ -8,6 +8,8 @@
 //!
 //! Invariant: memory held is bounded, whatever comes, and nothing that happens to the artifact touches the rest.
 
+pub(crate) mod aside;
+
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -22,10 +24,14 @@ use crate::outcome::Output;
 use crate::running::OutputForm;
 use crate::units::ByteSize;
 use crate::window::{Clip, View, Window};
+use aside::WriterThread;
 
 /// So many raw bytes are held in memory before they go to an artifact. Progress bars write far more than what is left of
 /// them to show.
 const HELD: usize = 256 * 1024;
+
+/// An artifact of more bytes is written by a thread of its own. Starting one takes as long as writing some 100 KiB.
+const LONG: u64 = 4 << 20;
 
 /// Notices of a reply need up to this much of its limit. Output that leaves less gets a second, smaller clip.
 const ROOM_FOR_NOTICES: ByteSize = ByteSize::kib(4);
@@ -53,6 +59,8 @@ pub(crate) struct Capture {
     /// More raw bytes than this go to an artifact, also while all of the text is shown.
     save_beyond: usize,
     whole: Whole,
+    /// False once the system has refused a thread.
+    may_write_aside: bool,
 }
 
 /// A file that others may go on writing to.
@@ -103,6 +111,8 @@ enum Whole {
     Held { store: Option<Arc<ArtifactStore>>, bytes: Vec<u8> },
     /// In a file.
     Saved(ArtifactWriter),
+    /// On their way to a file.
+    Saving(WriterThread),
     /// Not kept, and this is why.
     NotSaved(String),
 }
@@ -118,6 +128,7 @@ impl Capture {
             told: None,
             save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
+            may_write_aside: true,
         }
     }
 
@@ -145,7 +156,22 @@ impl Capture {
     }
 
     /// Takes what has arrived, and tells a listener, if there is one, the text that it settled, or the bytes as they are.
+    #[cfg(test)]
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
+        self.push_buffer(&mut raw.to_vec(), raw.len(), listener);
+    }
+
+    /// Takes what has arrived at the beginning of a buffer, and tells a listener, if there is one, the text that it settled,
+    /// or the bytes as they are. The buffer may be another one of the same size afterwards.
+    pub(crate) fn push_buffer(&mut self, buffer: &mut Vec<u8>, length: usize, listener: &mut dyn FnMut(&[u8])) {
+        self.show(&buffer[..length], listener);
+        match &mut self.whole {
+            Whole::Saving(thread) => thread.push_buffer(buffer, length),
+            _ => self.save(&buffer[..length]),
+        }
+    }
+
+    fn show(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
         if self.told == Some(OutputForm::Raw) {
             listener(raw);
@@ -156,7 +182,6 @@ impl Capture {
             Some(cleaner) => cleaner.push(raw, &mut shown),
             None => shown.text(raw),
         }
-        self.save(raw);
     }
 
     fn save(&mut self, raw: &[u8]) {
@@ -167,10 +192,41 @@ impl Capture {
                     self.open();
                 }
             }
-            // What went wrong is in its facts; the command goes on.
-            Whole::Saved(writer) => drop(writer.push(raw)),
+            Whole::Saved(writer) => {
+                // What went wrong is in its facts; the command goes on.
+                let is_right = writer.push(raw).is_ok();
+                if is_right && writer.written() >= LONG {
+                    self.write_aside();
+                }
+            }
+            Whole::Saving(thread) => thread.push(raw),
             Whole::NotSaved(_) => {}
         }
+    }
+
+    /// Lets a thread write the rest, if there is one to be had.
+    fn write_aside(&mut self) {
+        if !self.may_write_aside {
+            return;
+        }
+        self.whole = match std::mem::replace(&mut self.whole, Whole::NotSaved(String::new())) {
+            Whole::Saved(writer) => match WriterThread::start(writer) {
+                Ok(thread) => Whole::Saving(thread),
+                Err(writer) => {
+                    self.may_write_aside = false;
+                    Whole::Saved(*writer)
+                }
+            },
+            other => other,
+        };
+    }
+
+    /// Waits until all bytes are in the file.
+    fn finish_writing(&mut self) {
+        self.whole = match std::mem::replace(&mut self.whole, Whole::NotSaved(String::new())) {
+            Whole::Saving(thread) => Whole::Saved(thread.finish()),
+            other => other,
+        };
     }
 
     /// Moves what is held to a file.
@@ -221,6 +277,7 @@ impl Capture {
     /// The stream as it is now, redacted, with at most `at_most` bytes of text. The raw bytes go to a file unless the clip
     /// shows all of them.
     pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
+        self.finish_writing();
         let view = self.finished_view();
         let Shown { clip, shortened } = self.shown(&view, mask, at_most);
         let spare = at_most.0 - clip.text_bytes();
@@ -244,7 +301,7 @@ impl Capture {
             not_saved: match &self.whole {
                 Whole::NotSaved(why) => Some(why.clone()),
                 Whole::Saved(writer) => writer.facts().error,
-                Whole::Held { .. } => None,
+                Whole::Held { .. } | Whole::Saving(_) => None,
             },
         }
     }
@@ -268,7 +325,8 @@ impl Capture {
         }
     }
 
-    /// The file that all of it is in already, and what others need to know who go on writing to it.
+    /// The file that all of it is in already, and what others need to know who go on writing to it. None while a thread writes:
+    /// [`save_now`](Self::save_now) and [`output`](Self::output) wait for that.
     pub(crate) fn file(&self) -> Option<HandedOver<'_>> {
         match &self.whole {
             // Behind a part that could not be written, what others append would stand at the wrong place.
@@ -278,6 +336,10 @@ impl Capture {
                 at_most: writer.limit(),
                 gap: writer.gap(),
             }),
+            Whole::Saving(_) => {
+                debug_assert!(false, "nobody asks for the file before all of it is written");
+                None
+            }
             Whole::Saved(_) | Whole::Held { .. } | Whole::NotSaved(_) => None,
         }
     }
@@ -286,17 +348,19 @@ impl Capture {
     pub(crate) fn held(&self) -> Option<&[u8]> {
         match &self.whole {
             Whole::Held { bytes, .. } => Some(bytes),
-            Whole::Saved(_) | Whole::NotSaved(_) => None,
+            Whole::Saved(_) | Whole::Saving(_) | Whole::NotSaved(_) => None,
         }
     }
 
-    /// Moves it to an artifact, if it is not in one yet and can be.
+    /// Moves it to an artifact, if it is not in one yet and can be, and waits until all of it is there.
     pub(crate) fn save_now(&mut self) {
         self.open();
+        self.finish_writing();
     }
 
     /// Gives back what was reserved on disk: from now on others write to the file.
     pub(crate) fn reserve_no_more(&mut self) {
+        self.finish_writing();
         if let Whole::Saved(writer) = &mut self.whole {
             writer.reserve_no_more();
         }
@@ -306,14 +370,14 @@ impl Capture {
     pub(crate) fn saved_on_disk(&self) -> Option<u64> {
         match &self.whole {
             Whole::Saved(writer) => Some(writer.on_disk()),
-            Whole::Held { .. } | Whole::NotSaved(_) => None,
+            Whole::Held { .. } | Whole::Saving(_) | Whole::NotSaved(_) => None,
         }
     }
 
     fn artifact(&self) -> Option<ArtifactFacts> {
         match &self.whole {
             Whole::Saved(writer) => Some(writer.facts()),
-            Whole::Held { .. } | Whole::NotSaved(_) => None,
+            Whole::Held { .. } | Whole::Saving(_) | Whole::NotSaved(_) => None,
         }
     }
 

@@ -89,6 +89,8 @@ pub(crate) struct Cleaner {
     parser: Parser<0>,
     /// Text on its way out; kept to save allocations.
     text: Vec<u8>,
+    /// The same for [`append_swiftly`](Self::append_swiftly). Empty until that is needed.
+    swift: Vec<u8>,
     /// The last byte was a carriage return.
     returned: bool,
     changes: Changes,
@@ -116,6 +118,7 @@ impl Cleaner {
             place: Place::Text,
             parser: new_parser(),
             text: Vec::new(),
+            swift: Vec::new(),
             returned: false,
             changes: Changes::default(),
         }
@@ -157,7 +160,7 @@ impl Cleaner {
                 self.flood_with_nuls(nuls, text, settled);
                 return nuls;
             }
-            return self.append_swiftly(&raw[..SWIFTLY.min(raw.len())], text);
+            return self.append_swiftly(&raw[..SWIFTLY.min(raw.len())], settled);
         }
         let (lines, rest) = raw[..plain].split_at(memrchr(b'\n', &raw[..plain]).map_or(0, |at| at + 1));
         if !lines.is_empty() {

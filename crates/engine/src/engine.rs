@@ -23,6 +23,7 @@ use crate::mask::{LastMask, Mask};
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::redact::Redactor;
+use crate::registry::Registry;
 use crate::request::{Input, Request, Streams};
 use crate::rewrite::{RewriteError, Rewriting};
 use crate::running::{Handles, Run};
@@ -64,6 +65,9 @@ pub struct Options {
     pub jobs: Option<Arc<JobStore>>,
     /// Where sessions are. Without it there are none.
     pub sessions: Option<Arc<SessionStore>>,
+    /// Where commands are registered that run in the foreground, for other programs of this user to see. Without it, nobody
+    /// sees them.
+    pub registry: Option<Arc<Registry>>,
     /// What commands get of the user's rc files, and where that is kept. Without it, nothing.
     pub snapshot: Option<SnapshotOptions>,
     /// How many keepers wait ready.
@@ -75,6 +79,16 @@ pub struct Options {
     /// Whether this program's orphans are the engine's to end.
     pub orphans: Orphans,
     /// Resource limits that commands get instead of this program's own.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Limit, LimitedResource, Options, Request, Script};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
+    /// options.limits.push(Limit::at_most(LimitedResource::FileSize, 1024));
+    /// let reply = Engine::new(options)?.run(Request::new(Script::new("ulimit -f")?)).await?;
+    /// assert_eq!(reply.finished().ok_or("refused")?.output.text(), "1\n");
+    /// # Ok(()) }
+    /// ```
     pub limits: Vec<Limit>,
     /// File-creation mask that commands get instead of this program's own.
     pub umask: Option<u32>,
@@ -137,6 +151,7 @@ impl Options {
             artifacts: None,
             jobs: None,
             sessions: None,
+            registry: None,
             snapshot: None,
             ready: 0,
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
@@ -295,10 +310,11 @@ impl Engine {
             return Err(RunError::JobInSession);
         }
         let plan = checked.plan();
+        let redactor = self.redactor_for(plan);
         let asked = Asked {
             kind: JobKind::Background,
-            script: plan.script.as_bytes(),
-            directory: &plan.directory,
+            script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
+            directory: redactor.redact(plan.directory.to_string_lossy()),
             owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: None,

@@ -42,6 +42,7 @@ mod clean;
 mod cluster;
 mod command_log;
 mod connection;
+mod early;
 mod engine;
 mod environment;
 mod eyes;
@@ -61,6 +62,7 @@ mod plan;
 mod promises;
 mod ready;
 mod redact;
+mod registry;
 mod reply_limit;
 mod request;
 mod reserve;
@@ -88,6 +90,7 @@ pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
+pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
 };
@@ -95,6 +98,7 @@ pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, warnings};
 pub use clean::Changes;
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
+pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use eyes::{Eyes, RedactingWriter};
@@ -110,6 +114,7 @@ pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Trun
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
 pub use redact::{Redacted, Redactor, error_chain};
+pub use registry::{ListRegistryError, RegisteredCommand, Registry};
 pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
 pub use rewrite::{

@@ -14,13 +14,14 @@ use bashful_keeper::protocol::{
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
-use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
+use bashful_sys::spawn::{Child, Step};
 use bashful_sys::{Errno, pipe, proc, socket};
 use tokio::time::Instant;
 
 use crate::backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 use crate::check::Checked;
 use crate::connection::{Connection, Silence};
+use crate::early::{self, EarlyKeeper};
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::keeper_link::{Home, Keeper, KeeperLink, KeeperProcess};
 use crate::plan::{self, Plan, PlanError};
@@ -76,7 +77,7 @@ impl Local {
             ));
         }
         let program = match &options.keeper {
-            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(c"/proc/self/exe".to_owned()),
+            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(early::THIS_PROGRAM.to_owned()),
             KeeperProgram::At(path) => Program::At(c_string(path.as_os_str())?),
             KeeperProgram::This | KeeperProgram::Thread => Program::Thread,
         };
@@ -85,16 +86,20 @@ impl Local {
         }
         // A thread that waits is no gain over a thread that starts.
         let ready = if matches!(program, Program::Thread) { 0 } else { options.ready };
+        let keepers = Arc::default();
+        let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
+        let early = early.map(|early| Connected::early(early, &keepers));
+        let strangers = if options.orphans == Orphans::Adopt { strays::strangers(&keepers) } else { Vec::new() };
         Ok(Self {
             program,
             limits: options.limits.clone(),
             umask: options.umask,
             ready: Arc::new(ReadyKeepers::new(ready)),
-            reserve: Arc::new(Reserve::new(ready)),
-            keepers: Arc::default(),
+            reserve: Arc::new(Reserve::new(ready, early)),
+            keepers,
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
-            strangers: if options.orphans == Orphans::Adopt { proc::descendants(us) } else { Vec::new() },
+            strangers,
         })
     }
 
@@ -196,6 +201,16 @@ pub(crate) struct Starter {
 pub(crate) struct Connected {
     pub(crate) socket: OwnedFd,
     pub(crate) keeper: Keeper,
+}
+
+impl Connected {
+    /// An early keeper becomes one of the keepers of an engine.
+    fn early(EarlyKeeper { socket, pid, handle, standing }: EarlyKeeper, all: &Arc<Mutex<HashSet<i32>>>) -> Self {
+        all.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw_nonzero().get());
+        let standing = standing.map(Box::new);
+        let keeper = KeeperProcess::new(pid, handle, Arc::clone(all), standing);
+        Self { socket, keeper: Keeper::Process(keeper) }
+    }
 }
 
 impl Starter {
@@ -307,21 +322,9 @@ impl Starter {
             }
             Program::At(program) => program,
         };
-        let nothing = bashful_sys::null_file()?;
-        // Nothing of the host's environment: a keeper needs none, and whoever can read a process can read that.
-        let spawn = Spawn {
-            program,
-            argv: &[bashful_keeper::NAME.to_owned()],
-            env: &[],
-            directory: None,
-            stdio: [theirs.as_fd(), nothing.as_fd(), nothing.as_fd()],
-            limits: &[],
-            umask: None,
-            tether: Tether::Loose,
-        };
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Child { pid, pidfd } = spawn.start().map_err(|SpawnError { source, .. }| source)?;
+        let Child { pid, pidfd } = early::spawn(program, &theirs, &[])?;
         keepers.insert(pid.as_raw_nonzero().get());
         drop(keepers);
         let keeper = KeeperProcess::new(pid, pidfd, Arc::clone(&self.keepers), standing);

@@ -24,6 +24,14 @@ impl Standing {
     pub(crate) fn now() -> Option<Self> {
         Some(Self { umask: proc::umask().ok()?, limits: limits::all() })
     }
+
+    /// The same with this limit instead of the one on the same resource.
+    pub(crate) fn with(mut self, limit: Limit) -> Self {
+        for known in self.limits.iter_mut().filter(|known| known.resource() == limit.resource()) {
+            *known = limit;
+        }
+        self
+    }
 }
 
 /// Those that wait for something to do.
@@ -34,8 +42,9 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    pub(crate) fn new(at_most: usize) -> Self {
-        Self { at_most, keepers: Mutex::default() }
+    /// A reserve that keeps at most so many, and begins with this one. That one counts even where none are kept.
+    pub(crate) fn new(at_most: usize, first: Option<Connected>) -> Self {
+        Self { at_most, keepers: Mutex::new(first.into_iter().collect()) }
     }
 
     /// True if keepers are kept at all.

@@ -11,7 +11,7 @@ mod stream;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
@@ -37,6 +37,8 @@ use crate::link::{Ended, Link};
 use crate::mask::Mask;
 use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::redact::Redactor;
+use crate::registry::{NewEntry, OutputSoFar, REGISTERED_AFTER, Registration, UPDATED_EVERY};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
 use crate::sweeping;
@@ -210,6 +212,8 @@ pub(crate) struct Run {
     feed: Option<Feed>,
     written: Written,
     live_due: Option<Instant>,
+    registry_due: Option<Instant>,
+    registration: Option<Registration>,
     overdue: Option<Instant>,
     /// Whether all that is wanted has come.
     line_limit: LineLimit,
@@ -230,6 +234,7 @@ enum Happened {
     LiveDue,
     /// All that is wanted has come, and nobody has to wait for the rest.
     Enough,
+    RegistryDue,
     Overdue,
 }
 
@@ -278,6 +283,8 @@ impl Run {
             feed: None,
             written: Written::default(),
             live_due: None,
+            registry_due: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
+            registration: None,
             line_limit: LineLimit::new(checked.plan().enough),
             own_end: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
@@ -342,6 +349,7 @@ impl Run {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
                 Happened::Enough => self.close(),
+                Happened::RegistryDue => self.update_registry(),
                 Happened::Overdue if self.link.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
                 Happened::Asked(Some(Ask::Background(answer))) => {
@@ -376,6 +384,7 @@ impl Run {
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
             () = due(self.line_limit.due()) => Happened::Enough,
+            () = due(self.registry_due) => Happened::RegistryDue,
             () = due(self.overdue) => Happened::Overdue,
         }
     }
@@ -412,6 +421,37 @@ impl Run {
         if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
+        if self.registration.is_some() && self.registry_due.is_none() {
+            self.registry_due = Some(Instant::now() + UPDATED_EVERY);
+        }
+    }
+
+    /// Registers the command, or writes down how far it has come. Where that cannot be done, nobody else sees the command.
+    fn update_registry(&mut self) {
+        self.registry_due = None;
+        let redactor = Redactor::new(Arc::clone(&self.mask));
+        let live = self.newest();
+        let newest = String::from_utf8_lossy(&live.newest);
+        let last_line = newest.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let output = OutputSoFar { bytes: live.bytes, lines: live.lines, last_line: redactor.redact(last_line) };
+        if let Some(registration) = &mut self.registration {
+            let _ = registration.update(&output);
+            return;
+        }
+        let Some(registry) = &self.options.registry else { return };
+        let plan = self.checked.plan();
+        let entry = NewEntry {
+            pid: self.pid,
+            script: redactor.redact(String::from_utf8_lossy(plan.given_script().as_bytes())),
+            directory: redactor.redact(plan.directory.to_string_lossy()),
+            session: self.session.as_ref().map(|session| redactor.redact(session.name.as_str())),
+            began: SystemTime::now() - boot_time().saturating_sub(self.began),
+            lifetime: plan.lifetime.0,
+        };
+        match registry.register(entry, &output) {
+            Ok(registration) => self.registration = Some(registration),
+            Err(error) => tracing::debug!(%error, "the command is not in the registry"),
+        }
     }
 
     /// True if anybody wants to see the newest output. The job's own handle is one receiver.
@@ -421,13 +461,18 @@ impl Run {
 
     fn tell_live(&mut self) {
         self.live_due = None;
+        let live = self.newest();
+        self.live.send_replace(live);
+    }
+
+    fn newest(&self) -> Live {
         let mut live = Live::default();
         for Stream { capture, .. } in &self.streams {
             live.newest.extend(capture.newest(LIVE_SHOWN, &self.mask));
             live.bytes += capture.bytes();
             live.lines += capture.lines();
         }
-        self.live.send_replace(live);
+        live
     }
 
     /// Whether what is left has to go before the reply.

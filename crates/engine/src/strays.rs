@@ -36,6 +36,17 @@ enum Found {
     Somebody,
 }
 
+/// The processes below this program that came with it through `exec`: all but these keepers.
+pub(crate) fn strangers(keepers: &Mutex<HashSet<i32>>) -> Vec<Process> {
+    let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_keeper = |pid: &Pid| keepers.contains(&pid.as_raw_nonzero().get());
+    match proc::children(getpid()) {
+        // The usual case, and every start of the program waits for it.
+        Some(children) if children.iter().all(is_keeper) => Vec::new(),
+        _ => proc::descendants(getpid()).into_iter().filter(|process| !is_keeper(&process.pid)).collect(),
+    }
+}
+
 /// Kills every child of this program that is neither a keeper nor a stranger, with everything below it. Waits for the end of
 /// `keeper` first: its tree has another parent only then.
 pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], keeper: Option<i32>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Finding, Level, Verdict};
 use crate::marks;
 use crate::rules::{self, OwnRule, RuleError};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
 /// their length. Longer ones are for a person to look at.
@@ -113,7 +113,7 @@ impl Guard {
             return Verdict { findings, incomplete: false };
         }
         let script = marks::without_marks(script);
-        let mut walk = Walk::new(self, (&script, 0), prelude);
+        let mut walk = ScriptWalk::new(self, (&script, 0), prelude);
         walk.walk_script();
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
@@ -121,7 +121,7 @@ impl Guard {
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
-            let mut walk = Walk::new(self, (&text, definitions.len()), prelude);
+            let mut walk = ScriptWalk::new(self, (&text, definitions.len()), prelude);
             walk.walk_script();
             // Definitions that are too much to follow are not the script's fault.
             for finding in walk.trail.findings {

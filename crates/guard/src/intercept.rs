@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
 use crate::syntax::ast::SourceExtent;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::trail::CommandWatch;
 
 /// A command that the script would run by itself, outside of substitutions.
@@ -133,7 +133,7 @@ impl Interceptor {
         let cleaned = without_marks(script);
         let guard = Guard::default();
         let prelude = Prelude::default();
-        let mut walk = Walk::new(&guard, (&cleaned, 0), &prelude);
+        let mut walk = ScriptWalk::new(&guard, (&cleaned, 0), &prelude);
         walk.trail.watch = Some(CommandWatch::default());
         walk.walk_script();
         let commands = walk.trail.watch.unwrap_or_default().commands;

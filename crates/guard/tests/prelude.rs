@@ -29,7 +29,8 @@ fn a_definition_counts_where_the_script_calls_it() {
 #[test]
 fn a_definition_takes_no_finding_away() {
     let verdict = judge_after("rm () \n{ \n    trash \"$@\"\n}\n", "echo; rm -rf ~");
-    assert_eq!(verdict.findings.iter().map(|finding| finding.span.clone()).collect::<Vec<_>>(), [6..14]);
+    let spans: Vec<_> = verdict.findings.iter().map(|finding| (finding.span.start, finding.span.end)).collect();
+    assert_eq!(spans, [(6, 14)]);
 }
 
 #[test]
@@ -113,6 +114,6 @@ fn a_finding_in_a_function_that_stays_points_at_the_function() {
 #[test]
 fn many_functions_that_stay_need_nobody_to_look_at_them() {
     let functions: String =
-        (0..400).map(|n| format!("f{n}() {{ for a in 1 2 3 4; do f{}; done; }}\n", n + 1)).collect();
+        (0..400).map(|n| format!("f{n}() {{ for a in 1 2 3 4; do f{}; done; }}\n", n + 1)).collect::<Vec<_>>().concat();
     assert!(judge_in_session(&functions).findings.is_empty());
 }

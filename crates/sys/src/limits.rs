@@ -33,7 +33,34 @@ pub struct Limit {
     pub hard: Option<u64>,
 }
 
+/// A resource that a host may limit for its commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitedResource {
+    /// Memory of one process, in bytes of its address space.
+    AddressSpace,
+    /// Processor time of one process, in seconds.
+    ProcessorSeconds,
+    /// Largest file that a process may write, in bytes.
+    FileSize,
+    /// Open descriptors of one process.
+    Descriptors,
+    /// Processes of this user, those outside of commands counted too.
+    Processes,
+}
+
 impl Limit {
+    /// A limit that a command cannot raise.
+    pub fn at_most(resource: LimitedResource, most: u64) -> Self {
+        let resource = match resource {
+            LimitedResource::AddressSpace => 0,
+            LimitedResource::ProcessorSeconds => 2,
+            LimitedResource::FileSize => 4,
+            LimitedResource::Descriptors => 9,
+            LimitedResource::Processes => 10,
+        };
+        Self { resource, soft: Some(most), hard: Some(most) }
+    }
+
     /// The limit on open descriptors of this process.
     pub fn descriptors() -> Self {
         Self::read(9)
@@ -59,6 +86,12 @@ impl Limit {
         Self { resource, soft: now.current, hard: now.maximum }
     }
 
+    /// The highest that this process may set by itself.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        Self { soft: self.hard, ..self }
+    }
+
     /// Puts the limit in force for this process.
     pub(crate) fn set(self) -> Result<(), Errno> {
         setrlimit(RESOURCES[usize::from(self.resource)], Rlimit { current: self.soft, maximum: self.hard })
@@ -75,8 +108,7 @@ pub fn all() -> Vec<Limit> {
 /// Commands should get the old one back: some programs close every descriptor up to the limit, one by one.
 pub fn raise_descriptors() -> Limit {
     let before = Limit::descriptors();
-    let raised = Limit { soft: before.hard, ..before };
     // Not being allowed to is no failure: the old limit is simply what there is.
-    let _ = raised.set();
+    let _ = before.raised().set();
     before
 }

@@ -17,10 +17,13 @@ pub fn for_output() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-/// Makes a pipe larger, for somebody who writes much.
-pub fn enlarge(pipe: impl AsFd) {
+/// Bytes that a pipe holds at first.
+pub const USUAL_SIZE: usize = 64 * 1024;
+
+/// Makes a pipe larger, for somebody who writes much, and tells how many bytes it holds now.
+pub fn enlarge(pipe: impl AsFd) -> usize {
     // Users share a budget of pipe memory; past it the small size has to do.
-    let _ = fcntl_setpipe_size(pipe, SIZE);
+    fcntl_setpipe_size(pipe, SIZE).unwrap_or(USUAL_SIZE)
 }
 
 /// Makes a plain pipe.

@@ -47,6 +47,59 @@ pub fn find_special(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len() - at)
 }
 
+/// Finds special bytes, as [`find_special`] does, one after the other. It looks at every byte once, however many of them are
+/// special.
+#[derive(Debug)]
+pub struct Specials<'a> {
+    bytes: &'a [u8],
+    /// Where the block begins that the bits are for.
+    block: usize,
+    bits: u64,
+}
+
+impl<'a> Specials<'a> {
+    /// The special bytes among these.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, block: 0, bits: block_of_specials(bytes) }
+    }
+
+    /// The place of the first one from here on; the length if there is none. `from` must not be less than it was before.
+    pub fn next(&mut self, from: usize) -> usize {
+        let block = from / BLOCK * BLOCK;
+        if block != self.block {
+            self.enter(block);
+        }
+        let mut bits = self.bits & (u64::MAX << (from % BLOCK));
+        while bits == 0 {
+            if self.block + BLOCK >= self.bytes.len() {
+                return self.bytes.len();
+            }
+            self.enter(self.block + BLOCK);
+            bits = self.bits;
+        }
+        self.block + bits.trailing_zeros() as usize
+    }
+
+    fn enter(&mut self, block: usize) {
+        self.block = block;
+        self.bits = block_of_specials(self.bytes.get(block..).unwrap_or_default());
+    }
+}
+
+/// Bytes that have a bit each in a word.
+const BLOCK: usize = 64;
+
+/// One bit for each of the first bytes, the first one lowest: whether it is special.
+#[inline]
+fn block_of_specials(bytes: &[u8]) -> u64 {
+    let Some((chunks, [])) = bytes.first_chunk::<BLOCK>().map(|block| block.as_chunks::<CHUNK>()) else {
+        let rest = bytes.iter().take(BLOCK).enumerate();
+        return rest.fold(0, |bits, (at, byte)| bits | u64::from(is_special(*byte)) << at);
+    };
+    let shifted = (0..).step_by(CHUNK).zip(chunks);
+    shifted.fold(0, |bits, (by, chunk): (u32, _)| bits | u64::from(specials(chunk)) << by)
+}
+
 /// How many NULs there are at the beginning.
 pub fn leading_nuls(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -122,6 +175,22 @@ mod tests {
             }
         }
         assert_eq!((find_special(b""), find_special(&[b'x'; 33])), (0, 33));
+    }
+
+    #[test]
+    fn special_bytes_are_found_one_after_the_other_as_alone() {
+        for length in [0, 1, 63, 64, 65, 128, 200] {
+            let bytes: Vec<u8> = (0..length).map(|at: usize| if at * at % 7 < 2 { b'\n' } else { b'x' }).collect();
+            for step in [1, 2, 70] {
+                let (mut specials, mut from) = (Specials::of(&bytes), 0);
+                while from < length {
+                    let found = from + find_special(&bytes[from..]);
+                    assert_eq!(specials.next(from), found, "from {from} of {length}");
+                    from = found + step;
+                }
+            }
+        }
+        assert_eq!(Specials::of(&[b'x'; 100]).next(99), 100);
     }
 
     #[test]

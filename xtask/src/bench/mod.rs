@@ -76,8 +76,8 @@ impl Effort {
 pub(crate) fn main(options: &[&str]) -> Done {
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
-    let program = cargo::build_release("bashful")?;
-    let this = cargo::build_release("xtask")?;
+    let program = cargo::build_dist("bashful")?;
+    let this = cargo::build_dist("xtask")?;
     // Pages of a file that has just been written count as private until they are on the disk.
     for file in [&program, &this] {
         std::fs::File::open(file)?.sync_all()?;

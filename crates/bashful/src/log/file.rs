@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::facts;
@@ -28,13 +29,25 @@ pub(crate) struct Log {
     at_most: u64,
     /// By which way commands come.
     surface: &'static str,
+    /// The file as it was last written to. A server writes many lines, and opening a file takes longer than writing one.
+    last: Mutex<Option<Opened>>,
+}
+
+/// The open file of the log.
+#[derive(Debug)]
+struct Opened {
+    file: File,
+    /// Device and number of the file.
+    id: (u64, u64),
+    /// The length of the file after a line of ours. A file of another length has lines of others behind it.
+    length: u64,
 }
 
 impl Log {
     /// The log; none if there is no place for it, or the settings want none.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
-        Some(Self { path, at_most: settings.log.bytes.size().0, surface })
+        Some(Self { path, at_most: settings.log.bytes.size().0, surface, last: Mutex::default() })
     }
 
     fn append(&self, record: &CommandRecord) -> io::Result<()> {
@@ -42,8 +55,36 @@ impl Log {
     }
 
     fn write(&self, entry: &Value) -> io::Result<()> {
+        // A file is forgotten before it is written to, so one who panicked has left a good one.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut opened, length) = match last.take().and_then(|opened| self.still_there(opened)) {
+            Some(known) => known,
+            None => self.open()?,
+        };
+        // A full disk may have torn the last line. This one must not be glued to it.
+        let ends_in_newline = length == opened.length || ends_in_newline(&opened.file, length)?;
+        let begin = if ends_in_newline { "" } else { "\n" };
+        let line = format!("{begin}{entry}\n");
+        // In one write, so that lines of several programs do not mix.
+        opened.file.write_all(line.as_bytes())?;
+        opened.length = length + line.len() as u64;
+        if opened.length > self.at_most {
+            return self.begin_anew(&opened.file);
+        }
+        *last = Some(opened);
+        Ok(())
+    }
+
+    /// The file with its length, if the path still leads to it.
+    fn still_there(&self, opened: Opened) -> Option<(Opened, u64)> {
+        let there = self.path.symlink_metadata().ok()?;
+        ((there.dev(), there.ino()) == opened.id).then_some((opened, there.len()))
+    }
+
+    /// Opens the file, and tells its length.
+    fn open(&self) -> io::Result<(Opened, u64)> {
         let open = || plain::open_with(File::options().read(true).append(true).create(true), &self.path);
-        let mut file = match open() {
+        let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = self.path.parent().unwrap_or(Path::new("/"));
                 make_directory(directory)?;
@@ -51,11 +92,8 @@ impl Log {
             }
             other => other?,
         };
-        // A full disk may have torn the last line. This one must not be glued to it.
-        let begin = if ends_in_newline(&file)? { "" } else { "\n" };
-        // In one write, so that lines of several programs do not mix.
-        file.write_all(format!("{begin}{entry}\n").as_bytes())?;
-        if file.metadata()?.len() > self.at_most { self.begin_anew(&file) } else { Ok(()) }
+        let facts = file.metadata()?;
+        Ok((Opened { file, id: (facts.dev(), facts.ino()), length: 0 }, facts.len()))
     }
 
     /// Keeps the file under another name, in place of the one before.
@@ -119,8 +157,8 @@ fn of_job(job: &JobRecord, redactor: &Redactor) -> CommandRecord {
     }
 }
 
-fn ends_in_newline(file: &File) -> io::Result<bool> {
-    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(true) };
+fn ends_in_newline(file: &File, length: u64) -> io::Result<bool> {
+    let Some(last) = length.checked_sub(1) else { return Ok(true) };
     let mut byte = [0];
     Ok(file.read_at(&mut byte, last)? == 0 || byte == *b"\n")
 }
@@ -182,4 +220,62 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
 
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(directory: &Path, at_most: u64) -> Log {
+        Log { path: directory.join("commands.jsonl"), at_most, surface: "test", last: Mutex::default() }
+    }
+
+    #[track_caller]
+    fn write(log: &Log, number: u64) {
+        log.write(&json!(number)).expect("it is written");
+    }
+
+    #[track_caller]
+    fn check(path: &Path, expected: &str) {
+        assert_eq!(std::fs::read_to_string(path).expect("it is there"), expected);
+    }
+
+    #[test]
+    fn a_line_goes_to_the_file_that_is_at_the_path_now() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 1000);
+        write(&log, 1);
+        write(&log, 2);
+        let moved = place.path().join("moved");
+        std::fs::rename(&log.path, &moved).expect("it is moved");
+        write(&log, 3);
+        std::fs::remove_file(&log.path).expect("it is removed");
+        write(&log, 4);
+        check(&moved, "1\n2\n");
+        check(&log.path, "4\n");
+    }
+
+    #[test]
+    fn a_line_is_not_glued_to_one_that_another_program_has_torn() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 1000);
+        write(&log, 1);
+        let mut other = File::options().append(true).open(&log.path).expect("it is there");
+        other.write_all(b"{torn").expect("it is written");
+        write(&log, 2);
+        other.write_all(b"3\n").expect("it is written");
+        write(&log, 4);
+        check(&log.path, "1\n{torn\n2\n3\n4\n");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_begun_anew() {
+        let place = tempfile::tempdir().expect("a directory");
+        let log = log(place.path(), 3);
+        for number in 1..=3 {
+            write(&log, number);
+        }
+        check(&before(&log.path), "1\n2\n");
+        check(&log.path, "3\n");
+    }
 }

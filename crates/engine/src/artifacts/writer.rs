@@ -127,6 +127,11 @@ impl ArtifactWriter {
         self.limit
     }
 
+    /// The length of the file, in bytes.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Its size on disk, in bytes.
     pub(crate) fn on_disk(&self) -> u64 {
         (self.written - (self.gap.end - self.gap.start)).next_multiple_of(BLOCK)

@@ -134,3 +134,63 @@ fn an_artifact_that_lacks_its_middle_says_so() {
     Artifact::open(&entry).expect("it opens").whole(&mut kept).expect("it is read");
     assert!(kept.len() < raw.len());
 }
+
+/// More bytes than are written without a thread, and no two buffers of them alike.
+fn long_output() -> Vec<u8> {
+    (0..800_000).flat_map(|number: u32| format!("line {number}\n").into_bytes()).collect()
+}
+
+/// Pushes all of it, in pieces of these sizes in turn, each at the beginning of a buffer as a stream reads it.
+fn push_in_buffers(capture: &mut Capture, raw: &[u8], sizes: &[usize]) {
+    let (mut buffer, mut rest) = (vec![0; aside::BUFFER], raw);
+    for size in sizes.iter().cycle() {
+        let (piece, behind) = rest.split_at((*size).min(rest.len()));
+        buffer[..piece.len()].copy_from_slice(piece);
+        capture.push_buffer(&mut buffer, piece.len(), &mut |_| {});
+        assert_eq!(buffer.len(), aside::BUFFER);
+        rest = behind;
+        if rest.is_empty() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_long_artifact_has_every_byte_in_its_place_whatever_the_pieces() {
+    let raw = long_output();
+    assert!(raw.len() as u64 > 2 * LONG);
+    for sizes in [&[aside::BUFFER][..], &[1000], &[aside::BUFFER, 10, 70_000, 4096], &[65_536, 65_535]] {
+        let place = tempfile::tempdir().expect("a directory");
+        let store = Arc::new(ArtifactStore::new(place.path().join("artifacts"), ArtifactLimits::default()));
+        let window = Window::tail(ByteSize(1000));
+        let mut capture = Capture::new(window, Cleaning::ForEyes, Some(Arc::clone(&store)));
+        push_in_buffers(&mut capture, &raw, sizes);
+        assert!(matches!(capture.whole, Whole::Saving(_)), "no thread writes it");
+        let output = capture.output(&Mask::default(), window.limit());
+        assert!(saved(&output).is_some_and(|saved| saved == raw), "pieces of {sizes:?}");
+        // It goes on after a look, and all of it is there when nobody wants it any more.
+        push_in_buffers(&mut capture, &raw, sizes);
+        let path = output.artifact.expect("there is one").path;
+        drop(capture);
+        assert!(std::fs::read(path).expect("it is there") == raw.repeat(2), "pieces of {sizes:?}");
+    }
+}
+
+#[test]
+fn a_long_artifact_keeps_to_its_limit_and_says_what_is_missing() {
+    let place = tempfile::tempdir().expect("a directory");
+    let limits = ArtifactLimits { one: ByteSize::mib(6), ..ArtifactLimits::default() };
+    let store = Arc::new(ArtifactStore::new(place.path().join("artifacts"), limits));
+    let window = Window::tail(ByteSize(1000));
+    let mut capture = Capture::new(window, Cleaning::ForEyes, Some(Arc::clone(&store)));
+    let raw = long_output();
+    push_in_buffers(&mut capture, &raw, &[aside::BUFFER]);
+    assert!(matches!(capture.whole, Whole::Saving(_)), "no thread writes it");
+    let facts = capture.output(&Mask::default(), window.limit()).artifact.expect("there is one");
+    let [missing] = facts.missing.as_slice() else { panic!("one gap: {:?}", facts.missing) };
+    let (begin, end) = (missing.range.start, missing.range.end);
+    let at = |offset: u64| usize::try_from(offset).expect("it is small");
+    let kept = std::fs::read(&facts.path).expect("it is there");
+    assert!(raw.len() as u64 - (end - begin) <= ByteSize::mib(6).0);
+    assert!(kept.len() == raw.len() && kept[..at(begin)] == raw[..at(begin)] && kept[at(end)..] == raw[at(end)..]);
+}

@@ -6,7 +6,7 @@
 use bashful_sys::wide;
 
 use super::line::settled_length;
-use super::{Cleaner, ESCAPE, LATIN_LEAD, LONGEST_LINE, Settled, VISIBLE_NUL, VISIBLE_NULS};
+use super::{Cleaner, ESCAPE, LATIN_LEAD, LONGEST_LINE, SWIFTLY, Settled, VISIBLE_NUL, VISIBLE_NULS};
 
 /// So many NULs in a row are a flood. Fewer are written out.
 const FLOOD: usize = 2 * LONGEST_LINE;
@@ -22,48 +22,53 @@ pub(super) fn nuls_in_flood(raw: &[u8]) -> usize {
 
 impl Cleaner {
     /// Appends text to a plain line, and returns how many bytes were taken: up to the first control that may change the line,
-    /// or up to a sequence that is not complete.
-    pub(super) fn append_swiftly(&mut self, raw: &[u8], text: &mut Vec<u8>) -> usize {
-        // The unfinished line is at the end of `text` meanwhile.
-        let mut begin = text.len();
-        text.append(&mut self.line.bytes);
-        let mut rest = raw;
+    /// or up to a sequence that is not complete. `raw` is at most [`SWIFTLY`] bytes long.
+    pub(super) fn append_swiftly(&mut self, raw: &[u8], settled: &mut dyn Settled) -> usize {
+        let mut out = Swift::after(&mut self.swift, &self.line.bytes);
+        // Where the unfinished line begins in it.
+        let mut begin = 0;
+        let (mut specials, mut done) = (wide::Specials::of(raw), 0);
         loop {
-            let (run, special) = rest.split_at(wide::find_special(rest));
-            text.extend_from_slice(run);
-            rest = special;
-            let taken = match special {
-                [b'\n', ..] | [b'\r', b'\n', ..] => {
-                    let is_crlf = special[0] == b'\r';
-                    self.changes.crlf_lines += u64::from(is_crlf);
-                    text.push(b'\n');
-                    begin = text.len();
-                    1 + usize::from(is_crlf)
+            let at = specials.next(done);
+            out.copy(raw, done..at);
+            done = at;
+            done += match &raw[at..] {
+                [b'\n', ..] => {
+                    begin = out.newline();
+                    1
                 }
-                [0, ..] => {
-                    let nuls = wide::leading_nuls(special).min(VISIBLE_NULS.len());
-                    self.changes.nuls += nuls as u64;
-                    text.extend_from_slice(VISIBLE_NULS[..nuls].as_flattened());
-                    nuls
-                }
-                [LATIN_LEAD, letter @ 0xA0..=0xBF, ..] => {
-                    text.extend_from_slice(&[LATIN_LEAD, *letter]);
+                [b'\r', b'\n', ..] => {
+                    self.changes.crlf_lines += 1;
+                    begin = out.newline();
                     2
                 }
                 [ESCAPE, b'[', parameters @ ..] => match idle_sequence(parameters) {
                     Some(length) => 2 + length,
                     None => break,
                 },
+                special @ [0, ..] => {
+                    let nuls = wide::leading_nuls(special).min(VISIBLE_NULS.len());
+                    self.changes.nuls += nuls as u64;
+                    out.copy(VISIBLE_NULS.as_flattened(), 0..nuls * VISIBLE_NUL.len());
+                    nuls
+                }
+                [LATIN_LEAD, 0xA0..=0xBF, ..] => {
+                    out.copy(raw, at..at + 2);
+                    2
+                }
                 _ => break,
             };
-            rest = &special[taken..];
         }
+        let text = &out.buffer[..out.length];
         begin += settled_length(&text[begin..]);
+        if begin > 0 {
+            settled.text(&text[..begin]);
+        }
+        self.line.bytes.clear();
         self.line.bytes.extend_from_slice(&text[begin..]);
         self.line.cursor = self.line.bytes.len();
         self.line.fresh = Some(0);
-        text.truncate(begin);
-        raw.len() - rest.len()
+        done
     }
 
     /// Appends a flood of NULs to a plain line. They are counted and not written out: two gigabytes of them would be six.
@@ -87,6 +92,49 @@ impl Cleaner {
             self.line.append(VISIBLE_NULS[..now].as_flattened(), text);
             left -= now;
         }
+    }
+}
+
+/// Bytes that are copied at once where fewer are wanted: copying a fixed number needs no call.
+const SHORT: usize = 32;
+
+/// Room for the text of [`SWIFTLY`] bytes: three for each NUL, the unfinished line before it, and a short copy behind it.
+const SWIFT_TEXT: usize = SWIFTLY * VISIBLE_NUL.len() + LONGEST_LINE + SHORT;
+
+/// Text being put together, in a buffer that is longer.
+struct Swift<'a> {
+    buffer: &'a mut [u8],
+    length: usize,
+}
+
+impl<'a> Swift<'a> {
+    /// Text that begins with this line.
+    fn after(buffer: &'a mut Vec<u8>, line: &[u8]) -> Self {
+        if buffer.is_empty() {
+            buffer.resize(SWIFT_TEXT, 0);
+        }
+        buffer[..line.len()].copy_from_slice(line);
+        Self { buffer, length: line.len() }
+    }
+
+    #[inline]
+    fn copy(&mut self, from: &[u8], range: std::ops::Range<usize>) {
+        let length = range.len();
+        if length <= SHORT
+            && let Some(short) = from[range.start..].first_chunk::<SHORT>()
+        {
+            self.buffer[self.length..][..SHORT].copy_from_slice(short);
+        } else {
+            self.buffer[self.length..][..length].copy_from_slice(&from[range]);
+        }
+        self.length += length;
+    }
+
+    /// Ends a line, and returns where the next one begins.
+    fn newline(&mut self) -> usize {
+        self.buffer[self.length] = b'\n';
+        self.length += 1;
+        self.length
     }
 }
 

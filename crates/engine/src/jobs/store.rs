@@ -21,6 +21,7 @@ use super::record::{self, JOB_VERSION, JobFile, JobRecord, StderrFile};
 use super::{JobKind, JobState};
 use crate::LeftoverPolicy;
 use crate::numbers::{Numbers, lock_soon, numbers_in};
+use crate::redact::Redacted;
 use crate::units::{ByteSize, Lifetime};
 use crate::versioned::Versioned;
 
@@ -168,8 +169,8 @@ impl std::fmt::Debug for BeforeRemoval {
 /// What is written down when a command becomes a job.
 pub(crate) struct Asked<'a> {
     pub(crate) kind: JobKind,
-    pub(crate) script: &'a [u8],
-    pub(crate) directory: &'a Path,
+    pub(crate) script: Redacted,
+    pub(crate) directory: Redacted,
     pub(crate) owner: Option<&'a str>,
     pub(crate) lifetime: Lifetime,
     /// Where its output is, if it is somewhere already.
@@ -301,8 +302,8 @@ impl JobStore {
         let job = JobFile {
             version: JOB_VERSION,
             kind: asked.kind,
-            script: String::from_utf8_lossy(asked.script).into_owned(),
-            cwd: asked.directory.to_string_lossy().into_owned(),
+            script: asked.script.into_string(),
+            cwd: asked.directory.into_string(),
             owner: asked.owner.map(str::to_owned),
             output: asked.output,
             stderr: asked.stderr,

@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bashful_keeper::protocol::{Leftover, OUTPUT};
 use bashful_sys::boot_time;
@@ -17,6 +18,7 @@ use crate::capture::{Capture, HandedOver};
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
 use crate::link::{Carried, Handover};
 use crate::outcome::{LeftBehind, Output};
+use crate::redact::Redactor;
 use crate::sessions::SessionName;
 
 /// A command that has become a job.
@@ -106,10 +108,11 @@ impl Run {
         self.outputs();
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
+        let redactor = Redactor::new(Arc::clone(&self.mask));
         let asked = Asked {
             kind,
-            script: plan.script.as_bytes(),
-            directory: &plan.directory,
+            script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
+            directory: redactor.redact(plan.directory.to_string_lossy()),
             owner: plan.owner.as_deref(),
             lifetime: plan.lifetime,
             output: self.streams.first().and_then(place),

@@ -16,7 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::StreamName;
-use crate::capture::Capture;
+use crate::capture::{Capture, aside};
 
 /// Looks into a pipe in one turn. A command that writes without pause must not keep us from hearing of its end.
 const LOOKS_A_TURN: usize = 16;
@@ -58,8 +58,8 @@ struct Scratch {
     can_sluice: bool,
 }
 
-/// Bytes that are read at once.
-const AT_ONCE: usize = 256 * 1024;
+/// Bytes that are read at once. An artifact is written in buffers of the same size.
+const AT_ONCE: usize = aside::BUFFER;
 
 /// What a stream is read from.
 #[derive(Debug)]
@@ -88,10 +88,12 @@ pub(super) struct Stream {
     pipe: Pipe,
     /// For a pipe that is read by the clock.
     alarm: Option<Alarm>,
-    /// Whether its pipe was made as large as can be.
-    is_large: bool,
+    /// Bytes that its pipe holds, once it was made as large as can be.
+    enlarged: Option<usize>,
     /// Small looks in a row, and when the last one was.
     restless: (u32, Option<Instant>),
+    /// The last look by the clock found much. Copying it all would hold up a writer that is fast.
+    found_much: bool,
 }
 
 enum Pipe {
@@ -113,8 +115,9 @@ impl Stream {
             kind,
             pipe: Pipe::Watched(event::readable(pipe)?),
             alarm: None,
-            is_large: false,
+            enlarged: None,
             restless: (0, None),
+            found_much: false,
         })
     }
 
@@ -157,19 +160,21 @@ impl Stream {
                     });
                     taken
                 }
-                Pipe::ByTheClock(pipe) => take(pipe, self.kind, How::Pieces(1), &mut self.capture, listener),
+                Pipe::ByTheClock(pipe) => {
+                    let how = if self.found_much { How::Moved } else { How::Pieces(1) };
+                    let taken = take(pipe, self.kind, how, &mut self.capture, listener);
+                    self.found_much = taken.bytes >= SMALL;
+                    taken
+                }
                 Pipe::Closed => return,
             };
             if taken.has_ended {
                 return self.close();
             }
-            if taken.bytes >= MUCH && !self.is_large && self.kind == Kind::Pipe {
-                self.is_large = true;
-                if let Some(open) = self.pipe() {
-                    pipe::enlarge(open);
-                }
+            if taken.bytes >= MUCH && self.enlarged.is_none() && self.kind == Kind::Pipe {
+                self.enlarged = self.pipe().map(pipe::enlarge);
             }
-            if taken.bytes < SMALL {
+            if taken.bytes < self.looks_again_from() {
                 return self.pause(&taken);
             }
             self.restless.0 = 0;
@@ -177,6 +182,15 @@ impl Stream {
         }
         // There is more, and in pieces that are no longer small.
         self.watch();
+    }
+
+    /// Bytes from which on there is likely to be more at once. By the clock that is half of a pipe: after less, a second look
+    /// would only meet the writer in the pipe.
+    fn looks_again_from(&self) -> usize {
+        match (&self.pipe, self.enlarged) {
+            (Pipe::ByTheClock(_), Some(size)) => SMALL.max(size / 2),
+            _ => SMALL,
+        }
     }
 
     /// Takes what is in the pipe now. Not until its end: somebody may hold it open for hours.
@@ -271,6 +285,8 @@ enum How {
     Pieces(usize),
     /// Without holding up whoever fills it faster than we can read.
     Flood,
+    /// The same, once.
+    Moved,
     /// Whatever is there.
     All,
 }
@@ -282,8 +298,8 @@ fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &
             // The system gives zeros only for what is touched; filling it with zeros here would touch all of it.
             scratch.buffer = vec![0; AT_ONCE];
         }
-        let is_spliced = how == How::Flood && kind == Kind::Pipe;
-        if is_spliced && scratch.can_sluice && scratch.sluice.is_none() {
+        let is_moved = matches!(how, How::Flood | How::Moved) && kind == Kind::Pipe;
+        if is_moved && scratch.can_sluice && scratch.sluice.is_none() {
             // Without one it is only slower.
             scratch.sluice = Sluice::new().ok();
         }
@@ -292,7 +308,7 @@ fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &
         while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
             let room = &mut scratch.buffer[taken.bytes..];
             let count = match &mut scratch.sluice {
-                Some(sluice) if is_spliced => match sluice.read(pipe, room) {
+                Some(sluice) if is_moved => match sluice.read(pipe, room) {
                     Err(error) if !matches!(error, Errno::AGAIN | Errno::INTR) => {
                         // Nothing was moved, and there is the ordinary way.
                         (scratch.sluice, scratch.can_sluice) = (None, false);
@@ -305,7 +321,7 @@ fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &
             match count {
                 Ok(count) if count > 0 => {
                     taken.bytes += count;
-                    small -= usize::from(count < SMALL);
+                    small = if how == How::Moved { 0 } else { small - usize::from(count < SMALL) };
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => taken.is_all = true,
@@ -313,7 +329,7 @@ fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &
                 Ok(_) | Err(_) => taken.has_ended = true,
             }
         }
-        capture.push(&scratch.buffer[..taken.bytes], listener);
+        capture.push_buffer(&mut scratch.buffer, taken.bytes, listener);
         taken
     })
 }

@@ -115,7 +115,8 @@ impl Starter {
         store.known().insert(place.to_path_buf(), Known { pid, _host: host, spare: None });
         // Its end is taken away when it comes.
         drop(keeper);
-        let has_others = names.iter().any(|name| name == at.name.as_str());
+        let own = plan.redactor().redact(at.name.as_str());
+        let has_others = names.iter().any(|name| own == *name.as_str());
         Ok(Some(Opened { lost_before, has_others }))
     }
 
@@ -129,7 +130,8 @@ impl Starter {
     ) -> Result<(i32, Connection, Keeper), StartError> {
         let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
-        store.describe(place, &at.name).map_err(unusable)?;
+        let name = plan.redactor().redact(at.name.as_str());
+        store.describe(place, &name).map_err(unusable)?;
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;

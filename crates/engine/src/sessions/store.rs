@@ -21,6 +21,7 @@ use super::{SessionLimits, SessionName, SessionOwner};
 use crate::connection::{Connection, reach};
 use crate::old_names;
 use crate::plan::Plan;
+use crate::redact::Redacted;
 use crate::shell_key::{ShellKey, lasting_variables};
 use crate::versioned::Versioned;
 
@@ -213,7 +214,7 @@ impl SessionStore {
         Ok((entries, newer))
     }
 
-    /// Ends all sessions of this name, with everything that runs in them; how many there were.
+    /// Ends all sessions of this name, as their records have it: redacted, with everything that runs in them; how many there were.
     pub async fn end(&self, name: &SessionName) -> Result<usize, EndSessionError> {
         let (mut entries, mut newer) = self.list_all().await?;
         entries.retain(|entry| entry.name == name.as_str());
@@ -342,9 +343,9 @@ impl SessionStore {
         }
     }
 
-    /// Writes down what a session is.
-    pub(super) fn describe(&self, place: &Path, name: &SessionName) -> io::Result<()> {
-        About::new(name.as_str(), self.owner).write(place)
+    /// Writes the record of a session.
+    pub(super) fn describe(&self, place: &Path, name: &Redacted) -> io::Result<()> {
+        About::new(name, self.owner).write(place)
     }
 }
 

@@ -114,6 +114,7 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
         ready: 0,
         artifacts: None,
         jobs: None,
+        registry: None,
         ..engine.options().clone()
     };
     let engine = engine.with_options(options);

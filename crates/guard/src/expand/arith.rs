@@ -2,13 +2,13 @@
 
 use crate::marks::SOME;
 use crate::syntax::ast::{ShellWord, WordPiece};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
 /// How long an expression may be that is worked out, in bytes.
 const LONGEST: usize = 256;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// The value of an expression as text.
     pub(crate) fn arithmetic(&mut self, pieces: &[WordPiece]) -> String {
         let expression = self.expand_text(&ShellWord { pieces: pieces.to_vec(), ..ShellWord::default() });
@@ -81,7 +81,7 @@ impl ArithReader<'_> {
     }
 
     /// `a < b ? c : d`
-    fn choice(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+    fn choice(&mut self, walk: &mut ScriptWalk<'_>) -> Option<i64> {
         let left = self.sum(walk)?;
         self.rest = self.rest.trim_start();
         let operator = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find(|sign| self.rest.starts_with(sign));
@@ -109,7 +109,7 @@ impl ArithReader<'_> {
         Some(if value == 0 { second } else { first })
     }
 
-    fn sum(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+    fn sum(&mut self, walk: &mut ScriptWalk<'_>) -> Option<i64> {
         let mut left = self.product(walk)?;
         while let Some(operator) = self.take(&['+', '-']) {
             let right = self.product(walk)?;
@@ -118,7 +118,7 @@ impl ArithReader<'_> {
         Some(left)
     }
 
-    fn product(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+    fn product(&mut self, walk: &mut ScriptWalk<'_>) -> Option<i64> {
         let mut left = self.atom(walk)?;
         while let Some(operator) = self.take(&['*', '/', '%']) {
             let right = self.atom(walk)?;
@@ -131,7 +131,7 @@ impl ArithReader<'_> {
         Some(left)
     }
 
-    fn atom(&mut self, walk: &mut Walk<'_>) -> Option<i64> {
+    fn atom(&mut self, walk: &mut ScriptWalk<'_>) -> Option<i64> {
         self.depth += 1;
         if self.depth > 64 {
             return None;

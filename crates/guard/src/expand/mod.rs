@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::marks::{HOME, ONE, SET, STAR, UNKNOWN};
 use crate::syntax::ast::{List, ShellWord, WordPiece};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
 /// How the text of an expansion is taken.
@@ -78,7 +78,7 @@ impl FieldList {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// The fields of all words.
     pub(crate) fn expand_fields(&mut self, words: &[ShellWord]) -> Vec<String> {
         let mut fields = Vec::with_capacity(words.len());

@@ -5,7 +5,7 @@ use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
 use crate::pattern;
 use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord};
 use crate::syntax::unescape;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
 
 /// The longest text in which a pattern is looked for at every place, in bytes.
@@ -34,7 +34,7 @@ pub(super) fn is_list(param: &Param) -> bool {
         && !matches!(param.change, ParamChange::Fallback { .. })
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// The value of a name without an index, if the script or its environment gives it one.
     pub(crate) fn scalar(&mut self, name: &str) -> Option<String> {
         match self.base(name, None) {

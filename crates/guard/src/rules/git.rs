@@ -3,11 +3,11 @@
 use super::{BLIND_ADD, DELETE_REMOTE, FORCE_PUSH};
 use crate::marks::{HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
 use crate::pattern::is_wide;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
 
 /// Looks at a subcommand.
-pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     match name {
         "add" | "stage" if adds_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
         "push" => match push_effect(arguments, settings) {
@@ -26,7 +26,7 @@ pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String], setti
     }
 }
 
-fn adds_blindly(walk: &mut Walk<'_>, arguments: &[String]) -> bool {
+fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let mut all = false;
     let mut paths: Vec<String> = Vec::new();
     let mut options = true;
@@ -73,7 +73,7 @@ fn adds_blindly(walk: &mut Walk<'_>, arguments: &[String]) -> bool {
 }
 
 /// True if a path given to `git add` means the whole tree.
-fn is_everything(walk: &mut Walk<'_>, path: &str) -> bool {
+fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
@@ -131,6 +131,7 @@ enum PushEffect {
 
 /// The words of a push, read so far.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one option of `git push`")]
 struct PushWords {
     forced: bool,
     mirrors: bool,

@@ -12,7 +12,7 @@ pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
 
 use crate::finding::Level;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// A rule that the guard comes with.
 #[derive(Debug, Clone, Copy)]
@@ -248,7 +248,7 @@ pub const BUILT_IN: [Rule; 9] = [
 ];
 
 /// Looks at a command of this name. `git` is looked at when its own options are out of the way: [`judge_git`].
-pub(crate) fn judge(walk: &mut Walk<'_>, name: &str, words: &[String]) {
+pub(crate) fn judge(walk: &mut ScriptWalk<'_>, name: &str, words: &[String]) {
     let arguments = words.get(1..).unwrap_or(&[]);
     if matches!(name, "git" | "hub") {
         return;
@@ -278,7 +278,7 @@ fn is_interpreter(name: &str) -> bool {
 }
 
 /// Looks at a subcommand of git.
-pub(crate) fn judge_git(walk: &mut Walk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
+pub(crate) fn judge_git(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     git::judge(walk, name, arguments, settings);
     let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
     own::judge(walk, "git", &words);
@@ -297,7 +297,7 @@ fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
     false
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Adds a finding of a rule.
     pub(crate) fn find_rule(&mut self, rule: &Rule) {
         self.report(rule.name, rule.level, rule.message, rule.alternative);

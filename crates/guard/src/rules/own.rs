@@ -8,7 +8,7 @@ use crate::finding::Level;
 use crate::guard::{Guard, Prelude};
 use crate::marks::{alive, readable};
 use crate::pattern;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// A fault in the user's rules.
 #[derive(Debug, Error)]
@@ -150,7 +150,7 @@ pub(crate) fn check_examples(guard: &Guard) -> Result<(), RuleError> {
 }
 
 /// Looks at a command.
-pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
+pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) {
     let guard = walk.guard;
     for rule in guard.own.iter().filter(|rule| rule.command == name && rule.matches(arguments)) {
         walk.report(&rule.name, rule.level, &rule.message, &rule.alternative);

@@ -4,10 +4,10 @@ use super::target::{Danger, danger};
 use super::{BELOW_HOME, CRITICAL_RM, UNKNOWN_DIRECTORY};
 use crate::marks::{SOME, TREE, UNKNOWN};
 use crate::pattern::is_wide;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// Looks at a command of this name.
-pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
+pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) {
     let mut recursive = match name {
         "rm" | "grm" | "srm" | "safe-rm" => false,
         // It has no other way.
@@ -44,7 +44,7 @@ pub(super) fn judge(walk: &mut Walk<'_>, name: &str, arguments: &[String]) {
 }
 
 /// Judges that the files of this path are deleted, but no directory that is not empty.
-pub(crate) fn deleted_one_by_one(walk: &mut Walk<'_>, path: &str) {
+pub(crate) fn deleted_one_by_one(walk: &mut ScriptWalk<'_>, path: &str) {
     let last = path.rsplit('/').next().unwrap_or("");
     if last.contains(TREE) || is_wide(last) && !last.starts_with('.') || !path.contains(TREE) {
         deleted(walk, path);
@@ -52,7 +52,7 @@ pub(crate) fn deleted_one_by_one(walk: &mut Walk<'_>, path: &str) {
 }
 
 /// Judges that a path is deleted with everything below it.
-pub(crate) fn deleted(walk: &mut Walk<'_>, path: &str) {
+pub(crate) fn deleted(walk: &mut ScriptWalk<'_>, path: &str) {
     match danger(walk, path) {
         Danger::None => {}
         Danger::Critical => walk.find_rule(&CRITICAL_RM),

@@ -2,7 +2,7 @@
 
 use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
 use crate::pattern::{is_wide, may_be};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
 
 /// Directories of the system. Also `/home` and its like: other people live there.
@@ -58,7 +58,7 @@ pub(super) enum Danger {
 }
 
 /// Judges a path.
-pub(super) fn danger(walk: &mut Walk<'_>, path: &str) -> Danger {
+pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     if path.is_empty() {
         return Danger::None;
     }
@@ -98,7 +98,7 @@ pub(super) fn danger(walk: &mut Walk<'_>, path: &str) -> Danger {
 }
 
 /// Judges a path by where the script starts, if that is known: `etc` is not the same in `/` and in a project.
-fn where_it_is(walk: &Walk<'_>, path: &str) -> Danger {
+fn where_it_is(walk: &ScriptWalk<'_>, path: &str) -> Danger {
     if walk.world.prelude.directory.is_none() {
         return Danger::None;
     }
@@ -145,7 +145,7 @@ fn is_repository(parts: &[&str]) -> bool {
 }
 
 /// True if the path is the known home or working directory, or above one of them.
-fn is_place(walk: &Walk<'_>, path: &str) -> bool {
+fn is_place(walk: &ScriptWalk<'_>, path: &str) -> bool {
     let place = walk.world.prelude;
     let path = normalized(&walk.world.concrete(path));
     if path.contains(crate::marks::is_mark) {

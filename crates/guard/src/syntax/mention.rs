@@ -23,7 +23,8 @@ pub fn mentioned_names(script: &str) -> Vec<String> {
         let mut parser = Parser::new(script);
         while let Ok(Some(line)) = parser.line() {
             each_simple(&line, &mut |simple| {
-                let name = simple.words.first().filter(|word| word.plain().is_none()).and_then(|word| word.literal());
+                let name =
+                    simple.words.first().filter(|word| word.plain().is_none()).and_then(super::ast::ShellWord::literal);
                 names.extend(name);
             });
         }

@@ -46,7 +46,9 @@ fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t SimpleCommand
                 each_simple(condition, see);
                 each_simple(body, see);
             }
-            otherwise.iter().for_each(|body| each_simple(body, see));
+            if let Some(body) = otherwise {
+                each_simple(body, see);
+            }
         }
         Compound::While { condition, body } => {
             each_simple(condition, see);

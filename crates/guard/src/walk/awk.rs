@@ -1,7 +1,7 @@
 //! `awk`: programs that only print are followed line by line, others are looked through for calls.
 
 use crate::marks::UNKNOWN;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::Values;
 
@@ -30,7 +30,7 @@ impl AwkArguments<'_> {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(super) fn run_awk(&mut self, arguments: &[String]) {
         let awk = self.awk_arguments(arguments);
         let Some(code) = awk.program.as_deref().map(str::trim) else { return };

@@ -16,14 +16,14 @@ const MOST_DERIVED: usize = 512 << 10;
 
 /// The work that a walk may still do.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct WalkBudget {
     steps_left: usize,
     derived_left: usize,
     depth: usize,
     exhausted: Option<&'static str>,
 }
 
-impl Budget {
+impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
         Self { steps_left: MOST_STEPS + bytes / BYTES_A_STEP, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
@@ -46,26 +46,21 @@ impl Budget {
 
     /// Uses up steps, and gives up after too many.
     pub(crate) fn spend(&mut self, steps: usize) {
-        match self.steps_left.checked_sub(steps) {
-            Some(left) => self.steps_left = left,
-            None => {
-                self.steps_left = 0;
-                self.give_up("it has too many steps to follow");
-            }
+        let is_enough = steps <= self.steps_left;
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        if !is_enough {
+            self.give_up("it has too many steps to follow");
         }
     }
 
     /// Uses up text that the script has put together to run; false if that is too much.
     pub(super) fn spend_derived(&mut self, bytes: usize) -> bool {
-        match self.derived_left.checked_sub(bytes) {
-            Some(left) => self.derived_left = left,
-            None => {
-                self.derived_left = 0;
-                self.give_up("it puts together too much text to run");
-                return false;
-            }
+        let is_enough = bytes <= self.derived_left;
+        self.derived_left = self.derived_left.saturating_sub(bytes);
+        if !is_enough {
+            self.give_up("it puts together too much text to run");
         }
-        true
+        is_enough
     }
 
     /// Goes one level deeper; false if that is too deep, or the budget is exhausted. A true needs a [`Self::leave`].
@@ -98,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_first_reason_to_give_up_is_kept() {
-        let mut budget = Budget::for_text(0);
+        let mut budget = WalkBudget::for_text(0);
         budget.spend(MOST_STEPS);
         assert_eq!(budget.exhausted(), None);
         budget.spend(1);
@@ -109,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_level_that_was_left_can_be_entered_again() {
-        let mut budget = Budget::for_text(0);
+        let mut budget = WalkBudget::for_text(0);
         for _ in 0..3 * DEEPEST {
             assert!(budget.enter());
             budget.leave();

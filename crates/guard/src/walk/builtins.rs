@@ -5,13 +5,13 @@ use std::rc::Rc;
 use crate::marks::UNKNOWN;
 use crate::walk::files::normalized;
 use crate::walk::state::ShellValue;
-use crate::walk::{Flow, Walk};
+use crate::walk::{Flow, ScriptWalk};
 
 /// The longest path that a directory may have, in bytes.
 const LONGEST_PATH: usize = 1024;
 
 /// Runs a builtin. The name comes along because some builtins share a function.
-type Builtin = fn(&mut Walk<'_>, &str, &[String]);
+type Builtin = fn(&mut ScriptWalk<'_>, &str, &[String]);
 
 /// The builtins that change the shell or print, and programs that the walk follows in the same way.
 fn builtin_named(name: &str) -> Option<Builtin> {
@@ -55,7 +55,7 @@ fn builtin_named(name: &str) -> Option<Builtin> {
     })
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Runs a builtin; none if no builtin has this name.
     pub(crate) fn run_builtin(&mut self, name: &str, words: &[String]) -> Option<Flow> {
         let arguments = words.get(1..).unwrap_or(&[]);

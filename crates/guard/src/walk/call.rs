@@ -9,14 +9,14 @@ use crate::rules;
 use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
 use crate::walk::files::base_name;
 use crate::walk::state::ShellValue;
-use crate::walk::{Flow, MOST_RECURSION, Walk};
+use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
 const BY_GLOB: [&str; 14] = [
     "rm", "git", "sh", "bash", "env", "find", "sudo", "xargs", "dash", "perl", "python3", "busybox", "nice", "timeout",
 ];
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn run_simple(&mut self, simple: &SimpleCommand) -> Flow {
         self.budget.spend(1);
         if self.budget.is_exhausted() {

@@ -5,7 +5,7 @@
 
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::code_scan::{CodeCall, CodeScan};
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::{Values, fill};
@@ -79,7 +79,7 @@ impl Interpreter {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Looks into the code that an interpreter is given, if this is one.
     pub(crate) fn run_interpreter(&mut self, name: &str, arguments: &[String]) -> bool {
         let language = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');

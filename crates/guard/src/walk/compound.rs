@@ -3,7 +3,7 @@
 use crate::marks::{STAR, UNKNOWN};
 use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
 use crate::walk::state::{ShellState, ShellValue};
-use crate::walk::{Flow, Walk};
+use crate::walk::{Flow, ScriptWalk};
 
 /// How many rounds a loop is followed through.
 const MOST_ROUNDS: usize = 64;
@@ -11,7 +11,7 @@ const MOST_ROUNDS: usize = 64;
 /// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
 const UNKNOWN_ROUNDS: usize = 3;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn run_list(&mut self, list: &List) -> Flow {
         let mut flow = Flow::Next;
         for item in &list.items {

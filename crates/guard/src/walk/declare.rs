@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use crate::syntax::ast::{ShellWord, WordPiece};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Declares what the words after `kind` say.
     pub(crate) fn declare(&mut self, kind: &str, words: &[ShellWord]) {
         let mut flags = String::new();

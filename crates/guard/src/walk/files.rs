@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::marks::{HOME, REPO, START, UNKNOWN};
 use crate::syntax::ast::List;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
 /// Files that the script has written, by absolute path.
@@ -34,7 +34,7 @@ impl ScriptFiles {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// A path from the root or from one of the marked directories, without `.`, `..` and doubled slashes.
     pub(crate) fn absolute(&mut self, path: &str) -> String {
         let is_absolute = path.starts_with(['/', HOME, START, REPO, UNKNOWN]);

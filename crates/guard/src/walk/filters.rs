@@ -3,10 +3,10 @@
 use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
 use crate::walk::files::{base_name, normalized};
 use crate::walk::sed::expression;
-use crate::walk::{Walk, decode};
+use crate::walk::{ScriptWalk, decode};
 
 /// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
-type Filter = fn(&mut Walk<'_>, &str, &[String]) -> Option<String>;
+type Filter = fn(&mut ScriptWalk<'_>, &str, &[String]) -> Option<String>;
 
 /// The programs whose output the walk knows.
 fn filter_named(name: &str) -> Option<Filter> {
@@ -63,7 +63,7 @@ fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
     arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1)
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// The text that a program of this name writes; none if that is not known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
         filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))

@@ -3,7 +3,7 @@
 use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
 use crate::pattern;
 use crate::rules;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// The files that the tests before an action leave.
 #[derive(Debug, Clone, Default)]
@@ -174,7 +174,7 @@ impl FindScope {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn run_find(&mut self, arguments: &[String]) {
         let mut expression = FindExpression::new(arguments);
         while let Some(word) = expression.next() {

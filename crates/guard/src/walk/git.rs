@@ -1,7 +1,7 @@
 //! `git`: options before the subcommand, aliases, and subcommands that run commands.
 
 use crate::rules;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// Options before the subcommand that take another word.
 const VALUED: [&str; 8] =
@@ -70,7 +70,7 @@ const RUN_VARIABLES: [&str; 9] = [
 /// How many aliases may lead to each other.
 const MOST_ALIASES: usize = 8;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn run_git(&mut self, arguments: &[String]) {
         self.budget.spend(self.world.git_config.len() / 4);
         let before = self.world.shell.clone();

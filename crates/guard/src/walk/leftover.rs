@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::marks::{UNKNOWN, readable};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::ShellState;
 
 /// How many arguments a definition is called with. Nothing is known about them.
@@ -14,7 +14,7 @@ const ARGUMENTS: usize = 4;
 /// How many times the walk calls functions that the calls before have defined.
 const MOST_ROUNDS: usize = 3;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Calls every function and alias that the shell did not have `before`, each with unknown arguments.
     ///
     /// Running out of steps in here is silent: the script itself has been followed to its end.

@@ -4,7 +4,7 @@
 //! taken and joined afterwards, loops over known lists are run through, unknown conditions count as true and as false.
 //! The output of a command is known for the few commands that scripts use to put text together.
 //!
-//! A walk has three parts. The [`Budget`] decides when to give up, the [`World`] holds what bash would know at this point,
+//! A walk has three parts. The [`WalkBudget`] decides when to give up, the [`World`] holds what bash would know at this point,
 //! and the [`Trail`] holds what has been found and on which way.
 //!
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
@@ -45,7 +45,7 @@ use crate::marks::UNKNOWN;
 use crate::syntax::ast::List;
 use crate::syntax::{ParseStop, Parser};
 
-use budget::Budget;
+use budget::WalkBudget;
 use trail::Trail;
 use variables::VariableChoices;
 use world::World;
@@ -66,10 +66,10 @@ pub(crate) enum Flow {
 }
 
 /// A walk through one script.
-pub(crate) struct Walk<'g> {
+pub(crate) struct ScriptWalk<'g> {
     pub(crate) guard: &'g Guard,
     /// When to give up.
-    pub(crate) budget: Budget,
+    pub(crate) budget: WalkBudget,
     /// The state that bash would have.
     pub(crate) world: World<'g>,
     /// The findings, and the way to the current command.
@@ -77,12 +77,12 @@ pub(crate) struct Walk<'g> {
     choices: VariableChoices,
 }
 
-impl<'g> Walk<'g> {
+impl<'g> ScriptWalk<'g> {
     /// A walk that has not begun. The script begins at `script_start` of `text`, behind definitions that are run first.
     pub(crate) fn new(guard: &'g Guard, (text, script_start): (&'g str, usize), prelude: &'g Prelude) -> Self {
         Self {
             guard,
-            budget: Budget::for_text(text.len()),
+            budget: WalkBudget::for_text(text.len()),
             world: World::new(prelude),
             trail: Trail::new(text, script_start),
             choices: VariableChoices::default(),

@@ -3,9 +3,9 @@
 use crate::expand::unescape_all;
 use crate::marks::UNKNOWN;
 use crate::walk::state::ShellValue;
-use crate::walk::{LONGEST_TEXT, Walk};
+use crate::walk::{LONGEST_TEXT, ScriptWalk};
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn echo(&mut self, arguments: &[String]) {
         let mut rest = arguments;
         let mut escapes = false;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
 use crate::syntax::ast::{Redirect, RedirectKind};
-use crate::walk::{Flow, Walk};
+use crate::walk::{Flow, ScriptWalk};
 
 /// Where a command's input comes from and its output goes.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Channels {
     pub(crate) here: bool,
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Works out the redirections of a command.
     pub(crate) fn open_channels(&mut self, redirects: &[Redirect]) -> Channels {
         let mut channels = Channels::default();

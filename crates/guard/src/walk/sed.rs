@@ -3,13 +3,13 @@
 use regex::RegexBuilder;
 
 use crate::marks::UNKNOWN;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::filters::joined;
 
 /// How big a compiled expression may be, in bytes. Larger ones leave the text unknown.
 const LARGEST_EXPRESSION: usize = 1 << 18;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// `sed`: substitutions, and the commands that print lines or run them.
     pub(super) fn sed(&mut self, arguments: &[String]) -> String {
         let mut scripts = Vec::new();

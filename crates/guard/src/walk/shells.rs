@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 
 const SHELLS: [&str; 18] = [
@@ -93,7 +93,7 @@ impl<'w> ShellOptions<'w> {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Runs a shell, if this is one.
     pub(crate) fn start_shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);

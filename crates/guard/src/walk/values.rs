@@ -37,7 +37,7 @@ pub(super) fn arguments(tokens: &[CodeToken], start: usize, values: &Values, par
 /// Arguments while they are read.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is about another part of a call, and none depends on another")]
-struct ReadArguments {
+struct ArgumentState {
     words: Vec<String>,
     directory: Option<String>,
     recursive: bool,
@@ -59,7 +59,7 @@ struct ReadArguments {
     expands: bool,
 }
 
-impl ReadArguments {
+impl ArgumentState {
     /// Adds a value, which stands behind the token `before`.
     fn push(&mut self, words: Vec<String>, before: Option<&CodeToken>) {
         if self.in_directory {
@@ -82,7 +82,7 @@ impl ReadArguments {
 }
 
 /// The answer to a sign: more arguments may follow, or none.
-enum Reading {
+enum SignEffect {
     GoesOn,
     Ends,
 }
@@ -103,7 +103,7 @@ impl<'t> CallReader<'t> {
     }
 
     fn arguments(&mut self, start: usize, parenthesized: bool) -> Arguments {
-        let mut state = ReadArguments { next: start, parenthesized, ..ReadArguments::default() };
+        let mut state = ArgumentState { next: start, parenthesized, ..ArgumentState::default() };
         if self.depth < DEEPEST {
             self.depth += 1;
             while let Some(token) = self.tokens.get(state.next) {
@@ -111,8 +111,8 @@ impl<'t> CallReader<'t> {
                 let before = state.next.checked_sub(2).and_then(|before| self.token(before));
                 let words = match token {
                     CodeToken::Sign(sign) => match self.read_sign(*sign, before, &mut state) {
-                        Reading::GoesOn => continue,
-                        Reading::Ends => break,
+                        SignEffect::GoesOn => continue,
+                        SignEffect::Ends => break,
                     },
                     CodeToken::Text(text) => Some(vec![text.clone()]),
                     CodeToken::Template(text) => Some(vec![self.filled(text)]),
@@ -124,12 +124,12 @@ impl<'t> CallReader<'t> {
             }
             self.depth -= 1;
         }
-        let ReadArguments { words, directory, recursive, next, .. } = state;
+        let ArgumentState { words, directory, recursive, next, .. } = state;
         Arguments { words, directory, recursive, next }
     }
 
     /// Reads an operator or a bracket.
-    fn read_sign(&mut self, sign: char, before: Option<&CodeToken>, state: &mut ReadArguments) -> Reading {
+    fn read_sign(&mut self, sign: char, before: Option<&CodeToken>, state: &mut ArgumentState) -> SignEffect {
         match sign {
             '[' if before.is_some_and(ends_value) && !state.joins => {
                 let (index, next) = self.index(state.next);
@@ -147,13 +147,13 @@ impl<'t> CallReader<'t> {
                 state.closed = state.opened.pop();
                 let goes_on = matches!(self.token(state.next), Some(CodeToken::Sign('+' | ',' | '.')));
                 if state.closed.is_none() || !state.parenthesized && state.opened.is_empty() && !goes_on {
-                    return Reading::Ends;
+                    return SignEffect::Ends;
                 }
             }
-            ';' | '\n' if !state.parenthesized => return Reading::Ends,
+            ';' | '\n' if !state.parenthesized => return SignEffect::Ends,
             '|' if !state.parenthesized && state.opened.is_empty() => {
                 state.next -= 1;
-                return Reading::Ends;
+                return SignEffect::Ends;
             }
             '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
             '%' if !state.words.is_empty() => {
@@ -173,11 +173,11 @@ impl<'t> CallReader<'t> {
             }
             _ => {}
         }
-        Reading::GoesOn
+        SignEffect::GoesOn
     }
 
     /// Reads a name: of an option, of something that expands paths, or of a value, which is given back.
-    fn read_name(&mut self, name: &str, state: &mut ReadArguments) -> Option<Vec<String>> {
+    fn read_name(&mut self, name: &str, state: &mut ArgumentState) -> Option<Vec<String>> {
         state.recursive |= name == "recursive";
         if matches!(self.token(state.next), Some(CodeToken::Sign('=' | ':'))) {
             state.in_directory = name == "cwd";

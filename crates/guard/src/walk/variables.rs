@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
 use crate::walk::state::{ShellState, ShellValue};
-use crate::walk::{Flow, LONGEST_TEXT, Walk};
+use crate::walk::{Flow, LONGEST_TEXT, ScriptWalk};
 
 /// How many combinations of doubtful variables one command is followed with.
 const MOST_CHOICES: usize = 24;
@@ -49,7 +49,7 @@ impl VariableChoices {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// The value of a variable, whichever of its values is being looked at.
     pub(crate) fn value(&mut self, name: &str) -> Option<ShellValue> {
         let mut name = name;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::marks::HOME;
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 use crate::walk::state::{ShellValue, ShellVariable};
 use crate::walk::wrapper_table::{ANY_OPERANDS, WRAPPERS, Wrapper};
 
@@ -77,7 +77,7 @@ impl<'w> WrappedCommand<'w> {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Runs what a wrapper runs, if this is one.
     pub(crate) fn run_wrapper(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);

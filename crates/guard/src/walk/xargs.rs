@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::walk::Walk;
+use crate::walk::ScriptWalk;
 
 /// How many items are tried one by one.
 const MOST_ITEMS: usize = 64;
@@ -105,7 +105,7 @@ impl<'w> XargsOptions<'w> {
     }
 }
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     pub(crate) fn run_xargs(&mut self, arguments: &[String]) {
         let options = XargsOptions::of(arguments);
         let input = match &options.file {

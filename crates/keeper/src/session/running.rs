@@ -141,7 +141,11 @@ impl Session {
         let running = self.running.as_mut()?;
         match effect {
             TurnEffect::CheckScript => {
-                return Some(if running.is_unread() { TurnEvent::ScriptUnread } else { TurnEvent::ScriptRead });
+                if !running.is_unread() {
+                    return Some(TurnEvent::ScriptRead);
+                }
+                self.driver.child.continue_if_stopped();
+                return Some(TurnEvent::ScriptUnread);
             }
             TurnEffect::CheckShell => return Some(self.check_shell()),
             TurnEffect::CheckProcesses => return Some(self.check_processes()),
@@ -171,6 +175,10 @@ impl Session {
     }
 
     fn check_shell(&mut self) -> TurnEvent {
+        if self.running.as_ref().is_some_and(RunningCommand::is_unread) {
+            // Somebody may have stopped the shell just as it was handed the script. The script has stopped nothing yet.
+            self.driver.child.continue_if_stopped();
+        }
         if !self.driver.waits() {
             return TurnEvent::ShellBusy;
         }

@@ -1,0 +1,167 @@
+//! `bashful ps`: every command of this user that runs now, whoever started it.
+
+use std::error::Error;
+use std::io::{IsTerminal, stdout};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use bashful_dialect::job::{self, one_line};
+use bashful_dialect::table::table;
+use bashful_dialect::visible;
+use bashful_engine::{ByteSize, JobRecord, JobStore, Lifetime, RegisteredCommand, Registry};
+use serde_json::{Value, json};
+
+use crate::cli::PsArgs;
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{self, Surroundings};
+
+/// Between two looks with --watch.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Clears a terminal and moves to its beginning.
+const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
+
+/// Lists the commands, with --watch again and again.
+pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let no_place = || around.state().no_place("running commands");
+    let registry = setup::registry(&around, "ps").ok_or_else(no_place)?;
+    let jobs = setup::jobs(&settings, &around).ok_or_else(no_place)?;
+    let mut last: Option<Vec<Running>> = None;
+    loop {
+        let commands = look(&registry, &jobs)?;
+        // A reader of JSON wants to hear of changes, and time alone is none.
+        let is_new = last.as_ref().is_none_or(|last| !same(last, &commands));
+        if args.json && (is_new || !args.watch) {
+            let facts: Value = commands.iter().map(Running::facts).collect();
+            if args.watch { print::json(facts, print::redactor())? } else { print::pretty_json(facts)? }
+        } else if !args.json {
+            if args.watch && stdout().is_terminal() {
+                print::data(CLEAR)?;
+            }
+            show(&commands)?;
+        }
+        if !args.watch {
+            return Ok(Exit::Code(0));
+        }
+        last = Some(commands);
+        sleep(LOOK_AGAIN);
+    }
+}
+
+fn look(registry: &Registry, jobs: &JobStore) -> Result<Vec<Running>, Box<dyn Error>> {
+    let mut commands: Vec<Running> = registry.list()?.into_iter().map(Running::Foreground).collect();
+    for mut record in jobs.list_live()? {
+        job::mask(&mut record, print::redactor());
+        commands.push(Running::Job(Box::new(record)));
+    }
+    commands.sort_by_key(Running::began);
+    Ok(commands)
+}
+
+fn same(last: &[Running], now: &[Running]) -> bool {
+    let told = |running: &Running| {
+        let mut facts = running.facts();
+        facts["duration_ms"] = Value::Null;
+        facts
+    };
+    last.iter().map(told).eq(now.iter().map(told))
+}
+
+fn show(commands: &[Running]) -> Result<(), Box<dyn Error>> {
+    if commands.is_empty() {
+        print::talk("[no command is running]");
+        return Ok(());
+    }
+    let rows: Vec<[String; 6]> = commands.iter().map(Running::row).collect();
+    print::text(&table(["STARTED BY", "PID", "TIME", "OUTPUT", "DIRECTORY", "COMMAND"], &rows, &[1, 2, 3]))?;
+    Ok(())
+}
+
+/// A command that runs now.
+enum Running {
+    Foreground(RegisteredCommand),
+    Job(Box<JobRecord>),
+}
+
+impl Running {
+    fn began(&self) -> SystemTime {
+        match self {
+            Self::Foreground(command) => command.began,
+            Self::Job(job) => job.began,
+        }
+    }
+
+    fn age(&self) -> Duration {
+        match self {
+            Self::Foreground(command) => command.began.elapsed().unwrap_or_default(),
+            Self::Job(job) => job.elapsed,
+        }
+    }
+
+    fn output_bytes(&self) -> u64 {
+        match self {
+            Self::Foreground(command) => command.output_bytes,
+            Self::Job(job) => job.output_file.metadata().map_or(0, |metadata| metadata.len()),
+        }
+    }
+
+    fn row(&self) -> [String; 6] {
+        let (surface, pid, directory, script) = match self {
+            Self::Foreground(command) => {
+                let session = command.session.as_ref().map(|name| format!(" (session {name})")).unwrap_or_default();
+                (format!("{}{session}", command.surface), command.pid, command.directory.clone(), &command.script)
+            }
+            Self::Job(job) => {
+                (format!("job {}", job.id), job.pid, job.directory.to_string_lossy().into_owned(), &job.script)
+            }
+        };
+        [
+            visible(&surface),
+            pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+            Lifetime(Duration::from_secs(self.age().as_secs())).to_string(),
+            ByteSize(self.output_bytes()).to_string(),
+            visible(&directory),
+            one_line(script),
+        ]
+    }
+
+    fn facts(&self) -> Value {
+        let mut facts = match self {
+            Self::Foreground(command) => json!({
+                "surface": command.surface,
+                "job": null,
+                "pid": command.pid,
+                "host_pid": command.host_pid,
+                "command": command.script,
+                "cwd": command.directory,
+                "session": command.session,
+                "lifetime_ms": milliseconds(command.lifetime),
+                "output_lines": command.output_lines,
+                "last_line": command.last_line,
+            }),
+            Self::Job(job) => json!({
+                "surface": "job",
+                "job": job.id,
+                "pid": job.pid,
+                "host_pid": null,
+                "command": job.script,
+                "cwd": job.directory.to_string_lossy(),
+                "session": null,
+                "lifetime_ms": milliseconds(job.lifetime),
+                "output_lines": null,
+                "last_line": null,
+            }),
+        };
+        facts["duration_ms"] = milliseconds(self.age()).into();
+        facts["output_bytes"] = self.output_bytes().into();
+        facts
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

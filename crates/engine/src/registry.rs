@@ -1,0 +1,267 @@
+//! The registry of commands that run in the foreground: a small file for each, which other programs of this user can read.
+//!
+//! A job has a record, but a foreground command belongs to the call that waits for it, and nobody else would know of it. The
+//! engine registers a command once it has run for [`REGISTERED_AFTER`], so that short commands cost nothing. The file is locked
+//! while the command runs and removed at its end. A program that dies leaves a file without a lock, which the next reader removes.
+//!
+//! Invariant: a file holds redacted text only.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bashful_sys::plain;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::redact::Redacted;
+use crate::trust::make_directory;
+use crate::units::ByteSize;
+use crate::versioned::Versioned;
+
+/// Commands that end sooner are not registered.
+pub(crate) const REGISTERED_AFTER: Duration = Duration::from_millis(100);
+
+/// Between two updates of the same command.
+pub(crate) const UPDATED_EVERY: Duration = Duration::from_secs(1);
+
+/// Bytes of a script that a file holds.
+const LONGEST_SCRIPT: ByteSize = ByteSize::kib(2);
+
+/// Bytes of the newest line that a file holds.
+const LONGEST_LINE: ByteSize = ByteSize(200);
+
+/// The version of a file. A reader leaves files with a higher one alone.
+const VERSION: u32 = 1;
+
+/// Ends the name of every file.
+const EXTENSION: &str = "json";
+
+/// The registry of one user, as one program sees it.
+#[derive(Debug)]
+pub struct Registry {
+    directory: PathBuf,
+    surface: String,
+    count: AtomicU64,
+}
+
+/// A command that runs in the foreground, as [`Registry::list`] finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredCommand {
+    /// The surface that runs it: `run`, `mcp`, or the name that a library host has given.
+    pub surface: String,
+    /// The program that waits for it.
+    pub host_pid: u32,
+    /// Its shell; none if the keeper was gone before it could tell.
+    pub pid: Option<i32>,
+    /// The script, or its beginning. Redacted.
+    pub script: String,
+    /// Where it runs. Redacted.
+    pub directory: String,
+    /// The session that it runs in. Redacted.
+    pub session: Option<String>,
+    /// When it began.
+    pub began: SystemTime,
+    /// How long it may run.
+    pub lifetime: Duration,
+    /// Bytes that it has written. Up to a second old.
+    pub output_bytes: u64,
+    /// Lines that it has written.
+    pub output_lines: u64,
+    /// The newest line that is not blank, or its beginning. Redacted.
+    pub last_line: String,
+}
+
+/// A directory of running commands that cannot be read.
+#[derive(Debug, Error)]
+#[error("cannot list the running commands in {}", path.display())]
+pub struct ListRegistryError {
+    /// The directory.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// A command on its way into the registry.
+pub(crate) struct NewEntry {
+    pub(crate) pid: Option<i32>,
+    pub(crate) script: Redacted,
+    pub(crate) directory: Redacted,
+    pub(crate) session: Option<Redacted>,
+    pub(crate) began: SystemTime,
+    pub(crate) lifetime: Duration,
+}
+
+/// The output of a command so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct OutputSoFar {
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
+    pub(crate) last_line: Redacted,
+}
+
+/// A file, as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct EntryFile {
+    version: u32,
+    surface: String,
+    host_pid: u32,
+    pid: Option<i32>,
+    script: String,
+    cwd: String,
+    session: Option<String>,
+    began_unix_ms: u64,
+    lifetime_ms: u64,
+    output_bytes: u64,
+    output_lines: u64,
+    last_line: String,
+}
+
+impl Registry {
+    /// The registry in this directory, for commands of this surface. The directory is made when it is needed.
+    pub fn new(directory: PathBuf, surface: &str) -> Self {
+        Self { directory, surface: surface.to_owned(), count: AtomicU64::new(0) }
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// All commands that run now, the oldest first. Files of programs that have died are removed.
+    pub fn list(&self) -> Result<Vec<RegisteredCommand>, ListRegistryError> {
+        let failed = |source| ListRegistryError { path: self.directory.clone(), source };
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
+        let mut commands = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|extension| extension == EXTENSION) {
+                commands.extend(look(&path));
+            } else if is_old(&path) {
+                // Whoever began to write it has died.
+                let _ = fs::remove_file(&path);
+            }
+        }
+        commands.sort_by_key(|command| command.began);
+        Ok(commands)
+    }
+
+    /// Registers a command. Dropping the registration removes it.
+    pub(crate) fn register(&self, entry: NewEntry, output: &OutputSoFar) -> io::Result<Registration> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let path = self.directory.join(format!("{}-{number}.{EXTENSION}", std::process::id()));
+        let draft = path.with_extension("new");
+        let file = match plain::create(&draft) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_directory(&self.directory)?;
+                plain::create(&draft)?
+            }
+            file => file?,
+        };
+        // Before others can find it: a file without a lock is the file of a program that has died.
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let record = EntryFile {
+            version: VERSION,
+            surface: self.surface.clone(),
+            host_pid: std::process::id(),
+            pid: entry.pid,
+            script: entry.script.truncated(LONGEST_SCRIPT).into_string(),
+            cwd: entry.directory.into_string(),
+            session: entry.session.map(Redacted::into_string),
+            began_unix_ms: unix_ms(entry.began),
+            lifetime_ms: milliseconds(entry.lifetime),
+            output_bytes: 0,
+            output_lines: 0,
+            last_line: String::new(),
+        };
+        let mut registration = Registration { file, path: draft, record, written: 0 };
+        registration.update(output)?;
+        fs::rename(&registration.path, &path)?;
+        registration.path = path;
+        Ok(registration)
+    }
+}
+
+/// A registered command. Dropping it removes its file.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    /// Holds the lock.
+    file: File,
+    path: PathBuf,
+    record: EntryFile,
+    /// Bytes of the file.
+    written: usize,
+}
+
+impl Registration {
+    /// Writes down how far the command has come.
+    pub(crate) fn update(&mut self, output: &OutputSoFar) -> io::Result<()> {
+        self.record.output_bytes = output.bytes;
+        self.record.output_lines = output.lines;
+        self.record.last_line = output.last_line.clone().truncated(LONGEST_LINE).into_string();
+        let mut text = serde_json::to_string(&self.record).map_err(io::Error::other)?;
+        // In one write that never makes the file shorter, so that a reader finds one whole record and blanks behind it.
+        while text.len() < self.written {
+            text.push(' ');
+        }
+        self.written = text.len();
+        self.file.write_all_at(text.as_bytes(), 0)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// True of a file that nobody has written to for a minute.
+fn is_old(path: &Path) -> bool {
+    let modified = path.symlink_metadata().and_then(|facts| facts.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > Duration::from_mins(1)))
+}
+
+/// The command of a file; none if it has ended, or the file is not to be understood.
+fn look(path: &Path) -> Option<RegisteredCommand> {
+    let file = plain::open(path).ok()?;
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            // Its program has died.
+            let _ = fs::remove_file(path);
+            return None;
+        }
+        Err(Errno::WOULDBLOCK) => {}
+        Err(_) => return None,
+    }
+    let text = plain::read_to_string(path).ok()?;
+    let Versioned::Known(record) = Versioned::<EntryFile>::read(text.as_bytes(), VERSION)? else { return None };
+    Some(RegisteredCommand {
+        surface: record.surface,
+        host_pid: record.host_pid,
+        pid: record.pid,
+        script: record.script,
+        directory: record.cwd,
+        session: record.session,
+        began: SystemTime::UNIX_EPOCH + Duration::from_millis(record.began_unix_ms),
+        lifetime: Duration::from_millis(record.lifetime_ms),
+        output_bytes: record.output_bytes,
+        output_lines: record.output_lines,
+        last_line: record.last_line,
+    })
+}
+
+fn unix_ms(time: SystemTime) -> u64 {
+    milliseconds(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
