@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use bashful_testkit::agents::{AGENTS, CASES, Held, Package, Rig, SDKS, Verdict};
 
-use crate::{Done, cargo, say};
+use crate::{Done, cargo, print};
 
 /// Runs the agents and SDKs of these names, or all.
 pub(crate) fn main(names: &[&str]) -> Done {
     let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name).chain(SDKS.iter().map(|sdk| sdk.name)).collect();
     if names.iter().any(|name| ["--help", "-h"].contains(name)) {
-        say::data(&format!(
+        print::data(&format!(
             "usage: cargo xtask agents [NAME...]\n\n\
              Runs real agents and SDK clients against a scripted model, and prints a table of what held. Without a name, all\n\
              of them. Those that are missing are installed below target/clients first.\n\n\
@@ -39,7 +39,7 @@ pub(crate) fn main(names: &[&str]) -> Done {
         install(&rig, sdk.package, &sdk.prefix(&rig.clients))?;
         table.add(sdk.name, "output", || sdk.run(&rig));
     }
-    say::data(&table.text());
+    print::data(&table.text());
     match table.failed {
         0 => Ok(()),
         failed => Err(format!("xtask agents: {failed} of {} cases failed", table.rows.len()).into()),
@@ -51,7 +51,7 @@ fn install(rig: &Rig, package: Package, prefix: &Path) -> Done {
     if package.check_installed(prefix).is_ok() {
         return Ok(());
     }
-    say::talk(&format!("xtask agents: installing {}", package.text()));
+    print::talk(&format!("xtask agents: installing {}", package.text()));
     let python = rig.clients.join("python/bin");
     if !python.join("npm").exists() {
         return Err(format!("no npm in {}: run .ci/setup", python.display()).into());
@@ -103,11 +103,11 @@ impl Table {
             Ok(Held::NotApplicable(why)) => format!("not applicable: {why}"),
             Err(why) => {
                 self.failed += 1;
-                say::talk(&format!("--- {who}, {case}: {why}\n---"));
+                print::talk(&format!("--- {who}, {case}: {why}\n---"));
                 format!("FAILED: {}", why.lines().next().unwrap_or_default())
             }
         };
-        say::talk(&format!("xtask agents: {who}, {case}: {verdict} ({seconds} s)"));
+        print::talk(&format!("xtask agents: {who}, {case}: {verdict} ({seconds} s)"));
         self.rows.push([who.to_owned(), case.to_owned(), seconds, verdict]);
     }
 

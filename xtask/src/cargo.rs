@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::say;
+use crate::print;
 
 /// A call of the same cargo that runs this task, in the root of the workspace.
 pub(crate) fn command(arguments: &[&str]) -> Command {
@@ -32,7 +32,7 @@ pub(crate) fn build_dist(package: &str) -> Result<PathBuf, Box<dyn Error>> {
 /// Cargo is asked for the place: the directory has the name of the machine's kind in it.
 pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
     let arguments = [&["build", "--package", package, "--message-format", "json-render-diagnostics"], options].concat();
-    say::talk(&format!("xtask: cargo {}", arguments.join(" ")));
+    print::talk(&format!("xtask: cargo {}", arguments.join(" ")));
     let output = command(&arguments).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(format!("cannot build {package}").into());

@@ -1,6 +1,6 @@
 //! All that has to hold before a change goes in, in the order in which it fails soonest.
 
-use crate::{Done, cargo, licenses, say};
+use crate::{Done, cargo, licenses, print};
 
 /// One call of cargo that has to succeed.
 struct Step {
@@ -30,13 +30,13 @@ pub(crate) fn main() -> Done {
         step.run()?;
     }
     licenses::main().map_err(|error| format!("xtask ci: licenses failed: {error}"))?;
-    say::talk("xtask ci: all is well");
+    print::talk("xtask ci: all is well");
     Ok(())
 }
 
 impl Step {
     fn run(&self) -> Done {
-        say::talk(&format!("xtask ci: {}: {}", self.name, self.line()));
+        print::talk(&format!("xtask ci: {}: {}", self.name, self.line()));
         let status = cargo::command(self.arguments).envs(self.variable).status()?;
         if !status.success() {
             return Err(format!("xtask ci: {} failed ({status}): {}", self.name, self.line()).into());

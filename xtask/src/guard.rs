@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bashful_guard::{Guard, Prelude};
 use serde_json::Value;
 
-use crate::{Done, say};
+use crate::{Done, print};
 
 /// Runs the guard over the files.
 pub(crate) fn main(options: &[&str]) -> Done {
@@ -44,7 +44,7 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let long = long.get(..64 << 10).unwrap_or("");
     let (took, _) = timed(&guard, long);
     writeln!(report, "time: a script of 64 KiB {took:?}")?;
-    say::data(&report);
+    print::data(&report);
     Ok(())
 }
 

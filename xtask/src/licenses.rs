@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{Done, cargo, say};
+use crate::{Done, cargo, print};
 
 /// Licenses that ask for no more than their text to be passed on, and the MPL, which is about its own files only.
 const ALLOWED: [&str; 17] = [
@@ -30,7 +30,7 @@ const ALLOWED: [&str; 17] = [
 /// Looks at all packages, and names those that do not pass.
 pub(crate) fn main() -> Done {
     let arguments = ["metadata", "--format-version", "1"];
-    say::talk(&format!("xtask: licenses in cargo {}", arguments.join(" ")));
+    print::talk(&format!("xtask: licenses in cargo {}", arguments.join(" ")));
     let output = cargo::command(&arguments).stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err("cannot read the list of dependencies".into());

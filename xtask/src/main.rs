@@ -6,7 +6,7 @@ mod cargo;
 mod ci;
 mod guard;
 mod licenses;
-mod say;
+mod print;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say::talk(&error.to_string());
+            print::talk(&error.to_string());
             ExitCode::FAILURE
         }
     }

@@ -8,7 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::time::SystemTime;
 
-use bashful_engine::{Artifact, ArtifactEntry, ArtifactStore, ByteSize, Eyes, ReadError};
+use bashful_engine::{Artifact, ArtifactEntry, ArtifactStore, ByteSize, OutputRedactor, ReadError};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -37,7 +37,7 @@ pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Ex
     let store = setup::artifacts(&settings, &around).ok_or_else(|| around.state().no_place("artifacts"))?;
     match command {
         ArtifactsCommand::List(args) => list(&store, args.json),
-        ArtifactsCommand::Show(args) => show(&store, args, &setup::eyes(&settings, &around)?),
+        ArtifactsCommand::Show(args) => show(&store, args, &setup::output_redactor(&settings, &around)?),
         ArtifactsCommand::Path { id } => {
             use std::os::unix::ffi::OsStrExt;
             let entry = store.get(*id)?;
@@ -136,7 +136,7 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
-fn show(store: &ArtifactStore, args: &ShowArgs, eyes: &Eyes) -> Result<Exit, Box<dyn Error>> {
+fn show(store: &ArtifactStore, args: &ShowArgs, redactor: &OutputRedactor) -> Result<Exit, Box<dyn Error>> {
     let artifact = Artifact::open(&store.get(args.id)?)?;
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let shown = if args.raw {
@@ -145,7 +145,7 @@ fn show(store: &ArtifactStore, args: &ShowArgs, eyes: &Eyes) -> Result<Exit, Box
             Ok(exit)
         })
     } else {
-        redacted_part(&artifact, args, eyes, out)
+        redacted_part(&artifact, args, redactor, out)
     };
     match shown {
         // `show 7 | head` has seen enough.
@@ -155,7 +155,12 @@ fn show(store: &ArtifactStore, args: &ShowArgs, eyes: &Eyes) -> Result<Exit, Box
 }
 
 /// The part, redacted together with what stands around it: it may begin and end in the middle of a withheld value.
-fn redacted_part(artifact: &Artifact, args: &ShowArgs, eyes: &Eyes, out: impl Write) -> Result<Exit, ReadError> {
+fn redacted_part(
+    artifact: &Artifact,
+    args: &ShowArgs,
+    redactor: &OutputRedactor,
+    out: impl Write,
+) -> Result<Exit, ReadError> {
     let begin = match (&args.lines, &args.bytes, args.tail) {
         (Some(lines), ..) if *lines.start() > 1 => {
             artifact.lines(*lines.start()..=*lines.start(), &mut io::sink())?.begin
@@ -165,7 +170,7 @@ fn redacted_part(artifact: &Artifact, args: &ShowArgs, eyes: &Eyes, out: impl Wr
         _ => 0,
     };
     let (before, _) = artifact.around(begin..begin);
-    let mut out = eyes.writer(out, before);
+    let mut out = redactor.writer(out, before);
     let exit = part(artifact, args, &mut out)?;
     let (_, after) = artifact.around(begin..begin.saturating_add(out.taken()));
     // Lines that were searched for do not stand beside what follows in the artifact.

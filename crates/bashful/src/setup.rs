@@ -11,10 +11,10 @@ use std::time::Duration;
 use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
 use bashful_engine::{
     ArtifactLimits, ArtifactStore, ArtifactUrls, BashSearch, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy,
-    Eyes, Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
-    Orphans, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script, SessionLimits,
-    SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version, search_bash,
-    working_directory,
+    Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
+    Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script,
+    SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version,
+    search_bash, working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
@@ -202,8 +202,8 @@ pub(crate) fn redactor(settings: &Settings, around: &Surroundings) -> Result<Red
 }
 
 /// What keeps withheld values out of output that is shown where nothing runs.
-pub(crate) fn eyes(settings: &Settings, around: &Surroundings) -> Result<Eyes, EnvError> {
-    Ok(environment(settings).resolve(&host_environment(around), &[])?.eyes(cleaning(settings)))
+pub(crate) fn output_redactor(settings: &Settings, around: &Surroundings) -> Result<OutputRedactor, EnvError> {
+    Ok(environment(settings).resolve(&host_environment(around), &[])?.output_redactor(cleaning(settings)))
 }
 
 /// Which variables commands get.

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
-use crate::desk::Seen;
+use crate::job_calls::JobsReply;
 use crate::tool::{Abilities, Tool, Words};
 use crate::{native, pi, plain};
 
@@ -55,7 +55,7 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer;
 
     /// The reply to a call about jobs.
-    fn jobs(&self, seen: &Seen) -> RawAnswer;
+    fn jobs(&self, seen: &JobsReply) -> RawAnswer;
 
     /// The error of a host without a place for jobs.
     fn no_jobs(&self) -> String {

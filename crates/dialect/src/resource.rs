@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
 
-use bashful_engine::{Artifact, ByteSize, Engine, Eyes, artifact_id, error_chain, job_id};
+use bashful_engine::{Artifact, ByteSize, Engine, OutputRedactor, artifact_id, error_chain, job_id};
 use memchr::{memchr_iter, memrchr};
 use thiserror::Error;
 
@@ -98,7 +98,7 @@ pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> 
     let artifact = open(engine, name).map_err(|why| ResourceError::NotFound { uri: uri.to_owned(), why })?;
     let part = part(query)
         .ok_or_else(|| unreadable("give a part as in ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
-    show(&artifact, &part, name, engine.eyes()).map_err(unreadable)
+    show(&artifact, &part, name, engine.output_redactor()).map_err(unreadable)
 }
 
 fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
@@ -137,7 +137,7 @@ fn part(query: &str) -> Option<Part> {
     }
 }
 
-fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<String, String> {
+fn show(artifact: &Artifact, part: &Part, name: &str, redactor: OutputRedactor) -> Result<String, String> {
     let mut page = Page { bytes: Vec::new(), room: READ.in_memory(), is_full: false };
     let mut begin = 0;
     let read = match part {
@@ -166,7 +166,7 @@ fn show(artifact: &Artifact, part: &Part, name: &str, eyes: Eyes) -> Result<Stri
     let count = page.bytes.len() as u64;
     let lines = memchr_iter(b'\n', &page.bytes).count() as u64;
     let (before, after) = artifact.around(begin..begin.saturating_add(count));
-    let mut text = String::from_utf8_lossy(&eyes.show_part(&before, &page.bytes, &after)).into_owned();
+    let mut text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
     if page.is_full {
         let rest = match part {
             Part::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),

@@ -18,9 +18,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::answer::Answer;
 use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
-use crate::desk;
 use crate::dialect::{Asked, Dialect, Ended};
 use crate::job::mask;
+use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::text::NO_LIMIT;
@@ -162,7 +162,7 @@ impl Toolbox {
         let failed = |text| Failure { status: "failed", text };
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(watch);
-        let seen = desk::attend(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
+        let seen = job_calls::carry_out(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
         Ok(self.dialect.0.jobs(&seen).masked(&self.engine.redactor()))
     }
 

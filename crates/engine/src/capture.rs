@@ -18,8 +18,8 @@ use std::sync::Arc;
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
 use crate::cluster;
+use crate::last_lines::{Total, last_lines};
 use crate::mask::{Edges, Mask};
-use crate::narrow::{self, Total};
 use crate::outcome::Output;
 use crate::running::OutputForm;
 use crate::units::ByteSize;
@@ -419,7 +419,7 @@ fn narrowed(clip: &Clip, last: u64, total: Total, mask: &Mask) -> Option<Clip> {
         Clip::Whole(bytes) => (bytes, Edges::None),
         Clip::Cut { head, .. } => (&head.bytes, Edges::End),
     };
-    let mut narrowed = narrow::last_lines(text, last, total)?;
+    let mut narrowed = last_lines(text, last, total)?;
     if let Clip::Cut { tail, .. } = &mut narrowed {
         tail.bytes = mask.cut(text, text.len() - tail.bytes.len()..text.len(), edges);
     }

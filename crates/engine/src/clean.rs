@@ -16,7 +16,7 @@ mod swift;
 
 use std::sync::Arc;
 
-use bashful_sys::wide;
+use bashful_sys::ascii;
 use memchr::memrchr;
 use vte::{Params, Parser, Perform};
 
@@ -192,7 +192,7 @@ impl Cleaner {
         let mut rest = block;
         while let [byte, after @ ..] = rest {
             if self.place == Place::Text {
-                let run = wide::find_special(rest);
+                let run = ascii::find_special(rest);
                 if run > 0 {
                     self.returned = false;
                     self.line.write(&rest[..run], text);
@@ -282,7 +282,7 @@ fn new_parser() -> Parser<0> {
 
 /// Whether all bytes can be copied as they are. Most output is ASCII, and the question is answered twice as fast for that.
 fn is_plain(block: &[u8]) -> bool {
-    wide::is_plain_ascii(block) || is_plain_text(block)
+    ascii::is_plain_ascii(block) || is_plain_text(block)
 }
 
 /// There is no way out of the loop, and numbers stand for truths in it, on purpose: this way the compiler looks at

@@ -16,10 +16,10 @@ use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
-use crate::eyes::Eyes;
 use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobStore, Room, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
+use crate::output_redactor::OutputRedactor;
 use crate::plan::{Plan, PlanError};
 use crate::promises::Promises;
 use crate::redact::Redactor;
@@ -342,8 +342,8 @@ impl Engine {
     }
 
     /// What makes raw output fit to be shown, as this engine does it.
-    pub fn eyes(&self) -> Eyes {
-        Eyes::new(self.options.cleaning, self.mask())
+    pub fn output_redactor(&self) -> OutputRedactor {
+        OutputRedactor::new(self.options.cleaning, self.mask())
     }
 
     /// What hides all that is withheld from a command that is given nothing of it.
@@ -364,8 +364,8 @@ impl Engine {
     }
 
     /// The same for the text of a command that was planned.
-    pub fn eyes_for(&self, plan: &Plan) -> Eyes {
-        Eyes::new(self.options.cleaning, self.mask.for_these(&plan.environment.withheld))
+    pub fn output_redactor_for(&self, plan: &Plan) -> OutputRedactor {
+        OutputRedactor::new(self.options.cleaning, self.mask.for_these(&plan.environment.withheld))
     }
 
     /// What was kept on disk of long outputs, by this engine and by others that share its directory.

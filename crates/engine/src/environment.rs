@@ -13,8 +13,8 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::capture::Cleaning;
-use crate::eyes::Eyes;
 use crate::mask::Mask;
+use crate::output_redactor::OutputRedactor;
 use crate::redact::Redactor;
 use crate::url_secrets;
 
@@ -271,8 +271,8 @@ impl Environment {
     }
 
     /// What keeps the withheld values out of texts.
-    pub fn eyes(&self, cleaning: Cleaning) -> Eyes {
-        Eyes::new(cleaning, Arc::new(Mask::new(&self.withheld)))
+    pub fn output_redactor(&self, cleaning: Cleaning) -> OutputRedactor {
+        OutputRedactor::new(cleaning, Arc::new(Mask::new(&self.withheld)))
     }
 
     /// The same with the caller's variables on top.
@@ -401,7 +401,7 @@ mod tests {
             let text = format!("{proxy} geheim%2Bwort geheim+wort");
             let label = format!("[withheld: {name} password]");
             let expected = format!("http://me:{label}@proxy.example.com:3128 {label} {label}");
-            assert_eq!(environment.eyes(Cleaning::None).mask(text), expected);
+            assert_eq!(environment.output_redactor(Cleaning::None).mask(text), expected);
         }
     }
 

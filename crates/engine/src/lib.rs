@@ -45,19 +45,18 @@ mod connection;
 mod early;
 mod engine;
 mod environment;
-mod eyes;
 mod fixed_name;
+mod id_counter;
 mod jobs;
 mod keeper_link;
+mod last_lines;
 mod link;
-mod listing;
 mod local;
 mod mask;
 mod mentions;
-mod narrow;
-mod numbers;
 mod old_names;
 mod outcome;
+mod output_redactor;
 mod plan;
 mod promises;
 mod ready;
@@ -73,6 +72,7 @@ mod shell;
 mod shell_key;
 mod snapshot;
 mod strays;
+mod subscriptions;
 mod sweeping;
 mod trust;
 mod units;
@@ -101,7 +101,6 @@ pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
-pub use eyes::{Eyes, RedactingWriter};
 pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
@@ -109,8 +108,8 @@ pub use jobs::{
     job_id,
 };
 pub use link::{Carried, Ended, Handover, Link};
-pub use listing::Listing;
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
+pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
 pub use redact::{Redacted, Redactor, error_chain};
@@ -131,6 +130,7 @@ pub use sessions::{
 };
 pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
+pub use subscriptions::ListingChanges;
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

@@ -10,7 +10,7 @@
 mod encode;
 mod finder;
 mod forms;
-mod redactor;
+mod stream;
 
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ use memchr::memmem;
 use crate::environment::Withheld;
 use finder::Finder;
 pub(crate) use forms::{LONGEST, SHORTEST};
-pub(crate) use redactor::Redactor;
+pub(crate) use stream::StreamRedactor;
 
 /// A piece of a value at the edge of a cut is redacted from this length on.
 const SHORTEST_PIECE: usize = 4;

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::backend::Backend;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
-use crate::eyes::Eyes;
+use crate::output_redactor::OutputRedactor;
 use crate::redact::Redactor;
 use crate::request::{Given, Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
@@ -177,8 +177,8 @@ impl Plan {
     }
 
     /// What makes texts about it fit to be shown, for those who have no engine at hand.
-    pub fn eyes(&self) -> Eyes {
-        self.environment.eyes(self.cleaning)
+    pub fn output_redactor(&self) -> OutputRedactor {
+        self.environment.output_redactor(self.cleaning)
     }
 
     /// The variables as a program gets them, `NAME=value` each.

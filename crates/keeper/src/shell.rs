@@ -17,8 +17,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
+use bashful_sys::argv_patch::LastArgument;
 use bashful_sys::pipe;
-use bashful_sys::poke::LastArgument;
 use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
 
 use crate::protocol::{FailedStep, Input, Script, Setup};

@@ -21,7 +21,7 @@ use crate::bad_message;
 use crate::client::{ClientRow, Clients};
 use crate::convert;
 use crate::http::{Over, session_of};
-use crate::notices::Notices;
+use crate::subscriptions::Subscriptions;
 
 /// Resources on one page of their list.
 const PAGE: usize = 100;
@@ -31,7 +31,7 @@ const PAGE: usize = 100;
 pub(crate) struct Handler {
     toolbox: Toolbox,
     clients: Clients,
-    notices: Notices,
+    notices: Subscriptions,
     questions: Arc<Questions>,
 }
 
@@ -42,7 +42,7 @@ impl Handler {
     }
 
     pub(crate) fn new(toolbox: Toolbox, clients: Clients) -> Self {
-        Self { toolbox, clients, notices: Notices::default(), questions: Arc::default() }
+        Self { toolbox, clients, notices: Subscriptions::default(), questions: Arc::default() }
     }
 }
 
@@ -137,7 +137,7 @@ impl ServerHandler for Handler {
     }
 
     fn accepted_subscription_filter(&self, wanted: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(Notices::accept(&self.toolbox, wanted))
+        Some(Subscriptions::accept(&self.toolbox, wanted))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -11,8 +11,8 @@ mod convert;
 mod handler;
 mod http;
 mod lines;
-mod notices;
 mod stdio;
+mod subscriptions;
 
 use bashful_engine::LONGEST_SCRIPT;
 pub use client::{ClientRow, Clients};

@@ -3,6 +3,8 @@
 //! This is the only crate with `unsafe` code. Nothing in here decides anything: what to run, whom to stop and when are
 //! questions for the callers. Everything is synchronous. Only where the system has no handles on processes does each child cost a thread.
 
+pub mod argv_patch;
+pub mod ascii;
 #[cfg(feature = "tokio")]
 pub mod event;
 pub mod inherited;
@@ -12,7 +14,6 @@ pub mod notify;
 pub mod pidfd;
 pub mod pipe;
 pub mod plain;
-pub mod poke;
 pub mod probe;
 pub mod proc;
 pub mod signal;
@@ -21,7 +22,6 @@ pub mod spawn;
 pub mod terminal;
 pub mod wait;
 pub mod wake;
-pub mod wide;
 
 pub use rustix::io::Errno;
 

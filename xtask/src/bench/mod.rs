@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
-use crate::{Done, cargo, say};
+use crate::{Done, cargo, print};
 
 /// The task that runs one part. It is not on the list, because nobody but `bench` calls it.
 pub(crate) const PART: &str = "bench-part";
@@ -85,14 +85,14 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let mut all = Map::new();
     all.insert("load".to_owned(), load().into());
     for name in PARTS {
-        say::talk(&format!("xtask bench: measuring {name}"));
+        print::talk(&format!("xtask bench: measuring {name}"));
         all.insert(name.to_owned(), measure(&this, name, &program, effort)?);
     }
     all.insert("effort".to_owned(), effort.word().into());
     let all = Value::Object(all);
-    say::data(&tables::all(&all));
+    print::data(&tables::all(&all));
     let bars = bars::judge(&all);
-    say::data(&bars::table(&bars));
+    print::data(&bars::table(&bars));
     if let Some(file) = file {
         let report = json!({ "figures": all, "bars": bars::as_json(&bars) });
         std::fs::write(file, format!("{report:#}\n"))?;
@@ -120,7 +120,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),
     };
-    say::data(&figures.to_string());
+    print::data(&figures.to_string());
     Ok(())
 }
 

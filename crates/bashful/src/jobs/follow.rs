@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bashful_dialect::job::state_text;
 use bashful_dialect::visible;
-use bashful_engine::{Eyes, Followed, JobStore};
+use bashful_engine::{Followed, JobStore, OutputRedactor};
 use tokio::time::timeout;
 
 use super::args::LogsArgs;
@@ -21,13 +21,13 @@ const PROMPT_AFTER: Duration = Duration::from_millis(100);
 pub(super) async fn main(
     store: &Arc<JobStore>,
     args: &LogsArgs,
-    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+    redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let mut follow = store.follow(args.id, args.since)?;
     let end = store.get(args.id)?.output_file.metadata().map_or(u64::MAX, |metadata| metadata.len());
     let before =
         if args.since > 0 { store.get(args.id)?.output()?.around(args.since..args.since).0 } else { Vec::new() };
-    let mut page = Page { eyes: eyes()?.behind(before), raw: args.raw, begun: Vec::new() };
+    let mut page = Page { redactor: redactor()?.behind(before), raw: args.raw, begun: Vec::new() };
     while args.follow || follow.offset() < end {
         let patience = if page.has_prompt() { PROMPT_AFTER } else { Duration::MAX };
         let Ok(next) = timeout(patience, follow.next()).await else {
@@ -39,7 +39,7 @@ pub(super) async fn main(
             Followed::Output { bytes, .. } => page.bytes(&bytes)?,
             Followed::Missing(missing) => {
                 page.prompt()?;
-                page = Page { eyes: eyes()?, raw: args.raw, begun: Vec::new() };
+                page = Page { redactor: redactor()?, raw: args.raw, begun: Vec::new() };
                 write(format!("\n[{}]\n", visible(&missing.to_string())).as_bytes())?
             }
             Followed::Over(job) => {
@@ -59,7 +59,7 @@ pub(super) async fn main(
 
 /// What has been printed.
 struct Page {
-    eyes: Eyes,
+    redactor: OutputRedactor,
     raw: bool,
     /// The part of an unfinished line that was printed already.
     begun: Vec<u8>,
@@ -71,7 +71,7 @@ impl Page {
         if self.raw {
             return write(bytes);
         }
-        let text = self.eyes.push(bytes);
+        let text = self.redactor.push(bytes);
         if text.is_empty() {
             return Ok(true);
         }
@@ -85,12 +85,12 @@ impl Page {
 
     /// Whether there is more of a line than was printed.
     fn has_prompt(&self) -> bool {
-        !self.raw && self.eyes.pending().strip_prefix(self.begun.as_slice()).is_some_and(|rest| !rest.is_empty())
+        !self.raw && self.redactor.pending().strip_prefix(self.begun.as_slice()).is_some_and(|rest| !rest.is_empty())
     }
 
     /// Shows the line that is not finished, as far as it has not been.
     fn prompt(&mut self) -> io::Result<()> {
-        let pending = self.eyes.pending();
+        let pending = self.redactor.pending();
         if let Some(rest) = pending.strip_prefix(self.begun.as_slice())
             && !rest.is_empty()
         {

@@ -45,13 +45,13 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
     let (settings, _) = around.settings(file)?;
     let store = Arc::new(setup::jobs(&settings, &around).ok_or_else(|| around.state().no_place("jobs"))?);
     let runtime = setup::runtime()?;
-    let eyes = || Ok::<_, Box<dyn Error>>(setup::eyes(&settings, &around)?);
+    let redactor = || Ok::<_, Box<dyn Error>>(setup::output_redactor(&settings, &around)?);
     runtime.block_on(async {
         match command {
             JobsCommand::List(args) => list(&store, args),
-            JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &eyes),
-            JobsCommand::Logs(args) => follow::main(&store, args, &eyes).await,
-            JobsCommand::Wait(args) => wait::main(&store, args, &eyes).await,
+            JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &redactor),
+            JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
+            JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
             JobsCommand::Send(args) => send(&store, args).await,
             JobsCommand::Kill(args) => Ok(kill(&store, args, settings.stop.grace_seconds.duration()).await),
             JobsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),

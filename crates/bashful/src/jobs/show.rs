@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use bashful_dialect::job::{self, mask, one_line, state_text};
-use bashful_engine::{ByteSize, Eyes, JobPart, JobState, JobStore, JobText};
+use bashful_engine::{ByteSize, JobPart, JobState, JobStore, JobText, OutputRedactor};
 use serde_json::json;
 
 use super::args::ShowArgs;
@@ -15,7 +15,7 @@ pub(super) fn main(
     store: &JobStore,
     args: &ShowArgs,
     at_most: ByteSize,
-    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+    redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let mut job = store.get(args.id)?;
     mask(&mut job, print::redactor());
@@ -25,13 +25,13 @@ pub(super) fn main(
         // How it ended is known, whatever became of its output.
         Err(error) => (JobText::default(), Some(bashful_engine::error_chain(&error))),
     };
-    let shown = print::lossy(eyes()?.show_part(&text.before, &text.raw, &text.after));
+    let shown = print::lossy(redactor()?.show_part(&text.before, &text.raw, &text.after));
     let stderr = match job.stderr() {
         Some(Ok(stderr)) => {
             let mut raw = Vec::new();
             stderr.tail(args.lines, &mut raw)?;
             let (before, _) = stderr.around(stderr.tail_begin(args.lines)?..u64::MAX);
-            Some(print::lossy(eyes()?.show_part(&before, &raw, &[])))
+            Some(print::lossy(redactor()?.show_part(&before, &raw, &[])))
         }
         Some(Err(_)) | None => None,
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
 use bashful_dialect::unique;
-use bashful_engine::{ControlError, End, Exit as Ended, Eyes, Followed, JobRecord, JobStore, Until};
+use bashful_engine::{ControlError, End, Exit as Ended, Followed, JobRecord, JobStore, OutputRedactor, Until};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -44,7 +44,7 @@ enum Waited {
 pub(super) async fn main(
     store: &Arc<JobStore>,
     args: &WaitArgs,
-    eyes: &impl Fn() -> Result<Eyes, Box<dyn Error>>,
+    redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let ids = unique(args.ids.iter().copied());
     // An id that is wrong is said at once, and not when the others have ended.
@@ -59,8 +59,8 @@ pub(super) async fn main(
     };
     let waiting = async {
         if let Some(pattern) = &args.until {
-            let eyes = ids.iter().map(|_| eyes()).collect::<Result<Vec<_>, _>>()?;
-            return Ok::<_, Box<dyn Error>>(until_line(store, &ids, pattern, eyes).await?);
+            let redactor = ids.iter().map(|_| redactor()).collect::<Result<Vec<_>, _>>()?;
+            return Ok::<_, Box<dyn Error>>(until_line(store, &ids, pattern, redactor).await?);
         }
         match args.until_port {
             Some(port) => Ok(until_port(store, &ids, port).await?),
@@ -95,11 +95,11 @@ async fn until_line(
     store: &Arc<JobStore>,
     ids: &[u64],
     pattern: &Regex,
-    eyes: Vec<Eyes>,
+    redactor: Vec<OutputRedactor>,
 ) -> Result<Waited, ControlError> {
     let mut looks = JoinSet::new();
-    for (id, eyes) in ids.iter().zip(eyes) {
-        looks.spawn(look_for(Arc::clone(store), *id, pattern.clone(), eyes));
+    for (id, redactor) in ids.iter().zip(redactor) {
+        looks.spawn(look_for(Arc::clone(store), *id, pattern.clone(), redactor));
     }
     let mut ended = Vec::new();
     while let Some(found) = looks.join_next().await {
@@ -111,18 +111,23 @@ async fn until_line(
     Ok(Waited::Ended(ended))
 }
 
-async fn look_for(store: Arc<JobStore>, id: u64, pattern: Regex, mut eyes: Eyes) -> Result<Waited, ControlError> {
+async fn look_for(
+    store: Arc<JobStore>,
+    id: u64,
+    pattern: Regex,
+    mut redactor: OutputRedactor,
+) -> Result<Waited, ControlError> {
     // What a shell has left behind may be who writes it.
     let mut follow = store.follow(id, 0)?.until(Until::Gone);
     let mut begun = Vec::new();
     loop {
         match follow.next().await? {
-            Followed::Output { bytes, .. } => begun.extend(eyes.push(&bytes)),
+            Followed::Output { bytes, .. } => begun.extend(redactor.push(&bytes)),
             Followed::Missing(_) => begun.clear(),
             Followed::Over(job) => return Ok(Waited::Ended(vec![*job])),
         }
         // A prompt has no newline, and is waited for all the same.
-        let text = [begun.as_slice(), &eyes.pending()].concat();
+        let text = [begun.as_slice(), &redactor.pending()].concat();
         if let Some(line) = text.split(|byte| *byte == b'\n').find(|line| pattern.is_match(line)) {
             let line: String = String::from_utf8_lossy(line).chars().take(LINE_SHOWN).collect();
             return Ok(Waited::Came(format!("job {id} wrote: {line}")));

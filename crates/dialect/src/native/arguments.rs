@@ -13,7 +13,7 @@ use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp,
     numbers, read, take, variables,
 };
-use crate::desk::LINES;
+use crate::job_calls::LINES;
 use crate::text;
 
 #[derive(Debug, Deserialize)]

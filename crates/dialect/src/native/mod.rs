@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::desk::Seen;
 use crate::dialect::{Asked, Ended, Shape};
+use crate::job_calls::JobsReply;
 use crate::tool::{Abilities, Tool, Words, remove_properties};
 
 /// Tools `bash` and `job`: modes, environment, jobs, sessions.
@@ -40,7 +40,7 @@ impl Shape for Native {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "JobView after jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 
@@ -72,7 +72,7 @@ impl Shape for Native {
         replies::outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &Seen) -> RawAnswer {
+    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
         replies::jobs(seen)
     }
 

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
 use crate::compose::{Draft, fitting, lines};
-use crate::desk::{Look, Seen};
 use crate::dialect::{Asked, Ended};
 use crate::facts::{self, structured};
 use crate::job::{one_line, state_text, table};
+use crate::job_calls::{JobView, JobsReply};
 use crate::text::{self, Reader};
 
 /// How it ended, what it wrote, and what else has to be said.
@@ -53,7 +53,7 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> R
 }
 
 /// Jobs, one below the other.
-pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
+pub(crate) fn jobs(seen: &JobsReply) -> RawAnswer {
     let problems: Vec<String> = seen.problems.iter().map(|problem| problem.text.clone()).collect();
     let mut parts = match (&seen.call, seen.looks.is_empty()) {
         (JobsCall::List { .. }, true) => vec!["no jobs".to_owned()],
@@ -73,9 +73,9 @@ pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
 }
 
 /// This server's jobs first. A model that sees others has to know that it did not start them in this conversation.
-fn list(looks: &[Look]) -> Vec<String> {
-    let (own, others): (Vec<&Look>, Vec<&Look>) = looks.iter().partition(|look| look.is_own);
-    let rows = |looks: &[&Look]| {
+fn list(looks: &[JobView]) -> Vec<String> {
+    let (own, others): (Vec<&JobView>, Vec<&JobView>) = looks.iter().partition(|look| look.is_own);
+    let rows = |looks: &[&JobView]| {
         let jobs: Vec<JobRecord> = looks.iter().map(|look| look.job.clone()).collect();
         table(&jobs).trim_end().to_owned()
     };
@@ -90,7 +90,7 @@ fn list(looks: &[Look]) -> Vec<String> {
     parts
 }
 
-fn look_text(look: &Look) -> String {
+fn look_text(look: &JobView) -> String {
     let job = &look.job;
     let mut lines = vec![format!("[job {}: {}; {}]", job.id, state_text(job), one_line(&job.script))];
     if let JobState::Left { processes, .. } = &job.state {
@@ -104,7 +104,7 @@ fn look_text(look: &Look) -> String {
     lines.join("\n")
 }
 
-fn look_facts(look: &Look) -> Value {
+fn look_facts(look: &JobView) -> Value {
     let mut facts = crate::job::facts(&look.job);
     facts["own"] = look.is_own.into();
     if let Some(shown) = &look.output {

@@ -7,11 +7,11 @@ use super::replies::milliseconds;
 use super::{id, label};
 use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
-use crate::desk::{Look, Problem, ProblemKind, Seen};
 use crate::job::state_text;
+use crate::job_calls::{JobView, JobsReply, Problem, ProblemKind};
 
 /// Those that were cancelled, those that are over, and those that go on.
-pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
+pub(crate) fn jobs(seen: &JobsReply) -> RawAnswer {
     let nothing = seen.looks.is_empty() && seen.problems.is_empty();
     match &seen.call {
         JobsCall::List { .. } if nothing => {
@@ -36,7 +36,7 @@ pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
     ];
     let problems = seen.problems.iter().map(problem_text);
     let text = problems.chain(sections.into_iter().flatten()).collect::<Vec<_>>().join("\n\n");
-    let facts = |looks: &[&Look]| looks.iter().map(|look| job_facts(look)).collect::<Value>();
+    let facts = |looks: &[&JobView]| looks.iter().map(|look| job_facts(look)).collect::<Value>();
     let mut all = json!({ "jobs": facts(&[over, running].concat()) });
     if !cancelled.is_empty() {
         all["cancelled"] = facts(&cancelled);
@@ -44,7 +44,7 @@ pub(crate) fn jobs(seen: &Seen) -> RawAnswer {
     RawAnswer { is_error: seen.looks.is_empty(), ..RawAnswer::new(text, all) }
 }
 
-fn section(name: &str, looks: &[&Look], line: impl Fn(&Look) -> String) -> Option<String> {
+fn section(name: &str, looks: &[&JobView], line: impl Fn(&JobView) -> String) -> Option<String> {
     if looks.is_empty() {
         return None;
     }
@@ -52,7 +52,7 @@ fn section(name: &str, looks: &[&Look], line: impl Fn(&Look) -> String) -> Optio
     Some(format!("## {name} ({})\n{}", looks.len(), lines.join("\n")))
 }
 
-fn over_text(look: &Look) -> String {
+fn over_text(look: &JobView) -> String {
     let job = &look.job;
     let mut lines = vec![format!("### {} [bash] — {}", id(job.id), status(job)), format!("Label: {}", label(job))];
     if let Some(shown) = &look.output {
@@ -93,7 +93,7 @@ fn status(job: &JobRecord) -> &'static str {
     }
 }
 
-fn job_facts(look: &Look) -> Value {
+fn job_facts(look: &JobView) -> Value {
     let job = &look.job;
     json!({
         "id": id(job.id),

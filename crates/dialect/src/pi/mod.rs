@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::desk::Seen;
 use crate::dialect::{Asked, Ended, Shape};
+use crate::job_calls::JobsReply;
 use crate::tool::{Abilities, Tool, Words, remove_properties};
 use crate::visible::visible;
 
@@ -63,7 +63,7 @@ impl Shape for Pi {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "JobView after jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 
@@ -91,7 +91,7 @@ impl Shape for Pi {
         replies::outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &Seen) -> RawAnswer {
+    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
         jobs::jobs(seen)
     }
 

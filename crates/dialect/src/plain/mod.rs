@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
-use crate::desk::Seen;
 use crate::dialect::{Asked, Ended, Shape};
 use crate::facts::{self, structured};
+use crate::job_calls::JobsReply;
 use crate::native::Native;
 use crate::text::{self, NOT_SAVED};
 use crate::tool::{Abilities, Tool, Words};
@@ -74,7 +74,7 @@ impl Shape for Plain {
         Native.outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &Seen) -> RawAnswer {
+    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
         Native.jobs(seen)
     }
 

@@ -79,7 +79,7 @@ pub struct NotAnArtifact {
 /// The id in `7` or `artifact://7`.
 pub fn artifact_id(text: &str) -> Result<u64, NotAnArtifact> {
     let number = text.strip_prefix("artifact://").unwrap_or(text);
-    crate::numbers::number(number).ok_or_else(|| NotAnArtifact { given: text.to_owned() })
+    crate::id_counter::number(number).ok_or_else(|| NotAnArtifact { given: text.to_owned() })
 }
 
 fn uri(id: u64) -> String {

@@ -106,7 +106,7 @@ impl Artifact {
     }
 
     /// The bytes before and behind a part that decide whether the part begins or ends in the middle of a withheld value;
-    /// for [`Eyes::show_part`](crate::Eyes::show_part). What cannot be read is as if it were not there.
+    /// for [`OutputRedactor::show_part`](crate::OutputRedactor::show_part). What cannot be read is as if it were not there.
     pub fn around(&self, part: Range<u64>) -> (Vec<u8>, Vec<u8>) {
         let read = |range: Range<u64>| {
             let mut bytes = vec![0; usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0)];

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use super::writer::ArtifactWriter;
 use super::{ArtifactEntry, ArtifactLimits};
-use crate::numbers::{COUNTER, Numbers, lock_soon, number};
+use crate::id_counter::{COUNTER, IdCounter, lock_soon, number};
 use crate::units::ByteSize;
 
 /// A sweep that is due by size frees this part of the limit beyond what it must. Otherwise every command in a full store
@@ -150,14 +150,14 @@ pub struct SweepReport {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ArtifactStore {
-    numbers: Numbers,
+    numbers: IdCounter,
     limits: ArtifactLimits,
 }
 
 impl ArtifactStore {
     /// A store in this directory. Nothing is touched before it is used.
     pub fn new(directory: PathBuf, limits: ArtifactLimits) -> Self {
-        Self { numbers: Numbers::new(directory), limits }
+        Self { numbers: IdCounter::new(directory), limits }
     }
 
     /// Its directory, which need not be there yet.

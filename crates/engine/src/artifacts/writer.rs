@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use thiserror::Error;
 
-use crate::numbers::longest_file;
+use crate::id_counter::longest_file;
 use crate::units::ByteSize;
 use bashful_keeper::gaps::{self, Gap};
 

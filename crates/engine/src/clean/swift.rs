@@ -3,7 +3,7 @@
 //! Colored or Windows output comes by the gigabyte too, and byte by byte it would be read at a quarter of the speed. All that is not
 //! handled here is left to [`Cleaner::work_through`], which gives the same result for everything.
 
-use bashful_sys::wide;
+use bashful_sys::ascii;
 
 use super::line::settled_length;
 use super::{Cleaner, ESCAPE, LATIN_LEAD, LONGEST_LINE, SWIFTLY, Settled, VISIBLE_NUL, VISIBLE_NULS};
@@ -16,7 +16,7 @@ const FILLS_LINE: usize = LONGEST_LINE / VISIBLE_NUL.len() + 1;
 
 /// The length of a flood of NULs at the beginning; 0 if there is none.
 pub(super) fn nuls_in_flood(raw: &[u8]) -> usize {
-    let nuls = wide::leading_nuls(raw);
+    let nuls = ascii::leading_nuls(raw);
     if nuls < FLOOD { 0 } else { nuls }
 }
 
@@ -27,7 +27,7 @@ impl Cleaner {
         let mut out = Swift::after(&mut self.swift, &self.line.bytes);
         // Where the unfinished line begins in it.
         let mut begin = 0;
-        let (mut specials, mut done) = (wide::Specials::of(raw), 0);
+        let (mut specials, mut done) = (ascii::Specials::of(raw), 0);
         loop {
             let at = specials.next(done);
             out.copy(raw, done..at);
@@ -47,7 +47,7 @@ impl Cleaner {
                     None => break,
                 },
                 special @ [0, ..] => {
-                    let nuls = wide::leading_nuls(special).min(VISIBLE_NULS.len());
+                    let nuls = ascii::leading_nuls(special).min(VISIBLE_NULS.len());
                     self.changes.nuls += nuls as u64;
                     out.copy(VISIBLE_NULS.as_flattened(), 0..nuls * VISIBLE_NUL.len());
                     nuls

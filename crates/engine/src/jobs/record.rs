@@ -141,7 +141,7 @@ pub struct NotAJob {
 /// The id in `7` or `job://7`.
 pub fn job_id(text: &str) -> Result<u64, NotAJob> {
     let number = text.strip_prefix("job://").unwrap_or(text);
-    crate::numbers::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
+    crate::id_counter::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
 }
 
 /// The version of `job.json`.

@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::record::{self, JOB_VERSION, JobFile, JobRecord, StderrFile};
 use super::{JobKind, JobState};
 use crate::LeftoverPolicy;
-use crate::numbers::{Numbers, lock_soon, numbers_in};
+use crate::id_counter::{IdCounter, lock_soon, numbers_in};
 use crate::redact::Redacted;
 use crate::units::{ByteSize, Lifetime};
 use crate::versioned::Versioned;
@@ -151,7 +151,7 @@ pub enum RemoveJobError {
 /// A directory of jobs.
 #[derive(Debug, Clone)]
 pub struct JobStore {
-    pub(super) numbers: Numbers,
+    pub(super) numbers: IdCounter,
     pub(super) limits: JobLimits,
     before_removal: Option<BeforeRemoval>,
 }
@@ -232,7 +232,7 @@ impl NewJob {
 impl JobStore {
     /// A store in this directory. Nothing is touched before it is used.
     pub fn new(directory: PathBuf, limits: JobLimits) -> Self {
-        Self { numbers: Numbers::new(directory), limits, before_removal: None }
+        Self { numbers: IdCounter::new(directory), limits, before_removal: None }
     }
 
     /// Calls `tell` with each job right before this store removes it, by a sweep or by [`remove`](Self::remove): the last moment

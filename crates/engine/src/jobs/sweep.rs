@@ -6,7 +6,7 @@ use std::fs;
 use std::time::SystemTime;
 
 use super::{JobRecord, JobStore, ListJobsError};
-use crate::numbers::numbers_in;
+use crate::id_counter::numbers_in;
 
 /// A sweep is due when more jobs have come since the last one than this part of those that are kept.
 const SPARE_PART: usize = 16;

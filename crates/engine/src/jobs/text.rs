@@ -24,7 +24,7 @@ pub struct JobText {
     pub range: Range<u64>,
     /// How many bytes there were in all.
     pub total: u64,
-    /// The bytes before it, as far as they matter to [`Eyes::show_part`](crate::Eyes::show_part).
+    /// The bytes before it, as far as they matter to [`OutputRedactor::show_part`](crate::OutputRedactor::show_part).
     pub before: Vec<u8>,
     /// The bytes behind it, as far as they matter.
     pub after: Vec<u8>,

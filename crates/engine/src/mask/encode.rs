@@ -11,7 +11,7 @@ struct Json {
     slashes: bool,
     /// Everything beyond ASCII is written as numbers.
     ascii: bool,
-    /// Numbers have capital letters.
+    /// IdCounter have capital letters.
     capital: bool,
 }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::capture::Cleaning;
-use crate::eyes::Eyes;
+use crate::output_redactor::OutputRedactor;
 
 fn mask(secrets: &[(&str, &str)]) -> Mask {
     let withheld: Vec<_> = secrets.iter().map(|(name, value)| Withheld::new((*name).into(), (*value).into())).collect();
@@ -70,7 +70,7 @@ fn a_stream_is_redacted_however_it_is_cut() {
     for first in 0..text.len() {
         for second in [first, (first + 3).min(text.len()), text.len()] {
             let pieces = [&text[..first], &text[first..second], &text[second..]];
-            let mut redactor = Redactor::default();
+            let mut redactor = StreamRedactor::default();
             let mut got: Vec<u8> =
                 pieces.iter().flat_map(|piece| redactor.push(&mask, piece.as_bytes()).into_owned()).collect();
             got.extend(redactor.finish(&mask, b""));
@@ -99,9 +99,9 @@ fn a_line_that_is_redrawn_over_a_value_shows_no_part_of_it() {
     {
         let raw = format!("key: sk-ant-Zx81kfQ0pL2mNv77{redrawn}\nnext\n");
         for chunk in [1, 7, raw.len()] {
-            let mut eyes = Eyes::new(Cleaning::ForEyes, Arc::clone(&mask));
-            let mut shown: Vec<u8> = raw.as_bytes().chunks(chunk).flat_map(|piece| eyes.push(piece)).collect();
-            shown.extend(eyes.pending());
+            let mut redactor = OutputRedactor::new(Cleaning::ForEyes, Arc::clone(&mask));
+            let mut shown: Vec<u8> = raw.as_bytes().chunks(chunk).flat_map(|piece| redactor.push(piece)).collect();
+            shown.extend(redactor.pending());
             let shown = String::from_utf8_lossy(&shown).into_owned();
             assert!(
                 !shown.contains("Zx81") && !shown.contains("kfQ0") && shown.ends_with("next\n"),
@@ -114,7 +114,7 @@ fn a_line_that_is_redrawn_over_a_value_shows_no_part_of_it() {
 #[test]
 fn a_row_of_values_that_overlap_is_not_held_back() {
     let mask = mask(&[("ZEROS", "00000000")]);
-    let mut redactor = Redactor::default();
+    let mut redactor = StreamRedactor::default();
     let mut shown = Vec::new();
     for _ in 0..100 {
         shown.extend(redactor.push(&mask, &[b'0'; 5000]).iter());
@@ -234,8 +234,8 @@ fn control_characters_in_a_value_do_not_hide_it() {
         ("abcdefghijklmnopqrstuvwxyz\rZYXWVUTSRQ", "key=abcdefghijklmnopqrstuvwxyz\rZYXWVUTSRQ\n"),
         ("abcdefghijklm\u{8}\u{8}nopqrstuvwxyz", "abcdefghijklm\u{8}\u{8}nopqrstuvwxyz\n"),
     ] {
-        let eyes = Eyes::new(Cleaning::ForEyes, Arc::new(mask(&[("V", value)])));
-        let shown = String::from_utf8(eyes.show(printed.as_bytes())).expect("text");
+        let redactor = OutputRedactor::new(Cleaning::ForEyes, Arc::new(mask(&[("V", value)])));
+        let shown = String::from_utf8(redactor.show(printed.as_bytes())).expect("text");
         assert!(shown.contains("[withheld: V]"), "{shown}");
         for piece in ["secret", "mnop", "defg", "YXWV", "stuv"] {
             assert!(!shown.contains(piece), "{value:?}: {shown}");
@@ -261,7 +261,7 @@ fn long_values_are_found_in_blocks_and_named_once() {
     let mask = mask(&[("LONG", &value)]);
     assert_eq!(masked(&mask, &format!("<{value}>")), "<[withheld: LONG]>");
     for chunk in [1, 7, 1000, 5000] {
-        let mut redactor = Redactor::default();
+        let mut redactor = StreamRedactor::default();
         let text = format!("<{value}>");
         let mut got: Vec<u8> =
             text.as_bytes().chunks(chunk).flat_map(|piece| redactor.push(&mask, piece).into_owned()).collect();
@@ -333,17 +333,17 @@ proptest! {
         let mask = Arc::new(mask(&[("SECRET", &value)]));
         let text = [before.as_bytes(), &form, b"\n... and on\n"].concat();
         for cleaning in [Cleaning::None, Cleaning::ForEyes] {
-            let mut eyes = Eyes::new(cleaning, Arc::clone(&mask));
+            let mut redactor = OutputRedactor::new(cleaning, Arc::clone(&mask));
             let mut shown = Vec::new();
             for piece in text.chunks(chunk) {
-                shown.extend(eyes.push(piece));
-                let now = [shown.as_slice(), &eyes.pending()].concat();
+                shown.extend(redactor.push(piece));
+                let now = [shown.as_slice(), &redactor.pending()].concat();
                 prop_assert_eq!(piece_seen(&now, &hidden), None);
             }
-            shown.extend(eyes.pending());
+            shown.extend(redactor.pending());
             prop_assert_eq!(piece_seen(&shown, &hidden), None);
         }
-        let mut redactor = Redactor::default();
+        let mut redactor = StreamRedactor::default();
         let mut streamed: Vec<u8> =
             text.chunks(chunk).flat_map(|piece| redactor.push(&mask, piece).into_owned()).collect();
         streamed.extend(redactor.finish(&mask, b""));
@@ -365,15 +365,15 @@ proptest! {
         let margin = begin.saturating_sub(LONGEST)..(end + LONGEST).min(text.len());
         let (before, part, after) = (&text[margin.start..begin], &text[begin..end], &text[end..margin.end]);
         for cleaning in [Cleaning::None, Cleaning::ForEyes] {
-            let eyes = || Eyes::new(cleaning, Arc::clone(&mask));
-            prop_assert_eq!(piece_seen(&eyes().show_part(before, part, after), &hidden), None);
-            let mut follow = eyes().behind(before.to_vec());
+            let redactor = || OutputRedactor::new(cleaning, Arc::clone(&mask));
+            prop_assert_eq!(piece_seen(&redactor().show_part(before, part, after), &hidden), None);
+            let mut follow = redactor().behind(before.to_vec());
             let mut shown = follow.push(part);
             shown.extend(follow.pending());
             prop_assert_eq!(piece_seen(&shown, &hidden), None);
         }
         let mut written = Vec::new();
-        let mut writer = Eyes::new(Cleaning::None, Arc::clone(&mask)).writer(&mut written, before.to_vec());
+        let mut writer = OutputRedactor::new(Cleaning::None, Arc::clone(&mask)).writer(&mut written, before.to_vec());
         std::io::Write::write_all(&mut writer, part).expect("it takes everything");
         writer.finish(after).expect("it takes everything");
         prop_assert_eq!(piece_seen(&written, &hidden), None);

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::StreamName;
 use crate::cluster;
-use crate::mask::{Mask, Redactor};
+use crate::mask::{Mask, StreamRedactor};
 use crate::units::ByteSize;
 
 /// Bytes that a listener may be behind. As much as a pipe holds: the command is that far ahead of any reader.
@@ -266,7 +266,7 @@ async fn due(when: Option<Instant>) {
 
 /// The writing end of a live stream. Dropping it ends the stream.
 pub(super) struct Feed {
-    redactors: [Redactor; 2],
+    redactors: [StreamRedactor; 2],
     mask: Arc<Mask>,
     listener: OutputListener,
 }

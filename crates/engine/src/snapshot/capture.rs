@@ -25,7 +25,7 @@ use crate::request::{Request, Script};
 use crate::units::{Grace, Lifetime};
 use crate::{Dropped, LeftoverPolicy, Outcome};
 
-use super::keep::Facts;
+use super::filter::Facts;
 use super::parse::{Captured, parse};
 use super::store::Draft;
 use super::{GRACE, LARGEST, NoSnapshot, Snapshot};

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use bashful_keeper::quote;
 use serde::{Deserialize, Serialize};
 
-use super::keep::Kept;
-use super::words::Words;
+use super::filter::Kept;
+use super::mentions::Words;
 use crate::environment::Withheld;
 use crate::fixed_name::FixedName;
 

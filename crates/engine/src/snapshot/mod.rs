@@ -9,14 +9,14 @@
 //!
 //! Invariant: nothing of the rc files runs with a command. The file holds definitions, which cost no process.
 
+mod cache;
 mod capture;
-mod current;
 mod file;
-mod keep;
+mod filter;
+mod mentions;
 mod parse;
-mod sources;
+mod rc_files;
 mod store;
-mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,11 @@ use thiserror::Error;
 use crate::engine::Engine;
 use crate::environment::{Environment, Withheld};
 
-pub(crate) use current::{Current, Snapshots};
+pub(crate) use cache::{Current, Snapshots};
 
 use file::Header;
-use sources::Stamp;
-use words::Words;
+use mentions::Words;
+use rc_files::Stamp;
 
 /// Where snapshots are kept, and whether they are used.
 #[derive(Debug, Clone, PartialEq, Eq)]

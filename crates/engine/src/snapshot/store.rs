@@ -15,10 +15,10 @@ use bashful_sys::plain;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::file;
-use super::keep::Kept;
-use super::sources::Stamp;
+use super::filter::Kept;
+use super::rc_files::Stamp;
 use super::{LARGEST, Snapshot, USED_FOR};
-use crate::numbers::longest_file;
+use crate::id_counter::longest_file;
 
 /// After the first failure it is tried again when this has passed, then after twice as long, up to [`WAIT_AT_MOST`].
 const WAIT: Duration = Duration::from_mins(1);

@@ -6,15 +6,15 @@
 //! Invariants: nothing of a request's body is read before the token was shown; a call whose client is gone is dropped, which
 //! stops its command; connections, sessions and messages are bounded; a connection without the token takes no place of a client.
 
+mod access;
 mod backlog;
-mod door;
-mod front;
+mod connection;
 mod head;
 mod refusal;
+mod request;
 mod sessions;
 mod strangers;
 mod token;
-mod wire;
 
 use std::io;
 use std::sync::Arc;
@@ -29,17 +29,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-pub use door::Door;
+pub use access::Door;
 pub use token::{Token, TokenError};
 
 use crate::client::Clients;
 use crate::handler::Handler;
-pub(crate) use front::session_of;
-use front::{Connection, Front};
+use connection::{Departure, Inspection, Wire};
+pub(crate) use request::session_of;
+use request::{Connection, Front};
 pub(crate) use sessions::Over;
 use sessions::Sessions;
 use strangers::{Rooms, Visitor};
-use wire::{Departure, Inspection, Wire};
 
 /// So long a client may take to say what it wants, and so long a connection is kept on which it wants nothing more.
 const HEAD_AT_MOST: Duration = Duration::from_secs(10);

@@ -96,7 +96,7 @@ async fn what_the_rc_files_set_and_commands_do_not_get_is_masked() {
     let read = |place: &bashful_testkit::Place| std::fs::read(place.path().join("read")).expect("they were read").len();
     let engine = working(&place).await;
     assert_eq!(says(&engine, script).await, expected);
-    assert_eq!(engine.eyes().mask("rc-secret-value"), "[withheld: MY_TOKEN]", "what is told of jobs, too");
+    assert_eq!(engine.output_redactor().mask("rc-secret-value"), "[withheld: MY_TOKEN]", "what is told of jobs, too");
     // The values are written down nowhere, so another program has to read the files again, once.
     let other = working(&place).await;
     assert_eq!((says(&other, script).await.as_str(), read(&place)), (expected, 2));

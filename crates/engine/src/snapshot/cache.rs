@@ -10,10 +10,10 @@ use crate::environment::{Environment, Withheld};
 use crate::plan::Plan;
 
 use super::capture::Teller;
-use super::keep::Kept;
-use super::sources::{self, Sources, Stamp};
+use super::filter::Kept;
+use super::rc_files::{self, Sources, Stamp};
 use super::store::{Draft, Failure, Store};
-use super::{NoSnapshot, Snapshot, SnapshotOptions, USED_FOR, capture, file, is_young, keep};
+use super::{NoSnapshot, Snapshot, SnapshotOptions, USED_FOR, capture, file, filter, is_young};
 
 /// The snapshot of one engine: what there is, and when to look again.
 pub(crate) struct Snapshots {
@@ -92,7 +92,7 @@ impl ToCapture {
     /// The same as the rc files have left it: some write to files that they read (`keychain`), and would be read again for
     /// every command. What somebody else has done to `~/.bashrc` meanwhile is still to be noticed.
     fn left_by_the_files(self) -> Self {
-        match sources::look(&self.plan.shell, &self.plan.environment) {
+        match rc_files::look(&self.plan.shell, &self.plan.environment) {
             Ok(Some(now)) if now.stamp.first() == self.sources.stamp.first() => Self { sources: now, ..self },
             _ => self,
         }
@@ -225,8 +225,8 @@ impl Snapshots {
         let Some(plan) = capture::plan(engine, self.options.limit) else {
             return Ok(Recalled::Known(Looked::at(Vec::new()), Now::Nothing));
         };
-        let always = || Looked::at(sources::always(&plan.environment));
-        let sources = match sources::look(&plan.shell, &plan.environment) {
+        let always = || Looked::at(rc_files::always(&plan.environment));
+        let sources = match rc_files::look(&plan.shell, &plan.environment) {
             Ok(Some(sources)) => sources,
             Ok(None) => return Ok(Recalled::Known(always(), Now::Nothing)),
             Err(why) => return Err(Missed::for_good(always(), why)),
@@ -264,14 +264,14 @@ impl Snapshots {
         let place = self.store.draft().map_err(|why| self.cannot_write(&why))?;
         let teller = || Teller::new(&place).map_err(|why| self.cannot_write(&why));
         let (captured, facts) = capture::interactive(engine, plan.clone(), teller()?, self.options.limit).await?;
-        let mut kept = keep::sift(captured, &facts, environment, &engine.options().environment);
+        let mut kept = filter::sift(captured, &facts, environment, &engine.options().environment);
         let draft = self.store.draft().map_err(|why| self.cannot_write(&why))?;
         // Each round leaves out what the last one has shown not to work.
         for _ in 0..ROUNDS {
             let (lines, commands) = file::trial(&kept);
             let path = draft.try_lines(&lines).map_err(|why| self.cannot_write(&why))?;
             let tried = capture::plain(engine, path, environment, teller()?, self.options.limit).await?;
-            if keep::leave_out_what_differs(&mut kept, &tried) > 0 {
+            if filter::leave_out_what_differs(&mut kept, &tried) > 0 {
                 continue;
             }
             if tried.variables.get(OsStr::new(file::RAN)) != Some(&OsString::from(commands.to_string())) {

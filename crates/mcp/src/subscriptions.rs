@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_dialect::{Changes, Toolbox};
+use bashful_dialect::{ResourceChanges, Toolbox};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -23,7 +23,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// What one client wants to hear. It ends with its connection, which drops this.
 #[derive(Debug)]
-pub(crate) struct Notices {
+pub(crate) struct Subscriptions {
     room: Arc<Semaphore>,
     watched: Mutex<Watched>,
 }
@@ -34,20 +34,20 @@ struct Watched {
     by_uri: HashMap<String, AbortHandle>,
 }
 
-impl Default for Notices {
+impl Default for Subscriptions {
     fn default() -> Self {
         Self { room: Arc::new(Semaphore::new(MOST)), watched: Mutex::default() }
     }
 }
 
 /// Another connection has wishes of its own.
-impl Clone for Notices {
+impl Clone for Subscriptions {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl Notices {
+impl Subscriptions {
     /// Tells a client of the first era of all that comes and goes.
     pub(crate) fn tell_of_all(&self, toolbox: &Toolbox, peer: Peer<RoleServer>) {
         let mut listing = toolbox.listing();
@@ -150,7 +150,7 @@ impl Notices {
 }
 
 /// Tells of each change, until there are no more or nobody hears it.
-async fn tell_of<E, F: Future<Output = Result<(), E>>>(mut changes: Changes, tell: impl Fn() -> F) {
+async fn tell_of<E, F: Future<Output = Result<(), E>>>(mut changes: ResourceChanges, tell: impl Fn() -> F) {
     while changes.next().await.is_some() && tell().await.is_ok() {
         sleep(TOLD_EVERY).await;
     }

@@ -29,15 +29,15 @@ pub(crate) const LINES: u64 = 20;
 
 /// What came of a call about jobs.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct JobsReply {
     pub(crate) call: JobsCall,
-    pub(crate) looks: Vec<Look>,
+    pub(crate) looks: Vec<JobView>,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// One job, as it was looked at.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct JobView {
     pub(crate) job: JobRecord,
     pub(crate) output: Option<Shown>,
     /// It has just been told to end.
@@ -85,17 +85,17 @@ impl Problem {
 }
 
 /// Does what is wanted of jobs. A dropped future stops no job; what was being sent may have been sent in part.
-pub(crate) async fn attend(
+pub(crate) async fn carry_out(
     engine: &Engine,
     store: &Arc<JobStore>,
     call: JobsCall,
     owner: &Owner,
     watch: &mut Watch,
-) -> Result<Seen, String> {
+) -> Result<JobsReply, String> {
     let patience = watch.patience();
     let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
     let limit = watch.limit();
-    let mut desk = Desk { engine, store, owner, only_own, limit, looks: Vec::new(), problems: Vec::new() };
+    let mut desk = JobCaller { engine, store, owner, only_own, limit, looks: Vec::new(), problems: Vec::new() };
     match &call {
         JobsCall::List { .. } => {
             let redactor = engine.redactor();
@@ -137,22 +137,22 @@ pub(crate) async fn attend(
             }
         }
     }
-    let Desk { looks, problems, .. } = desk;
-    Ok(Seen { call, looks, problems })
+    let JobCaller { looks, problems, .. } = desk;
+    Ok(JobsReply { call, looks, problems })
 }
 
-struct Desk<'a> {
+struct JobCaller<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
     owner: &'a Owner,
     /// Jobs of other callers are as if they were not there.
     only_own: bool,
     limit: ReplyLimit,
-    looks: Vec<Look>,
+    looks: Vec<JobView>,
     problems: Vec<Problem>,
 }
 
-impl Desk<'_> {
+impl JobCaller<'_> {
     /// The jobs of these numbers; all that run, if there are none.
     fn named_or_running(&self, ids: &[u64]) -> Result<Vec<u64>, String> {
         if !ids.is_empty() {
@@ -173,8 +173,8 @@ impl Desk<'_> {
         !self.only_own || self.owner.has(job)
     }
 
-    fn seen(&self, job: JobRecord, output: Option<Shown>) -> Look {
-        Look { is_own: self.owner.has_in_toolbox(&job), job, output, cancelled: false }
+    fn seen(&self, job: JobRecord, output: Option<Shown>) -> JobView {
+        JobView { is_own: self.owner.has_in_toolbox(&job), job, output, cancelled: false }
     }
 
     /// One job, if this call may speak of it.
@@ -196,13 +196,13 @@ impl Desk<'_> {
         }
     }
 
-    fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<Look, Problem> {
+    fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<JobView, Problem> {
         let mut job = self.get(id)?;
         mask(&mut job, &self.engine.redactor());
         let Some(part) = part else { return Ok(self.seen(job, None)) };
         let output = match job.text(part, shown) {
             Ok(text) => {
-                let shown = self.engine.eyes().show_part(&text.before, &text.raw, &text.after);
+                let shown = self.engine.output_redactor().show_part(&text.before, &text.raw, &text.after);
                 Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
             }
             // How it ended is known, whatever became of its output.

@@ -1,4 +1,4 @@
-//! Numbers that are given out once, in order, to any number of programs that share a directory.
+//! IdCounter that are given out once, in order, to any number of programs that share a directory.
 //!
 //! The counter's file is the lock of the directory. It holds a [`Ledger`]: the number to come, and the two figures that say
 //! whether a sweep is due. Giving out a number therefore costs the same in a full directory as in an empty one.
@@ -83,7 +83,7 @@ impl Ledger {
 
 /// A directory whose entries are named by numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Numbers {
+pub(crate) struct IdCounter {
     directory: PathBuf,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Locked {
     counter: File,
 }
 
-impl Numbers {
+impl IdCounter {
     pub(crate) fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
@@ -263,10 +263,10 @@ pub(crate) fn longest_file() -> u64 {
 mod tests {
     use super::*;
 
-    fn numbers(text: &str) -> (tempfile::TempDir, Numbers) {
+    fn numbers(text: &str) -> (tempfile::TempDir, IdCounter) {
         let directory = tempfile::tempdir().expect("a directory");
         fs::write(directory.path().join(COUNTER), text).expect("it is written");
-        let numbers = Numbers::new(directory.path().to_path_buf());
+        let numbers = IdCounter::new(directory.path().to_path_buf());
         (directory, numbers)
     }
 

@@ -8,7 +8,7 @@ use super::{Edges, Hidden, Mask, merge};
 ///
 /// At most twice [`LONGEST`](super::LONGEST) bytes are held back.
 #[derive(Debug, Default)]
-pub(crate) struct Redactor {
+pub(crate) struct StreamRedactor {
     /// The end of the stream so far, which may be the beginning of a withheld value.
     held: Vec<u8>,
     /// So many of the bytes to come, those held included, are not shown.
@@ -17,7 +17,7 @@ pub(crate) struct Redactor {
     open: Option<usize>,
 }
 
-impl Redactor {
+impl StreamRedactor {
     /// A redactor for a stream of which `before` is not shown.
     pub(crate) fn behind(before: Vec<u8>) -> Self {
         Self { skipped: before.len(), held: before, open: None }

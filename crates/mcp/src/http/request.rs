@@ -13,11 +13,11 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
 
-use super::door::Door;
+use super::access::Door;
+use super::connection::{Departure, Inspection};
 use super::refusal::{Answer, Refusal, end_connection, no_message, refuse};
 use super::sessions::Sessions;
 use super::strangers::Visitor;
-use super::wire::{Departure, Inspection};
 use crate::{bad_message, longest_message};
 
 /// By which a client says which session it means.

@@ -5,35 +5,35 @@ use std::sync::Arc;
 
 use crate::capture::Cleaning;
 use crate::clean::Cleaner;
-use crate::mask::{Edges, Mask, Redactor};
+use crate::mask::{Edges, Mask, StreamRedactor};
 
 /// Turns raw bytes into text to show.
-pub struct Eyes {
+pub struct OutputRedactor {
     /// Large, and held by every call while it waits.
     cleaner: Option<Box<Cleaner>>,
     mask: Arc<Mask>,
-    redactor: Redactor,
+    redactor: StreamRedactor,
     /// Redacts the raw bytes, where they are a part of something longer.
-    raw: Option<Redactor>,
+    raw: Option<StreamRedactor>,
 }
 
-impl std::fmt::Debug for Eyes {
+impl std::fmt::Debug for OutputRedactor {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Eyes").finish_non_exhaustive()
+        out.debug_struct("OutputRedactor").finish_non_exhaustive()
     }
 }
 
-impl Eyes {
+impl OutputRedactor {
     pub(crate) fn new(cleaning: Cleaning, mask: Arc<Mask>) -> Self {
         let cleaner = (cleaning == Cleaning::ForEyes).then(|| Box::new(Cleaner::new().redacting(&mask)));
-        Self { cleaner, mask, redactor: Redactor::default(), raw: None }
+        Self { cleaner, mask, redactor: StreamRedactor::default(), raw: None }
     }
 
     /// For output that does not begin at its beginning. `before` is what stands before it, and is not shown; see
     /// [`Artifact::around`](crate::Artifact::around).
     #[must_use]
     pub fn behind(mut self, before: Vec<u8>) -> Self {
-        self.raw = Some(Redactor::behind(before));
+        self.raw = Some(StreamRedactor::behind(before));
         self
     }
 
@@ -87,7 +87,7 @@ impl Eyes {
     /// A writer that redacts all that goes through it, and changes nothing else. `before` is as for
     /// [`behind`](Self::behind).
     pub fn writer<W: Write>(&self, to: W, before: Vec<u8>) -> RedactingWriter<W> {
-        RedactingWriter { to, mask: Arc::clone(&self.mask), redactor: Redactor::behind(before), taken: 0 }
+        RedactingWriter { to, mask: Arc::clone(&self.mask), redactor: StreamRedactor::behind(before), taken: 0 }
     }
 }
 
@@ -105,7 +105,7 @@ fn clean(cleaner: Option<&mut Cleaner>, raw: &[u8]) -> Vec<u8> {
 pub struct RedactingWriter<W> {
     to: W,
     mask: Arc<Mask>,
-    redactor: Redactor,
+    redactor: StreamRedactor,
     taken: u64,
 }
 

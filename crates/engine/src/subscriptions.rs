@@ -10,15 +10,15 @@ use tokio::time::sleep;
 
 use crate::artifacts::ArtifactStore;
 use crate::engine::Engine;
+use crate::id_counter::number;
 use crate::jobs::JobStore;
-use crate::numbers::number;
 
 /// How often one looks where the system has no more watches.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// What there is in the stores of an engine, whoever put it there.
 #[derive(Debug)]
-pub struct Listing {
+pub struct ListingChanges {
     jobs: Option<Arc<JobStore>>,
     artifacts: Option<Arc<ArtifactStore>>,
     queue: Option<AsyncFd<OwnedFd>>,
@@ -28,20 +28,20 @@ pub struct Listing {
 
 impl Engine {
     /// What there is now. The directories are made if need be, because only what is there can be watched.
-    pub fn listing(&self) -> Listing {
+    pub fn listing(&self) -> ListingChanges {
         let (jobs, artifacts) = (self.jobs().cloned(), self.artifacts().cloned());
         let directories = [jobs.as_ref().map(|jobs| jobs.make()), artifacts.as_ref().map(|artifacts| artifacts.make())];
         // Where none can be made, none will come; then there is nothing to watch either.
         let directories: Vec<_> = directories.into_iter().flatten().flatten().collect();
         let queue = notify::comings(&directories).and_then(event::readable).ok();
-        let mut listing = Listing { jobs, artifacts, queue, known: None };
+        let mut listing = ListingChanges { jobs, artifacts, queue, known: None };
         // A server that starts has no time to read a full directory that tells of its changes.
         listing.known = listing.queue.is_none().then(|| listing.ids());
         listing
     }
 }
 
-impl Listing {
+impl ListingChanges {
     /// Waits until a job or an artifact has come or gone. May be dropped and called again without missing anything.
     pub async fn changed(&mut self) {
         let Some(queue) = &self.queue else { return self.changed_ids().await };

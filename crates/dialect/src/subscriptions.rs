@@ -1,6 +1,6 @@
 //! Word of resources that change: what jobs write, and which resources there are.
 
-use bashful_engine::{Engine, Follow, Followed, JobRecord, Listing, Until, artifact_id, job_id};
+use bashful_engine::{Engine, Follow, Followed, JobRecord, ListingChanges, Until, artifact_id, job_id};
 
 use crate::resource::ResourceError;
 use crate::toolbox::Toolbox;
@@ -8,7 +8,7 @@ use bashful_engine::error_chain;
 
 /// One resource that somebody wants to hear of.
 #[derive(Debug)]
-pub struct Changes {
+pub struct ResourceChanges {
     /// None, if nothing can change any more.
     follow: Option<Follow>,
     /// There is something to read already. It may have come after the client was told that its subscription holds, so one
@@ -22,25 +22,25 @@ impl Toolbox {
         writer(self.engine(), uri).is_ok()
     }
 
-    /// Changes of a resource from now on. The first one is told at once if there is something to read.
-    pub fn changes(&self, uri: &str) -> Result<Changes, ResourceError> {
+    /// ResourceChanges of a resource from now on. The first one is told at once if there is something to read.
+    pub fn changes(&self, uri: &str) -> Result<ResourceChanges, ResourceError> {
         let not_found = |why| ResourceError::NotFound { uri: uri.to_owned(), why };
         let job = writer(self.engine(), uri).map_err(not_found)?.filter(JobRecord::is_live);
         let (Some(job), Some(store)) = (job, self.engine().jobs()) else {
-            return Ok(Changes { follow: None, has_content: true });
+            return Ok(ResourceChanges { follow: None, has_content: true });
         };
         let written = job.output_file.metadata().map_or(0, |metadata| metadata.len());
         let follow = store.follow(job.id, written).map_err(|error| not_found(error_chain(&error)))?;
-        Ok(Changes { follow: Some(follow.until(Until::Gone)), has_content: written > 0 })
+        Ok(ResourceChanges { follow: Some(follow.until(Until::Gone)), has_content: written > 0 })
     }
 
     /// Which resources come and go from now on.
-    pub fn listing(&self) -> Listing {
+    pub fn listing(&self) -> ListingChanges {
         self.engine().listing()
     }
 }
 
-impl Changes {
+impl ResourceChanges {
     /// Waits until it has changed; none if it never will again. May be dropped and called again without missing anything.
     pub async fn next(&mut self) -> Option<()> {
         if std::mem::take(&mut self.has_content) {
