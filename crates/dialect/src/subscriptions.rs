@@ -22,7 +22,7 @@ impl Toolbox {
         writer(self.engine(), uri).is_ok()
     }
 
-    /// ResourceChanges of a resource from now on. The first one is told at once if there is something to read.
+    /// Changes of a resource from now on. The first one is told at once if there is something to read.
     pub fn changes(&self, uri: &str) -> Result<ResourceChanges, ResourceError> {
         let not_found = |why| ResourceError::NotFound { uri: uri.to_owned(), why };
         let job = writer(self.engine(), uri).map_err(not_found)?.filter(JobRecord::is_live);

@@ -1,4 +1,4 @@
-//! IdCounter that are given out once, in order, to any number of programs that share a directory.
+//! Numbers that are given out once, in order, to any number of programs that share a directory.
 //!
 //! The counter's file is the lock of the directory. It holds a [`Ledger`]: the number to come, and the two figures that say
 //! whether a sweep is due. Giving out a number therefore costs the same in a full directory as in an empty one.

@@ -11,7 +11,7 @@ struct Json {
     slashes: bool,
     /// Everything beyond ASCII is written as numbers.
     ascii: bool,
-    /// IdCounter have capital letters.
+    /// Numbers have capital letters.
     capital: bool,
 }
 

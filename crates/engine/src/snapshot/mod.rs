@@ -1,7 +1,7 @@
 //! What the user's rc files would have made of a shell: aliases, functions, options and exported variables.
 //!
 //! The files are read once, by an interactive shell in a terminal of its own, because most of them return at once
-//! otherwise ([`capture`]). What comes of it is looked through ([`keep`]), tried, and put into a file that shells source
+//! otherwise ([`capture`]). What comes of it is looked through ([`filter`]), tried, and put into a file that shells source
 //! ([`file`], [`store`]). Variables are no part of that file: they join those of the host before anything else does, so
 //! that the settings and the caller win over them, and secrets stay behind.
 //!
