@@ -48,7 +48,7 @@ pub trait Backend: Send + Sync {
     /// Starts a command. Dropping the future stops what it had started.
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>>;
 
-    /// What can be relied on here.
+    /// The promises that hold here.
     fn promises(&self) -> Promises;
 
     /// Starts a command as a job: it does not depend on us, and its supervisor writes the job's record. Dropping the future

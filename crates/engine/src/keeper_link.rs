@@ -48,7 +48,7 @@ pub(crate) enum Home {
     },
 }
 
-/// Who keeps a command.
+/// The keeper of a command.
 #[derive(Debug)]
 pub(crate) enum Keeper {
     /// A process of its own.

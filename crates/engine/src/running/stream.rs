@@ -61,7 +61,7 @@ struct Scratch {
 /// Bytes that are read at once. An artifact is written in buffers of the same size.
 const AT_ONCE: usize = aside::BUFFER;
 
-/// What a stream is read from.
+/// The descriptor behind a stream.
 #[derive(Debug)]
 pub(super) enum Source {
     /// A pipe.

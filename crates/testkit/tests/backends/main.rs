@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 
-/// A place for commands, and what runs them there.
+/// A place for commands, and the backend that runs them.
 struct World {
     place: Place,
     backend: Option<Arc<Plain>>,
@@ -68,9 +68,11 @@ impl World {
     }
 }
 
-/// What comes of a future within reason.
-async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(WIDE, future).await.expect("it comes back")
+/// The result of a future that has to come.
+fn soon<T>(future: impl Future<Output = T>) -> impl Future<Output = T> {
+    // Boxed, because the future of a call is large.
+    let future = Box::pin(future);
+    async { tokio::time::timeout(WIDE, future).await.expect("it comes back") }
 }
 
 /// A test of each promise for each backend.
