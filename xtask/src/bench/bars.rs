@@ -68,7 +68,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars
 }
 
-/// A full store costs a call no more than an empty one. ListingChanges may cost four times as much for four times the jobs.
+/// A full store costs a call no more than an empty one. Listing may cost four times as much for four times the jobs.
 fn store(figures: &Value) -> Vec<Bar> {
     let flat = rows(&figures["rows"]).iter().map(|row| Bar {
         name: format!("full store: {}", row["call"].as_str().unwrap_or_default()),

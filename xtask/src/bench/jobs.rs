@@ -85,7 +85,7 @@ fn wake_ups(pid: u32) -> Result<u64, Box<dyn Error>> {
     Ok(counts.sum())
 }
 
-/// ListingChanges many, of which most have ended.
+/// Listing many, of which most have ended.
 async fn list(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>> {
     let mut last = 0;
     for _ in 0..LISTED {
