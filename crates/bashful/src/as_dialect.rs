@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bashful_dialect::{Abilities, Caller, Dialect, Tool, Toolbox, how_to_allow};
+use bashful_dialect::{Abilities, Dialect, Tool, ToolCaller, Toolbox, how_to_allow};
 use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience};
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -50,7 +50,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         toolbox.interceptor = ToolAdvice::new(&settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));
         let (canceller, cancellation) = Canceller::new();
-        let caller = Caller { patience, cancellation: Some(cancellation), ..Caller::default() };
+        let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };
         let mut call = Box::pin(toolbox.call("bash", arguments, caller));
         let mut interrupted = None;
         let answer = loop {

@@ -19,10 +19,10 @@ const LINES: usize = 8;
 
 /// The newest lines, on a terminal; nothing anywhere else.
 pub(crate) struct LiveTail {
-    shown: Option<Shown>,
+    shown: Option<LiveScreen>,
 }
 
-struct Shown {
+struct LiveScreen {
     output: watch::Receiver<Live>,
     /// From the start of the command on.
     ticking: Option<Ticking>,
@@ -47,7 +47,7 @@ impl Ticking {
 impl LiveTail {
     pub(crate) fn new(output: watch::Receiver<Live>) -> Self {
         let is_shown = stderr().is_terminal() && stdout().is_terminal();
-        Self { shown: is_shown.then(|| Shown { output, ticking: None, lines: 0 }) }
+        Self { shown: is_shown.then(|| LiveScreen { output, ticking: None, lines: 0 }) }
     }
 
     /// True if there is a terminal to show something on.

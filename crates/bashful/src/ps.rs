@@ -30,13 +30,13 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
     let no_place = || around.state().no_place("running commands");
     let registry = setup::registry(&around, "ps").ok_or_else(no_place)?;
     let jobs = setup::jobs(&settings, &around).ok_or_else(no_place)?;
-    let mut last: Option<Vec<Running>> = None;
+    let mut last: Option<Vec<ListedCommand>> = None;
     loop {
         let commands = look(&registry, &jobs)?;
         // A reader of JSON wants to hear of changes, and time alone is none.
         let is_new = last.as_ref().is_none_or(|last| !same(last, &commands));
         if args.json && (is_new || !args.watch) {
-            let facts: Value = commands.iter().map(Running::facts).collect();
+            let facts: Value = commands.iter().map(ListedCommand::facts).collect();
             if args.watch { print::json(facts, print::redactor())? } else { print::pretty_json(facts)? }
         } else if !args.json {
             if args.watch && stdout().is_terminal() {
@@ -52,18 +52,18 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
     }
 }
 
-fn look(registry: &Registry, jobs: &JobStore) -> Result<Vec<Running>, Box<dyn Error>> {
-    let mut commands: Vec<Running> = registry.list()?.into_iter().map(Running::Foreground).collect();
+fn look(registry: &Registry, jobs: &JobStore) -> Result<Vec<ListedCommand>, Box<dyn Error>> {
+    let mut commands: Vec<ListedCommand> = registry.list()?.into_iter().map(ListedCommand::Foreground).collect();
     for mut record in jobs.list_live()? {
         job::mask(&mut record, print::redactor());
-        commands.push(Running::Job(Box::new(record)));
+        commands.push(ListedCommand::Job(Box::new(record)));
     }
-    commands.sort_by_key(Running::began);
+    commands.sort_by_key(ListedCommand::began);
     Ok(commands)
 }
 
-fn same(last: &[Running], now: &[Running]) -> bool {
-    let told = |running: &Running| {
+fn same(last: &[ListedCommand], now: &[ListedCommand]) -> bool {
+    let told = |running: &ListedCommand| {
         let mut facts = running.facts();
         facts["duration_ms"] = Value::Null;
         facts
@@ -71,23 +71,23 @@ fn same(last: &[Running], now: &[Running]) -> bool {
     last.iter().map(told).eq(now.iter().map(told))
 }
 
-fn show(commands: &[Running]) -> Result<(), Box<dyn Error>> {
+fn show(commands: &[ListedCommand]) -> Result<(), Box<dyn Error>> {
     if commands.is_empty() {
         print::talk("[no command is running]");
         return Ok(());
     }
-    let rows: Vec<[String; 6]> = commands.iter().map(Running::row).collect();
+    let rows: Vec<[String; 6]> = commands.iter().map(ListedCommand::row).collect();
     print::text(&table(["STARTED BY", "PID", "TIME", "OUTPUT", "DIRECTORY", "COMMAND"], &rows, &[1, 2, 3]))?;
     Ok(())
 }
 
 /// A command that runs now.
-enum Running {
+enum ListedCommand {
     Foreground(RegisteredCommand),
     Job(Box<JobRecord>),
 }
 
-impl Running {
+impl ListedCommand {
     fn began(&self) -> SystemTime {
         match self {
             Self::Foreground(command) => command.began,

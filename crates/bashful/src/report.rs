@@ -85,36 +85,38 @@ impl Report<'_> {
     }
 
     /// Both streams, apart if that was asked for; standard error may also be apart because only the other has a limit.
-    fn shown(&self, output: &Output, stderr: Option<&Output>) -> Shown {
+    fn shown(&self, output: &Output, stderr: Option<&Output>) -> ShownOutput {
         let whole = setup::window(&self.settings.output).whole;
         let show = |output: &Output| print::lossy(text::output(output, whole, Reader::Program));
         let notices = |outputs: &[Option<&Output>]| {
             outputs.iter().flatten().flat_map(|output| text::output_notices(output)).collect()
         };
         match self.direct {
-            Some(Direct { stderr: true }) => Shown { output: Vec::new(), stderr: None, notices: Vec::new() },
+            Some(Direct { stderr: true }) => ShownOutput { output: Vec::new(), stderr: None, notices: Vec::new() },
             Some(Direct { stderr: false }) => {
-                Shown { output: Vec::new(), stderr: stderr.map(show), notices: notices(&[stderr]) }
+                ShownOutput { output: Vec::new(), stderr: stderr.map(show), notices: notices(&[stderr]) }
             }
-            None if self.args.split => {
-                Shown { output: show(output), stderr: stderr.map(show), notices: notices(&[Some(output), stderr]) }
-            }
+            None if self.args.split => ShownOutput {
+                output: show(output),
+                stderr: stderr.map(show),
+                notices: notices(&[Some(output), stderr]),
+            },
             None => {
                 let shown = print::lossy(text::outputs(output, stderr, whole, Reader::Program));
-                Shown { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
+                ShownOutput { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
             }
         }
     }
 }
 
 /// The parts of both streams that are shown at the end.
-struct Shown {
+struct ShownOutput {
     output: Vec<u8>,
     stderr: Option<Vec<u8>>,
     notices: Vec<String>,
 }
 
-impl Shown {
+impl ShownOutput {
     fn print(&self) -> Result<(), PrintError> {
         print::data(&self.output)?;
         print::data_to_stderr(self.stderr.as_deref().unwrap_or_default())

@@ -17,7 +17,7 @@ pub struct Answer {
     /// True if the call came to nothing, or the command did not end well.
     pub is_error: bool,
     /// Resources with more to read.
-    pub links: Vec<Link>,
+    pub links: Vec<ResourceLink>,
 }
 
 /// An answer in the words of its dialect. [`masked`](Self::masked) makes an [`Answer`] of it, and nothing else does.
@@ -27,12 +27,12 @@ pub(crate) struct RawAnswer {
     pub(crate) facts: Value,
     pub(crate) fields: Option<Value>,
     pub(crate) is_error: bool,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<ResourceLink>,
 }
 
 /// Something that can be read beside an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct ResourceLink {
     /// `artifact://7`.
     pub uri: String,
     /// What it is called.
@@ -93,7 +93,7 @@ impl RawAnswer {
     /// The answer with links to what is too long to show.
     pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
         let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
-        self.links.extend(artifacts.map(|artifact| Link {
+        self.links.extend(artifacts.map(|artifact| ResourceLink {
             uri: format!("artifact://{}", artifact.id),
             name: format!("output kept as artifact {}", artifact.id),
             size: artifact.bytes,

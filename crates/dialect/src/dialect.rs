@@ -49,10 +49,10 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     fn ended(&self, ended: &Ended<'_>) -> RawAnswer;
 
     /// The reply to a command that was started in the background.
-    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer;
+    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer;
 
     /// The reply to a command that took longer than its caller has patience.
-    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer;
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer;
 
     /// The reply to a call about jobs.
     fn jobs(&self, seen: &JobsReply) -> RawAnswer;
@@ -141,13 +141,13 @@ impl fmt::Debug for Dialect {
 
 /// What was asked for, once it has been decided.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CallFacts {
     pub(crate) lifetime: Lifetime,
     pub(crate) clamped_from: Option<f64>,
     pub(crate) notices: Vec<String>,
 }
 
-impl Asked {
+impl CallFacts {
     pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: Vec<Redacted>) -> Self {
         let notices = call.notices.into_iter().chain(notices.into_iter().map(Redacted::into_string));
         Self { lifetime, clamped_from: call.clamped_from, notices: notices.collect() }
@@ -162,7 +162,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) whole: Budget,
     /// The most that the client passes on, in bytes.
     pub(crate) at_most: Option<ByteSize>,
-    pub(crate) call: &'a Asked,
+    pub(crate) call: &'a CallFacts,
 }
 
 impl fmt::Display for Dialect {

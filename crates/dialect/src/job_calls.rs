@@ -39,7 +39,7 @@ pub(crate) struct JobsReply {
 #[derive(Debug)]
 pub(crate) struct JobView {
     pub(crate) job: JobRecord,
-    pub(crate) output: Option<Shown>,
+    pub(crate) output: Option<JobOutput>,
     /// It has just been told to end.
     pub(crate) cancelled: bool,
     /// It was started by this toolbox.
@@ -48,7 +48,7 @@ pub(crate) struct JobView {
 
 /// A part of a job's output, fit for the eyes.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct JobOutput {
     pub(crate) text: String,
     pub(crate) range: Range<u64>,
     pub(crate) total: u64,
@@ -173,7 +173,7 @@ impl JobCaller<'_> {
         !self.only_own || self.owner.has(job)
     }
 
-    fn seen(&self, job: JobRecord, output: Option<Shown>) -> JobView {
+    fn seen(&self, job: JobRecord, output: Option<JobOutput>) -> JobView {
         JobView { is_own: self.owner.has_in_toolbox(&job), job, output, cancelled: false }
     }
 
@@ -203,12 +203,12 @@ impl JobCaller<'_> {
         let output = match job.text(part, shown) {
             Ok(text) => {
                 let shown = self.engine.output_redactor().show_part(&text.before, &text.raw, &text.after);
-                Shown { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
+                JobOutput { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
             }
             // How it ended is known, whatever became of its output.
             Err(error) => {
                 let text = format!("[its output is not there any more: {}]", error_chain(&error));
-                Shown { text, range: 0..0, total: 0 }
+                JobOutput { text, range: 0..0, total: 0 }
             }
         };
         Ok(self.seen(job, Some(output)))

@@ -5,14 +5,14 @@
 //! it: JSON in, an [`Answer`] out, whatever the protocol around it.
 //!
 //! ```
-//! use bashful_dialect::{Caller, Dialect, Limits, Toolbox};
+//! use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
 //! use bashful_engine::{Engine, Options};
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
 //! let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
 //! let arguments = serde_json::json!({ "command": "echo hello; exit 3" });
-//! let answer = toolbox.call("bash", arguments, Caller::default()).await?;
+//! let answer = toolbox.call("bash", arguments, ToolCaller::default()).await?;
 //! assert_eq!(answer.text, "[command failed: exit code 3]\nhello\n");
 //! assert_eq!(answer.facts["exit_code"], 3);
 //! assert!(answer.is_error);
@@ -42,12 +42,12 @@ mod tool;
 mod toolbox;
 mod visible;
 
-pub use answer::{Answer, Link};
+pub use answer::{Answer, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use subscriptions::ResourceChanges;
 pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
-pub use toolbox::{Caller, Progress, Toolbox, UnknownTool};
+pub use toolbox::{Progress, ToolCaller, Toolbox, UnknownTool};
 pub use visible::{visible, visible_lines};

@@ -10,7 +10,7 @@ use bashful_engine::{Artifact, ByteSize, Engine, OutputRedactor, artifact_id, er
 use memchr::{memchr_iter, memrchr};
 use thiserror::Error;
 
-use crate::answer::Link;
+use crate::answer::ResourceLink;
 use crate::job::{mask, one_line, state_text};
 
 /// What is read at once, at most: far more than anybody shows to a model, and little enough for one message.
@@ -46,7 +46,7 @@ pub enum ResourceError {
 
 /// Which part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum ResourcePart {
     Bytes(Range<u64>),
     Lines(RangeInclusive<u64>),
     Tail(u64),
@@ -56,7 +56,7 @@ enum Part {
 #[derive(Debug, Clone)]
 pub struct ResourcePage {
     /// The resources of this page, the newest first. One that was removed meanwhile is left out.
-    pub links: Vec<Link>,
+    pub links: Vec<ResourceLink>,
     /// The position at which the next page begins; none if this was the last.
     pub next: Option<usize>,
 }
@@ -73,7 +73,7 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     let of_job = |id: u64| {
         let mut job = engine.jobs()?.get(id).ok()?;
         mask(&mut job, &redactor);
-        Some(Link {
+        Some(ResourceLink {
             uri: job.uri(),
             name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
             size: job.output_file.metadata().map_or(0, |metadata| metadata.len()),
@@ -81,7 +81,7 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     };
     let of_artifact = |id: u64| {
         let entry = engine.artifacts()?.get(id).ok()?;
-        Some(Link { uri: entry.uri(), name: format!("the whole output, artifact {id}"), size: entry.bytes })
+        Some(ResourceLink { uri: entry.uri(), name: format!("the whole output, artifact {id}"), size: entry.bytes })
     };
     let (first_artifact, artifacts_at_most) =
         (first.saturating_sub(jobs.len()), end.saturating_sub(jobs.len().max(first)));
@@ -116,9 +116,9 @@ fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
     Err("only artifact:// and job:// are known".to_owned())
 }
 
-fn part(query: &str) -> Option<Part> {
+fn part(query: &str) -> Option<ResourcePart> {
     if query.is_empty() {
-        return Some(Part::Bytes(0..u64::MAX));
+        return Some(ResourcePart::Bytes(0..u64::MAX));
     }
     let (key, value) = query.split_once('=')?;
     let range = || {
@@ -127,33 +127,33 @@ fn part(query: &str) -> Option<Part> {
         Some((first.parse::<u64>().ok()?, last))
     };
     match key {
-        "bytes" => range().filter(|(first, end)| first <= end).map(|(first, end)| Part::Bytes(first..end)),
+        "bytes" => range().filter(|(first, end)| first <= end).map(|(first, end)| ResourcePart::Bytes(first..end)),
         "lines" => {
             let sensible = |(first, last): &(u64, u64)| *first > 0 && first <= last;
-            range().filter(sensible).map(|(first, last)| Part::Lines(first..=last))
+            range().filter(sensible).map(|(first, last)| ResourcePart::Lines(first..=last))
         }
-        "tail" => value.parse().ok().map(Part::Tail),
+        "tail" => value.parse().ok().map(ResourcePart::Tail),
         _ => None,
     }
 }
 
-fn show(artifact: &Artifact, part: &Part, name: &str, redactor: OutputRedactor) -> Result<String, String> {
+fn show(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRedactor) -> Result<String, String> {
     let mut page = Page { bytes: Vec::new(), room: READ.in_memory(), is_full: false };
     let mut begin = 0;
     let read = match part {
-        Part::Bytes(range) => {
+        ResourcePart::Bytes(range) => {
             begin = range.start;
             artifact.bytes(range.clone(), &mut page)
         }
-        Part::Lines(lines) => artifact.lines(lines.clone(), &mut page).map(|lines| begin = lines.begin),
-        Part::Tail(lines) => artifact.tail_begin(*lines).and_then(|from| {
+        ResourcePart::Lines(lines) => artifact.lines(lines.clone(), &mut page).map(|lines| begin = lines.begin),
+        ResourcePart::Tail(lines) => artifact.tail_begin(*lines).and_then(|from| {
             begin = from;
             artifact.bytes(from..u64::MAX, &mut page)
         }),
     };
     if !page.is_full {
         read.map_err(|error| error_chain(&error))?;
-    } else if let Part::Lines(lines) = part {
+    } else if let ResourcePart::Lines(lines) = part {
         // The reading was broken off before it could say where it began.
         begin = artifact.lines(*lines.start()..=*lines.start(), &mut io::sink()).map_or(0, |lines| lines.begin);
     }
@@ -169,9 +169,9 @@ fn show(artifact: &Artifact, part: &Part, name: &str, redactor: OutputRedactor) 
     let mut text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
     if page.is_full {
         let rest = match part {
-            Part::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),
-            Part::Lines(asked) => format!("what comes next: {name}?lines={}-", asked.start() + lines),
-            Part::Tail(_) => "ask for fewer lines".to_owned(),
+            ResourcePart::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),
+            ResourcePart::Lines(asked) => format!("what comes next: {name}?lines={}-", asked.start() + lines),
+            ResourcePart::Tail(_) => "ask for fewer lines".to_owned(),
         };
         crate::text::add_line(&mut text, &format!("[only {READ} are read at once; {rest}]\n"));
     }
@@ -207,11 +207,11 @@ mod tests {
 
     #[test]
     fn a_part_is_said_in_one_of_three_ways() {
-        assert_eq!(part(""), Some(Part::Bytes(0..u64::MAX)));
-        assert_eq!(part("bytes=5-7"), Some(Part::Bytes(5..7)));
-        assert_eq!(part("bytes=5-"), Some(Part::Bytes(5..u64::MAX)));
-        assert_eq!(part("lines=1-2"), Some(Part::Lines(1..=2)));
-        assert_eq!(part("tail=9"), Some(Part::Tail(9)));
+        assert_eq!(part(""), Some(ResourcePart::Bytes(0..u64::MAX)));
+        assert_eq!(part("bytes=5-7"), Some(ResourcePart::Bytes(5..7)));
+        assert_eq!(part("bytes=5-"), Some(ResourcePart::Bytes(5..u64::MAX)));
+        assert_eq!(part("lines=1-2"), Some(ResourcePart::Lines(1..=2)));
+        assert_eq!(part("tail=9"), Some(ResourcePart::Tail(9)));
         for wrong in ["lines=0-2", "lines=3-2", "bytes=7-5", "bytes=x-", "tail=", "tail=-1", "grep=a", "lines"] {
             assert_eq!(part(wrong), None, "{wrong}");
         }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::answer::Answer;
 use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
-use crate::dialect::{Asked, Dialect, Ended};
+use crate::dialect::{CallFacts, Dialect, Ended};
 use crate::job::mask;
 use crate::job_calls;
 use crate::owner::Owner;
@@ -64,7 +64,7 @@ pub struct UnknownTool {
 
 /// The caller of a tool, and how long it waits.
 #[derive(Default)]
-pub struct Caller {
+pub struct ToolCaller {
     /// How long the call may take before a command becomes a job; without it, as long as the command.
     pub patience: Option<Patience>,
     /// How much of a reply reaches the model.
@@ -80,9 +80,9 @@ pub struct Caller {
     pub cancellation: Option<Cancellation>,
 }
 
-impl std::fmt::Debug for Caller {
+impl std::fmt::Debug for ToolCaller {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Caller").field("patience", &self.patience).finish_non_exhaustive()
+        out.debug_struct("ToolCaller").field("patience", &self.patience).finish_non_exhaustive()
     }
 }
 
@@ -142,7 +142,7 @@ impl Toolbox {
 
     /// Calls a tool. What goes wrong with the call is part of the answer. A dropped future stops the command, unless it is a
     /// job already.
-    pub async fn call(&self, tool: &str, arguments: Value, caller: Caller) -> Result<Answer, UnknownTool> {
+    pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
         let mut watch = Watch::new(caller);
@@ -244,7 +244,7 @@ impl Toolbox {
         let Finished { outcome, directory, lifetime, window, notices, redactor } = finished;
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
-        let asked = Asked::new(call, lifetime, notices);
+        let asked = CallFacts::new(call, lifetime, notices);
         let ended = Ended { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
         self.dialect.0.bounded(self.dialect.0.ended(&ended), &redactor, outcome.output.limit)
     }
@@ -253,7 +253,7 @@ impl Toolbox {
         let Background { mut job, shown, lifetime, notices, redactor } = background;
         // Before its label is cut.
         mask(&mut job, &redactor);
-        let mut asked = Asked::new(call, lifetime, notices);
+        let mut asked = CallFacts::new(call, lifetime, notices);
         let Some(shown) = shown else { return self.dialect.0.started(&job, &asked).masked(&redactor) };
         asked.notices.extend(shown.had_line_limit.then(|| NO_LIMIT.to_owned()));
         self.dialect.0.bounded(self.dialect.0.outlasted(&job, &shown, &asked), &redactor, shown.output.limit)
@@ -294,14 +294,14 @@ impl Failure {
 
 /// A caller who waits.
 pub(crate) struct Watch {
-    caller: Caller,
+    caller: ToolCaller,
     began: Instant,
     tick: Option<tokio::time::Interval>,
     live: Option<watch::Receiver<Live>>,
 }
 
 impl Watch {
-    fn new(caller: Caller) -> Self {
+    fn new(caller: ToolCaller) -> Self {
         let tick = caller.progress.is_some().then(|| {
             let mut tick = interval_at(Instant::now() + TOLD_EVERY, TOLD_EVERY);
             tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bashful_dialect::{Abilities, Caller, Dialect, Format, Limits, ReplyForm, Tool, Toolbox};
+use bashful_dialect::{Abilities, Dialect, Format, Limits, ReplyForm, Tool, ToolCaller, Toolbox};
 use bashful_engine::{Engine, Options};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ async fn schemas_list_just_what_is_taken_and_anything_else_is_refused_by_name() 
         let engine = Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine");
         let toolbox = Toolbox::new(engine, dialect, Limits::default(), Path::new("/"));
         for tool in tools(dialect) {
-            let answer = toolbox.call(tool.name, json!({ "timout": 3 }), Caller::default()).await.expect("a tool");
+            let answer = toolbox.call(tool.name, json!({ "timout": 3 }), ToolCaller::default()).await.expect("a tool");
             assert!(answer.is_error);
             let message = answer.facts["error"].as_str().expect("a message");
             assert!(message.contains("unknown field `timout`"), "{message}");
@@ -156,7 +156,7 @@ async fn wrong_arguments_are_named() {
         ),
     ] {
         let toolbox = Toolbox::new(engine.clone(), dialect, Limits::default(), Path::new("/"));
-        let answer = toolbox.call(tool, arguments, Caller::default()).await.expect("a tool");
+        let answer = toolbox.call(tool, arguments, ToolCaller::default()).await.expect("a tool");
         assert!(answer.is_error, "{answer:?}");
         assert_eq!(answer.facts["error"], expected);
         assert!(answer.text.contains(expected) || dialect == Dialect::PLAIN, "{}", answer.text);

@@ -208,7 +208,7 @@ impl Engine {
         plan.owner.clone_from(&caller.owner);
         let redactor = self.redactor_for(&plan);
         let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
-        let mut about = About { entry, notices, redactor, limit: caller.limit };
+        let mut about = CallContext { entry, notices, redactor, limit: caller.limit };
         if let Some(interceptor) = &caller.interceptor {
             let scripts = [&given_script, &plan.script];
             if let Some(found) = scripts.into_iter().find_map(|script| interceptor.intercept(script.as_bytes())) {
@@ -250,7 +250,7 @@ impl Engine {
     ) -> Result<Result<UnderWay, Reply>, RunError> {
         let Cleared { checked, rewritten, mut about } = cleared;
         let plan = checked.plan();
-        let shape = Shape { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
+        let shape = PlanFacts { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
         let begun = self.begin(checked, turn_by, caller.approver.as_deref()).await;
         let (mut run, mut handles) = match begun.inspect_err(|_| about.note(LogEntry::not_started))? {
             Ok(begun) => begun,
@@ -272,18 +272,18 @@ impl Engine {
 struct Cleared {
     checked: Checked,
     rewritten: Rewritten,
-    about: About,
+    about: CallContext,
 }
 
 /// Facts about a command that its reply needs, whatever becomes of it.
-struct About {
+struct CallContext {
     entry: Option<LogEntry>,
     notices: Vec<String>,
     redactor: Redactor,
     limit: ReplyLimit,
 }
 
-impl About {
+impl CallContext {
     fn note(&mut self, note: impl FnOnce(&mut LogEntry)) {
         if let Some(entry) = &mut self.entry {
             note(entry);
@@ -305,13 +305,13 @@ struct UnderWay {
     run: Run,
     /// Held so that the run knows that somebody waits for it.
     handles: Handles,
-    about: About,
-    shape: Shape,
+    about: CallContext,
+    shape: PlanFacts,
     had_line_limit: bool,
 }
 
 /// The part of a plan that its reply tells or needs.
-struct Shape {
+struct PlanFacts {
     directory: PathBuf,
     lifetime: Lifetime,
     window: Window,

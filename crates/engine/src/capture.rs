@@ -99,7 +99,7 @@ impl Settled for ShownAndTold<'_, '_> {
 }
 
 /// The part of a text that is shown.
-struct Shown {
+struct ClippedOutput {
     clip: Clip,
     /// Lines that lack their end.
     shortened: u64,
@@ -279,7 +279,7 @@ impl Capture {
     pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
         self.finish_writing();
         let view = self.finished_view();
-        let Shown { clip, shortened } = self.shown(&view, mask, at_most);
+        let ClippedOutput { clip, shortened } = self.shown(&view, mask, at_most);
         let spare = at_most.0 - clip.text_bytes();
         let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
         let narrower = (spare < room).then(|| self.shown(&view, mask, ByteSize(at_most.0 - room)).clip);
@@ -308,7 +308,7 @@ impl Capture {
 
     /// The clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than the bytes it came from, so the
     /// window is scaled down until the text fits.
-    fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> Shown {
+    fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
         let mut window = view.window();
         loop {
             let clip = view.clip_to(window);
@@ -319,7 +319,7 @@ impl Capture {
             let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
             let got = clip.text_bytes();
             if got <= at_most.0 {
-                return Shown { clip, shortened };
+                return ClippedOutput { clip, shortened };
             }
             window = if is_whole { window.without_whole() } else { window.scaled(at_most.0, got) };
         }

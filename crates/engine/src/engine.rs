@@ -16,7 +16,7 @@ use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
-use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobStore, Room, StderrFile};
+use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, NewJobRecord, Room, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
 use crate::output_redactor::OutputRedactor;
@@ -311,7 +311,7 @@ impl Engine {
         }
         let plan = checked.plan();
         let redactor = self.redactor_for(plan);
-        let asked = Asked {
+        let asked = NewJobRecord {
             kind: JobKind::Background,
             script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
             directory: redactor.redact(plan.directory.to_string_lossy()),

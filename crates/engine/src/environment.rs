@@ -209,11 +209,11 @@ impl EnvironmentPolicy {
                 continue;
             }
             let fate = self.fate(name, value);
-            if fate != Fate::Pass {
-                let is_passed = fate == Fate::PassRedacted;
+            if fate != VariableFate::Pass {
+                let is_passed = fate == VariableFate::PassRedacted;
                 environment.withheld.push(Withheld { is_passed, ..Withheld::new(name.clone(), value.clone()) });
             }
-            if fate != Fate::Withhold {
+            if fate != VariableFate::Withhold {
                 environment.variables.insert(name.clone(), value.clone());
             }
         }
@@ -228,21 +228,21 @@ impl EnvironmentPolicy {
 
     /// True if a variable is kept back.
     pub(crate) fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
-        self.fate(name, value) == Fate::Withhold
+        self.fate(name, value) == VariableFate::Withhold
     }
 
-    fn fate(&self, name: &OsStr, value: &OsStr) -> Fate {
+    fn fate(&self, name: &OsStr, value: &OsStr) -> VariableFate {
         let capitals = Capitals::of(name);
         let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_capitals(&capitals));
         if is_on(&self.never) {
-            return Fate::Withhold;
+            return VariableFate::Withhold;
         }
         let has_password = !url_secrets::passwords(value.as_bytes()).is_empty();
         let is_secret = is_on(&self.withhold);
         if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(value) {
-            return Fate::Pass;
+            return VariableFate::Pass;
         }
-        if !is_secret && capitals.name.ends_with(PROXY) { Fate::PassRedacted } else { Fate::Withhold }
+        if !is_secret && capitals.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
     }
 }
 
@@ -257,7 +257,7 @@ const PROXY: &[u8] = b"PROXY";
 
 /// The fate of a variable of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum VariableFate {
     Pass,
     /// The command gets it, and the passwords in it are redacted in output.
     PassRedacted,

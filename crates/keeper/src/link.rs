@@ -8,7 +8,7 @@ use bashful_sys::socket;
 use crate::protocol::{Hello, Inbox, Order, Report};
 
 /// A connection to an engine: the one that started this keeper, or one that came to the socket of a job or a session.
-pub(crate) struct Link {
+pub(crate) struct EngineLink {
     socket: OwnedFd,
     inbox: Inbox,
     descriptors: Vec<OwnedFd>,
@@ -28,7 +28,7 @@ enum Message {
     Foreign,
 }
 
-impl Link {
+impl EngineLink {
     pub(crate) fn new(socket: OwnedFd) -> Self {
         Self {
             socket,
@@ -130,7 +130,7 @@ impl Link {
     }
 }
 
-impl AsFd for Link {
+impl AsFd for EngineLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

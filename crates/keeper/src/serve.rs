@@ -7,7 +7,7 @@ use bashful_sys::inherited::Inherited;
 use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::wake;
 
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::start::{self, Begun};
 use crate::tree::Scope;
 use crate::{session, watch};
@@ -41,7 +41,7 @@ pub fn serve(socket: OwnedFd, scope: Scope) {
 /// Serves one command after the other, as long as the engine has another one and the last one has left nothing.
 fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
     let before = Inherited::read().ok();
-    let mut link = Link::new(socket);
+    let mut link = EngineLink::new(socket);
     let mut signals = signals;
     loop {
         let started = match start::start(&mut link, scope, signals.as_ref()) {

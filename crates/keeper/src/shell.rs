@@ -67,7 +67,7 @@ pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Ch
 }
 
 /// A shell that has been started and waits to be told what to do.
-pub(crate) struct Waiting {
+pub(crate) struct WaitingShell {
     pub(crate) child: Child,
     /// Bash opens this end through `/proc`, so it has to stay open here.
     gate: OwnedFd,
@@ -81,7 +81,7 @@ pub(crate) struct Waiting {
     underscore: Vec<u8>,
 }
 
-impl Waiting {
+impl WaitingShell {
     pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
         let first = first_lines(setup, Some(&gate))?;

@@ -8,10 +8,10 @@ use bashful_sys::spawn::{Child, Tether};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::awake::Awake;
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::protocol::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
 use crate::record::{Began, Record};
-use crate::shell::{self, NotStarted, Waiting};
+use crate::shell::{self, NotStarted, WaitingShell};
 use crate::tree::{Rest, Scope, Tree};
 
 /// A shell under way.
@@ -37,7 +37,7 @@ pub(crate) enum Begun {
 }
 
 /// Does as it is told until it is known what there is to watch over; none if there is nothing.
-pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader>) -> Option<Begun> {
+pub(crate) fn start(link: &mut EngineLink, scope: Scope, signals: Option<&SignalReader>) -> Option<Begun> {
     let tether = match scope {
         Scope::EverythingBelow => Tether::DiesWithParent,
         // The thread may end before the command does.
@@ -51,7 +51,7 @@ pub(crate) fn start(link: &mut Link, scope: Scope, signals: Option<&SignalReader
 }
 
 /// The next order; none if the engine is gone or the keeper is to end. A keeper in reserve may wait for long.
-fn next_order(link: &mut Link, signals: Option<&SignalReader>) -> Option<Order> {
+fn next_order(link: &mut EngineLink, signals: Option<&SignalReader>) -> Option<Order> {
     loop {
         if let Some(order) = link.take() {
             return Some(order);
@@ -80,7 +80,7 @@ fn asks_to_end(signals: &SignalReader) -> bool {
     signals.arrived().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
 }
 
-fn start_when_asked(link: &mut Link, setup: Setup, tether: Tether, scope: Scope) -> Option<Begun> {
+fn start_when_asked(link: &mut EngineLink, setup: Setup, tether: Tether, scope: Scope) -> Option<Begun> {
     let mut job = None;
     let Begin { script, lifetime } = loop {
         match link.wait()? {
@@ -111,13 +111,13 @@ fn record(job: Option<protocol::Record>, began: Began) -> Result<Option<Record>,
 }
 
 fn start_ahead(
-    link: &mut Link,
+    link: &mut EngineLink,
     setup: Setup,
     tether: Tether,
     signals: Option<&SignalReader>,
     scope: Scope,
 ) -> Option<Started> {
-    let waiting = match Waiting::start(&setup, tether) {
+    let waiting = match WaitingShell::start(&setup, tether) {
         Ok(waiting) => waiting,
         Err(error) => return refuse(link, &error),
     };
@@ -143,7 +143,7 @@ fn start_ahead(
 }
 
 /// Waits until it is known what the waiting shell is to do; none if the engine or the shell is gone.
-fn await_begin(link: &mut Link, waiting: &Waiting, signals: Option<&SignalReader>) -> Option<Begin> {
+fn await_begin(link: &mut EngineLink, waiting: &WaitingShell, signals: Option<&SignalReader>) -> Option<Begin> {
     loop {
         match link.take() {
             Some(Order::Begin(begin)) => return Some(begin),
@@ -177,7 +177,7 @@ fn end_unused(child: &Child, scope: Scope) {
     }
 }
 
-pub(crate) fn refuse<T>(link: &mut Link, error: &NotStarted) -> Option<T> {
+pub(crate) fn refuse<T>(link: &mut EngineLink, error: &NotStarted) -> Option<T> {
     link.tell(&Report::NotStarted { step: error.step, errno: error.errno });
     None
 }

@@ -31,10 +31,10 @@ const OPEN_FOR: Duration = Duration::from_mins(15);
 
 /// Questions that were put to clients of the second era, and not answered yet.
 #[derive(Debug, Default)]
-pub(crate) struct Questions(Mutex<Asked>);
+pub(crate) struct Questions(Mutex<OpenQuestions>);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct OpenQuestions {
     count: u64,
     open: VecDeque<Open>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Answer, FACTS, Link, Progress, ReplyForm, Tool, tool_meta};
+use bashful_dialect::{Answer, FACTS, Progress, ReplyForm, ResourceLink, Tool, tool_meta};
 use rmcp::model::{
     self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
     ResourceTemplate,
@@ -41,7 +41,7 @@ pub(crate) fn template((uri, what): (&str, &str)) -> ResourceTemplate {
 }
 
 /// Something that can be read.
-pub(crate) fn link(link: Link) -> Resource {
+pub(crate) fn link(link: ResourceLink) -> Resource {
     Resource::new(link.uri, link.name).with_mime_type("text/plain").with_size(link.size)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Caller, ResourceError, TEMPLATES, Toolbox};
+use bashful_dialect::{ResourceError, TEMPLATES, ToolCaller, Toolbox};
 use bashful_engine::FixedName;
 use hyper::http::request::Parts;
 use rmcp::model::{
@@ -158,8 +158,13 @@ impl ServerHandler for Handler {
             Asking::Never
         };
         let connection = connection(&context);
-        let mut caller =
-            Caller { patience: Some(patience), limit, connection, approver: asking.approver(), ..Caller::default() };
+        let mut caller = ToolCaller {
+            patience: Some(patience),
+            limit,
+            connection,
+            approver: asking.approver(),
+            ..ToolCaller::default()
+        };
         let token = context.meta.get_progress_token();
         let (tell, mut told) = mpsc::unbounded_channel();
         if token.is_some() {

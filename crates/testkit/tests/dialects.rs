@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::{Answer, Caller, Dialect, Format, Limits, ReplyForm, Toolbox};
+use bashful_dialect::{Answer, Dialect, Format, Limits, ReplyForm, ToolCaller, Toolbox};
 use bashful_engine::{ArtifactUrls, ByteSize, CommandLog, CommandRecord, Fate, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE, check_golden, eventually};
 use regex::Regex;
@@ -48,7 +48,7 @@ impl Talk {
         self.say_with(tool, arguments, connected()).await
     }
 
-    async fn say_with(&mut self, tool: &str, arguments: Value, caller: Caller) -> Answer {
+    async fn say_with(&mut self, tool: &str, arguments: Value, caller: ToolCaller) -> Answer {
         let call = self.toolbox.call(tool, arguments.clone(), caller);
         let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
         let error = if answer.is_error { ", an error" } else { "" };
@@ -98,12 +98,12 @@ const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"go
 const TOO_MUCH: &str = "{ seq 5; sleep 2; seq 5; } | head -n 2";
 
 /// A client with a connection of its own, as on standard input.
-fn connected() -> Caller {
-    Caller { connection: Some(String::new()), ..Caller::default() }
+fn connected() -> ToolCaller {
+    ToolCaller { connection: Some(String::new()), ..ToolCaller::default() }
 }
 
-fn impatient() -> Caller {
-    Caller { patience: Some(Patience(Duration::from_secs(2))), ..connected() }
+fn impatient() -> ToolCaller {
+    ToolCaller { patience: Some(Patience(Duration::from_secs(2))), ..connected() }
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -189,7 +189,7 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
     Dialect::PLAIN.adjust(&mut place.options);
     let toolbox = Toolbox::new(place.engine(), Dialect::PLAIN, Limits::default(), place.path());
     let command = "echo $MY_SECRET_TOKEN ${CI-unset}";
-    let answer = toolbox.call("bash", json!({ "command": command }), Caller::default()).await.expect("a tool");
+    let answer = toolbox.call("bash", json!({ "command": command }), ToolCaller::default()).await.expect("a tool");
     assert_eq!(answer.structured()["stdout"], "tell-everybody unset\n");
 }
 
@@ -237,7 +237,7 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
 async fn pi_is_shown_the_last_50_kilobytes_and_told_where_the_rest_is() {
     let place = Place::new(PUPPET);
     let toolbox = Toolbox::new(place.engine(), Dialect::PI, Limits::default(), place.path());
-    let answer = toolbox.call("bash", json!({ "command": "seq 20000" }), Caller::default()).await.expect("a tool");
+    let answer = toolbox.call("bash", json!({ "command": "seq 20000" }), ToolCaller::default()).await.expect("a tool");
     let truncation = &answer.facts["meta"]["truncation"];
     let first = truncation["shownRange"]["start"].as_u64().expect("a line");
     assert!(answer.text.starts_with(&format!("{first}\n{}\n", first + 1)), "{}", &answer.text[..40]);
@@ -257,7 +257,7 @@ async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
-    let call = toolbox.call("bash", arguments, Caller { progress: Some(progress), ..Caller::default() });
+    let call = toolbox.call("bash", arguments, ToolCaller { progress: Some(progress), ..ToolCaller::default() });
     tokio::pin!(call);
     let first = tokio::select! {
         _ = &mut call => panic!("nobody let it go"),
@@ -287,7 +287,7 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let progress = Box::new(move |progress| drop(tell.send(progress)));
     let arguments = json!({ "command": "echo one; echo two >&2; exec sleep 1000" });
-    let call = toolbox.call("bash", arguments, Caller { progress: Some(progress), ..Caller::default() });
+    let call = toolbox.call("bash", arguments, ToolCaller { progress: Some(progress), ..ToolCaller::default() });
     tokio::select! {
         _ = call => panic!("nobody let it go"),
         first = told.recv() => assert_eq!(first.expect("word of it").bytes, 8),
@@ -304,11 +304,11 @@ async fn a_change_that_came_before_the_watch_is_told() {
     let place = Place::new(PUPPET);
     let toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
     let call = json!({ "command": "echo one; touch wrote; sleep 1000", "mode": "background" });
-    toolbox.call("bash", call, Caller::default()).await.expect("a tool");
+    toolbox.call("bash", call, ToolCaller::default()).await.expect("a tool");
     assert!(eventually(|| place.path().join("wrote").exists()));
     let mut running = toolbox.changes("job://1").expect("a job");
     tokio::time::timeout(WIDE, running.next()).await.expect("at once").expect("a change");
-    toolbox.call("job", json!({ "action": "kill", "ids": [1] }), Caller::default()).await.expect("a tool");
+    toolbox.call("job", json!({ "action": "kill", "ids": [1] }), ToolCaller::default()).await.expect("a tool");
     let mut over = toolbox.changes("job://1").expect("a job");
     assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), Some(()));
     assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), None);

@@ -1,6 +1,6 @@
 //! However a command's output grows on its way to a model, the reply stays within the limit that its dialect promises.
 
-use bashful_dialect::{Answer, Caller, Dialect, Limits, Toolbox};
+use bashful_dialect::{Answer, Dialect, Limits, ToolCaller, Toolbox};
 use bashful_engine::{ByteSize, EnvironmentPolicy, Pattern, ReplyLimit, Window};
 use bashful_testkit::{Place, WIDE};
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ impl Bench {
     fn answer_to(&self, output: &[u8], behind: &str, limit: ReplyLimit) -> Answer {
         std::fs::write(self.place.path().join("output"), output).expect("it is written");
         let command = format!("cat output{behind}");
-        let caller = Caller { limit, ..Caller::default() };
+        let caller = ToolCaller { limit, ..ToolCaller::default() };
         let call = self.toolbox.call("bash", json!({ "command": command }), caller);
         self.runtime
             .block_on(async { tokio::time::timeout(WIDE, call).await })
@@ -156,7 +156,7 @@ fn a_long_list_of_processes_left_running_does_not_exceed_the_limit() {
     // The output gave way, and is kept.
     assert!(answer.text.contains("all of it: artifact://1"), "{}", &answer.text[..300]);
     let job = answer.facts["leftover"]["job"].as_u64().expect("they are a job");
-    let killed = bench.toolbox.call("job", json!({ "action": "kill", "ids": [job] }), Caller::default());
+    let killed = bench.toolbox.call("job", json!({ "action": "kill", "ids": [job] }), ToolCaller::default());
     bench.runtime.block_on(killed).expect("there is such a tool");
     bench.runtime.block_on(async { drop(bench.toolbox) });
     bench.place.check_nothing_survives();

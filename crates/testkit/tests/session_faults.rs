@@ -145,7 +145,8 @@ async fn a_model_whose_client_does_not_wait_is_told_that_nothing_was_run() {
     let engine = place.engine();
     let first = keep_busy(&place, &engine).await;
     let toolbox = Toolbox::new(engine.clone(), Dialect::NATIVE, Limits::default(), Path::new("/place"));
-    let caller = dialect::Caller { patience: Some(Patience(Duration::from_millis(200))), ..dialect::Caller::default() };
+    let caller =
+        dialect::ToolCaller { patience: Some(Patience(Duration::from_millis(200))), ..dialect::ToolCaller::default() };
     let call = toolbox.call("bash", json!({ "command": "touch ran", "session": "s" }), caller);
     let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
     assert!(answer.is_error && answer.text.contains("nothing of it was run, and nothing will be"), "{answer:?}");

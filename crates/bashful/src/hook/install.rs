@@ -11,7 +11,7 @@ use super::places::command;
 use crate::exit::Exit;
 use crate::install::change::{Change, Done, Edit};
 use crate::install::record::{self, Installation};
-use crate::install::stage::{Answer, Asking, Noted, Staged, carry_out, stage, unstage};
+use crate::install::stage::{Asking, Noted, StageOutcome, Staged, carry_out, stage, unstage};
 use crate::print;
 use crate::setup::Surroundings;
 
@@ -73,9 +73,9 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     if staged.iter().any(Staged::is_changed) {
         let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: args.remove, warning: "", expects: None };
         match carry_out(&staged, asking, noted.as_ref(), removes)? {
-            Answer::Declined => return Ok(Exit::Code(1)),
-            Answer::Written => print::talk("[written]"),
-            Answer::OnlyShown => {}
+            StageOutcome::Declined => return Ok(Exit::Code(1)),
+            StageOutcome::Written => print::talk("[written]"),
+            StageOutcome::OnlyShown => {}
         }
     } else {
         let state = if args.remove { "has no hook of ours" } else { "has the hook already" };

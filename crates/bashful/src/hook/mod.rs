@@ -106,14 +106,14 @@ impl Agent {
 
 /// The decision about a call.
 #[derive(Debug, PartialEq, Eq)]
-struct Answer {
+struct HookReply {
     level: Level,
     text: String,
     /// The way for the user, where the agent does not ask them.
     how_to_allow: Option<String>,
 }
 
-impl Answer {
+impl HookReply {
     fn deny(text: String) -> Self {
         Self { level: Level::Deny, text, how_to_allow: None }
     }
@@ -140,7 +140,7 @@ fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
     let answer = match call::read(agent, std::io::stdin().lock()) {
         Reading::NotOurs => None,
         Reading::Shell(call) => judge(agent, &call, file),
-        Reading::Unreadable(why) => Some(Answer::deny(format!("bashful cannot judge this call, because {why}"))),
+        Reading::Unreadable(why) => Some(HookReply::deny(format!("bashful cannot judge this call, because {why}"))),
     };
     let Some(answer) = answer else { return Exit::Code(0) };
     let mut out = std::io::stdout().lock();
@@ -155,7 +155,7 @@ fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
     }
 }
 
-fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> {
+fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<HookReply> {
     let around = Surroundings::read();
     let guard = around.settings(file).and_then(|(mut settings, _)| {
         if agent == Agent::Codex {
@@ -168,7 +168,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
     let (guard, settings) = match guard {
         Ok(guard) => guard?,
         Err(error) => {
-            return Some(Answer::deny(format!(
+            return Some(HookReply::deny(format!(
                 "bashful cannot judge this: {}",
                 bashful_engine::error_chain(error.as_ref())
             )));
@@ -187,20 +187,20 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<Answer> 
         Some(how_to_allow(&refused, &setup::redactor(&settings, &around).ok()?))
     };
     let answer = worst(&verdict)?;
-    Some(Answer { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })
+    Some(HookReply { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })
 }
 
 /// The findings of the highest level.
-fn worst(verdict: &Verdict) -> Option<Answer> {
+fn worst(verdict: &Verdict) -> Option<HookReply> {
     let level = verdict.level()?;
     let texts: Vec<String> =
         verdict.findings.iter().filter(|finding| finding.level == level).map(bashful_engine::Finding::text).collect();
     // Agents show it to their users.
-    Some(Answer { level, text: visible_lines(&texts.join("\n\n")), how_to_allow: None })
+    Some(HookReply { level, text: visible_lines(&texts.join("\n\n")), how_to_allow: None })
 }
 
 /// The answer in the agent's form.
-fn formed(agent: Agent, answer: &Answer) -> Value {
+fn formed(agent: Agent, answer: &HookReply) -> Value {
     if answer.level == Level::Warn {
         // The command runs, and the user sees why one might look twice.
         return json!({ "systemMessage": answer.text });
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn answers_have_the_form_of_their_agent() {
-        let at = |level| Answer { level, text: "why".into(), how_to_allow: None };
+        let at = |level| HookReply { level, text: "why".into(), how_to_allow: None };
         let decision = |agent, level| formed(agent, &at(level));
         let claude = json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why" } });

@@ -30,7 +30,7 @@ use crate::setup::{self, Surroundings};
 use approve::{Extent, Wanted};
 use change::{Change, Done, Edit};
 use record::Installation;
-use stage::{Answer, Asking, Noted};
+use stage::{Asking, Noted, StageOutcome};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -155,10 +155,10 @@ fn install(
     let expects = Some(args.client.title()).filter(|_| !args.project);
     let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: true, warning: &warning, expects };
     let answer = stage::carry_out(&staged, asking, noted, false)?;
-    if answer == Answer::Declined {
+    if answer == StageOutcome::Declined {
         return Ok(Exit::Code(1));
     }
-    if answer == Answer::Written {
+    if answer == StageOutcome::Written {
         let when = match args.client {
             Client::Zed | Client::Vscode => "it is used from now on",
             _ => "it is used when the client is started next",
@@ -194,10 +194,10 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
     }
     let asking = Asking { yes: args.yes, dry_run: args.dry_run, loosens: true, warning: "", expects: None };
     let answer = stage::carry_out(&staged, asking, noted, true)?;
-    if answer == Answer::Written {
+    if answer == StageOutcome::Written {
         print::talk("[written; the client forgets it when it is started next]");
     }
-    Ok(Exit::Code(u8::from(answer == Answer::Declined)))
+    Ok(Exit::Code(u8::from(answer == StageOutcome::Declined)))
 }
 
 fn server(args: &InstallArgs, file: &Path, keys: Vec<(String, serde_json::Value)>) -> Change {

@@ -39,7 +39,7 @@ pub(crate) struct Staged {
 
 /// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum StageOutcome {
     Written,
     OnlyShown,
     Declined,
@@ -162,7 +162,7 @@ pub(crate) fn carry_out(
     asking: Asking<'_>,
     noted: Option<&Noted<'_>>,
     removes: bool,
-) -> Result<Answer, Box<dyn Error>> {
+) -> Result<StageOutcome, Box<dyn Error>> {
     let changed: Vec<&Staged> = staged.iter().filter(|staged| staged.is_changed()).collect();
     let about: String = changed.iter().map(|staged| staged.shown(asking.expects)).collect();
     let about = format!("{about}{}", asking.warning);
@@ -178,17 +178,17 @@ pub(crate) fn carry_out(
         find_person().map_err(StageError::NobodyToAsk)?;
         if !asks(&about, "write it?") {
             print::talk("[nothing was written]");
-            return Ok(Answer::Declined);
+            return Ok(StageOutcome::Declined);
         }
     }
     if asking.dry_run {
-        return Ok(Answer::OnlyShown);
+        return Ok(StageOutcome::OnlyShown);
     }
     let mut record = noted.map(|noted| Record::open(noted.directory, noted.client)).transpose()?;
     for staged in staged {
         write_noted(staged, record.as_mut().zip(noted), removes)?;
     }
-    Ok(Answer::Written)
+    Ok(StageOutcome::Written)
 }
 
 /// Writes one file. Additions are noted before, removals are forgotten after.

@@ -27,7 +27,7 @@ pub(super) async fn main(
     let end = store.get(args.id)?.output_file.metadata().map_or(u64::MAX, |metadata| metadata.len());
     let before =
         if args.since > 0 { store.get(args.id)?.output()?.around(args.since..args.since).0 } else { Vec::new() };
-    let mut page = Page { redactor: redactor()?.behind(before), raw: args.raw, begun: Vec::new() };
+    let mut page = FollowedOutput { redactor: redactor()?.behind(before), raw: args.raw, begun: Vec::new() };
     while args.follow || follow.offset() < end {
         let patience = if page.has_prompt() { PROMPT_AFTER } else { Duration::MAX };
         let Ok(next) = timeout(patience, follow.next()).await else {
@@ -39,7 +39,7 @@ pub(super) async fn main(
             Followed::Output { bytes, .. } => page.bytes(&bytes)?,
             Followed::Missing(missing) => {
                 page.prompt()?;
-                page = Page { redactor: redactor()?, raw: args.raw, begun: Vec::new() };
+                page = FollowedOutput { redactor: redactor()?, raw: args.raw, begun: Vec::new() };
                 write(format!("\n[{}]\n", visible(&missing.to_string())).as_bytes())?
             }
             Followed::Over(job) => {
@@ -58,14 +58,14 @@ pub(super) async fn main(
 }
 
 /// What has been printed.
-struct Page {
+struct FollowedOutput {
     redactor: OutputRedactor,
     raw: bool,
     /// The part of an unfinished line that was printed already.
     begun: Vec<u8>,
 }
 
-impl Page {
+impl FollowedOutput {
     /// Whether anybody still reads.
     fn bytes(&mut self, bytes: &[u8]) -> io::Result<bool> {
         if self.raw {

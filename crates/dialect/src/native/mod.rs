@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::dialect::{Asked, Ended, Shape};
+use crate::dialect::{CallFacts, Ended, Shape};
 use crate::job_calls::JobsReply;
 use crate::tool::{Abilities, Tool, Words, remove_properties};
 
@@ -64,11 +64,11 @@ impl Shape for Native {
         replies::ended(ended)
     }
 
-    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer {
+    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
         replies::started(job, call)
     }
 
-    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
 use crate::compose::{Draft, fitting, lines};
-use crate::dialect::{Asked, Ended};
+use crate::dialect::{CallFacts, Ended};
 use crate::facts::{self, structured};
 use crate::job::{one_line, state_text, table};
 use crate::job_calls::{JobView, JobsReply};
@@ -34,13 +34,13 @@ pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
 }
 
 /// Where it is and how to stop it.
-pub(crate) fn started(job: &JobRecord, call: &Asked) -> RawAnswer {
+pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
     let text = lines(std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices)));
     RawAnswer::new(text, structured(facts::of_background(job, &call.notices)))
 }
 
 /// What it had written by then, and how to wait for the rest.
-pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
     let mut notices = call.notices.clone();
     notices.extend(text::session_left(job, so_far));
     notices.push(text::still_running(job, Reader::Tools));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{id, label};
 use crate::answer::RawAnswer;
 use crate::compose::{Draft, fitting};
-use crate::dialect::{Asked, Ended};
+use crate::dialect::{CallFacts, Ended};
 use crate::text::{self, NOT_SAVED, Reader, or_none};
 
 /// What it wrote, how long it took, and how it ended if that was not well.
@@ -56,14 +56,14 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
 }
 
 /// What it is called, and how to wait for it.
-pub(crate) fn started(job: &JobRecord, call: &Asked) -> RawAnswer {
+pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
     let mut lines = call.notices.clone();
     lines.push(start_text(job));
     RawAnswer::new(lines.join("\n"), background(job, call))
 }
 
 /// The end of what it had written by then, and the same.
-pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
     let text = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() }.fit(|output, stderr| {
         let mut lines = Vec::new();
         if output.bytes + stderr.map_or(0, |stderr| stderr.bytes) > 0 {
@@ -92,13 +92,13 @@ fn start_text(job: &JobRecord) -> String {
     )
 }
 
-fn background(job: &JobRecord, call: &Asked) -> Value {
+fn background(job: &JobRecord, call: &CallFacts) -> Value {
     let mut facts = times(call);
     facts["async"] = json!({ "state": "running", "jobId": id(job.id), "type": "bash" });
     facts
 }
 
-fn times(call: &Asked) -> Value {
+fn times(call: &CallFacts) -> Value {
     let mut facts = json!({ "timeoutSeconds": call.lifetime.0.as_secs_f64() });
     if let Some(asked) = call.clamped_from {
         facts["requestedTimeoutSeconds"] = asked.into();
@@ -106,7 +106,7 @@ fn times(call: &Asked) -> Value {
     facts
 }
 
-fn details(outcome: &Outcome, call: &Asked) -> Value {
+fn details(outcome: &Outcome, call: &CallFacts) -> Value {
     let mut facts = times(call);
     facts["wallTimeMs"] = milliseconds(outcome.elapsed).into();
     if let Some(code) = code(outcome.end).filter(|code| *code != 0) {

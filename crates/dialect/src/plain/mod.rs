@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
-use crate::dialect::{Asked, Ended, Shape};
+use crate::dialect::{CallFacts, Ended, Shape};
 use crate::facts::{self, structured};
 use crate::job_calls::JobsReply;
 use crate::native::Native;
@@ -66,11 +66,11 @@ impl Shape for Plain {
 
     // It has no jobs; should it ever be given one, the native facts are the best there are.
 
-    fn started(&self, job: &JobRecord, call: &Asked) -> RawAnswer {
+    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
         Native.started(job, call)
     }
 
-    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &Asked) -> RawAnswer {
+    fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         Native.outlasted(job, so_far, call)
     }
 
@@ -115,7 +115,7 @@ fn ended(ended: &Ended<'_>) -> RawAnswer {
     RawAnswer { is_error, ..RawAnswer::of_fields(fields, facts) }.with_links(outputs)
 }
 
-fn fields(outcome: &Outcome, call: &Asked) -> Value {
+fn fields(outcome: &Outcome, call: &CallFacts) -> Value {
     let mut fields = json!({
         "stdout": shown(&outcome.output),
         "stderr": outcome.stderr.as_ref().map(shown).unwrap_or_default(),

@@ -30,4 +30,4 @@ pub use text::{JobText, Part};
 
 pub(crate) use record::{STDERR, StderrFile};
 pub use store::NewJob;
-pub(crate) use store::{Asked, Room};
+pub(crate) use store::{NewJobRecord, Room};

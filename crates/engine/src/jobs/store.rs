@@ -167,7 +167,7 @@ impl std::fmt::Debug for BeforeRemoval {
 }
 
 /// What is written down when a command becomes a job.
-pub(crate) struct Asked<'a> {
+pub(crate) struct NewJobRecord<'a> {
     pub(crate) kind: JobKind,
     pub(crate) script: Redacted,
     pub(crate) directory: Redacted,
@@ -264,7 +264,7 @@ impl JobStore {
     }
 
     /// Writes down a new job, in a directory that is made if need be.
-    pub(crate) fn create(&self, asked: Asked<'_>, room: Room) -> Result<NewJob, CreateJobError> {
+    pub(crate) fn create(&self, asked: NewJobRecord<'_>, room: Room) -> Result<NewJob, CreateJobError> {
         let failed = |source| CreateJobError::Io { path: self.directory().to_path_buf(), source };
         self.numbers.make().map_err(failed)?;
         crate::make_directory(&self.live()).map_err(failed)?;
@@ -293,7 +293,7 @@ impl JobStore {
     }
 
     /// Under a name that nobody looks for, until it is whole.
-    fn write_down(&self, id: u64, asked: Asked<'_>) -> io::Result<NewJob> {
+    fn write_down(&self, id: u64, asked: NewJobRecord<'_>) -> io::Result<NewJob> {
         let directory = self.path(id);
         let draft = self.draft(id);
         DirBuilder::new().mode(0o700).create(&draft)?;

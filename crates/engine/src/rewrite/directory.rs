@@ -15,7 +15,7 @@ const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
 
 /// A leading `cd`.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct LeadingCd {
     /// Where it goes.
     pub(super) to: PlainWord,
     /// As it was written.
@@ -31,7 +31,7 @@ pub(super) struct Moved {
 }
 
 /// The `cd` that a script begins with, if it has one plain argument.
-pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> {
+pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<LeadingCd> {
     // What it leaves behind beside the directory can be seen in these.
     if SEE_IT.iter().any(|name| script.contains(name)) {
         return None;
@@ -45,10 +45,10 @@ pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Taken> 
         _ => return None,
     };
     let said = quotable(script.get(leading.command.clone())?);
-    Some(Taken { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
+    Some(LeadingCd { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
 }
 
-impl Taken {
+impl LeadingCd {
     /// The script without it.
     pub(super) fn rest(&self, script: &Script) -> Result<Script, ScriptError> {
         Script::new(apply(script.as_bytes(), std::slice::from_ref(&self.edit)))

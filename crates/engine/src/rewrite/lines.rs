@@ -15,7 +15,7 @@ const SEE_IT: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
 
 /// A trailing `head` or `tail`.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct TrailingFilter {
     pub(super) lines: Lines,
     /// As it was written.
     pub(super) said: String,
@@ -23,7 +23,7 @@ pub(super) struct Taken {
 }
 
 /// The `head` or `tail` that a script ends in, if the script is one pipeline.
-pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<Taken> {
+pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<TrailingFilter> {
     if SEE_IT.iter().any(|name| script.contains(name)) {
         return None;
     }
@@ -32,10 +32,10 @@ pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<Taken>
     let said = quotable(script.get(last.range.clone())?);
     // `|&` is `2>&1 |`, behind all other redirections.
     let text = if last.both { b" 2>&1".to_vec() } else { Vec::new() };
-    Some(Taken { lines, said, edit: Edit { range: last.range, text } })
+    Some(TrailingFilter { lines, said, edit: Edit { range: last.range, text } })
 }
 
-impl Taken {
+impl TrailingFilter {
     /// The script without it.
     pub(super) fn rest(&self, script: &Script) -> Result<Script, ScriptError> {
         Script::new(apply(script.as_bytes(), std::slice::from_ref(&self.edit)))

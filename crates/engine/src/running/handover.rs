@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::{Run, Stream};
 use crate::capture::{Capture, HandedOver};
-use crate::jobs::{Asked, CreateJobError, JobKind, JobRecord, JobState, NewJob, Room, STDERR, StderrFile};
+use crate::jobs::{CreateJobError, JobKind, JobRecord, JobState, NewJob, NewJobRecord, Room, STDERR, StderrFile};
 use crate::link::{Carried, Handover};
 use crate::outcome::{LeftBehind, Output};
 use crate::redact::Redactor;
@@ -109,7 +109,7 @@ impl Run {
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
         let redactor = Redactor::new(Arc::clone(&self.mask));
-        let asked = Asked {
+        let asked = NewJobRecord {
             kind,
             script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
             directory: redactor.redact(plan.directory.to_string_lossy()),

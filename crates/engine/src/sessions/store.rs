@@ -119,7 +119,7 @@ pub struct NewerSession {
 }
 
 /// The state of a session, as far as its keeper could be asked.
-enum Asked {
+enum KeeperAnswer {
     Answered(SessionState),
     /// The keeper speaks this version, and none that this program speaks.
     Foreign(u32),
@@ -194,8 +194,8 @@ impl SessionStore {
         for place in places {
             let place = place.map_err(failed)?.path();
             match look(&place).await {
-                Ok(Asked::Answered(state)) => entries.extend(entry(place, &state)),
-                Ok(Asked::Foreign(protocol)) => {
+                Ok(KeeperAnswer::Answered(state)) => entries.extend(entry(place, &state)),
+                Ok(KeeperAnswer::Foreign(protocol)) => {
                     newer.extend(about::name_of(&place).map(|name| NewerSession { name, protocol, place }));
                 }
                 // It may still live.
@@ -370,12 +370,12 @@ pub(super) fn connect(place: &Path) -> io::Result<Connection> {
 }
 
 /// Asks a session for its state.
-async fn look(place: &Path) -> io::Result<Asked> {
+async fn look(place: &Path) -> io::Result<KeeperAnswer> {
     let mut link = connect(place)?;
     link.send(&[&Order::Look], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
-        Ok(Ok(Report::Session(state))) => Ok(Asked::Answered(state)),
-        Ok(Ok(Report::NotUnderstood)) => Ok(Asked::Foreign(link.foreign_version().unwrap_or_default())),
+        Ok(Ok(Report::Session(state))) => Ok(KeeperAnswer::Answered(state)),
+        Ok(Ok(Report::NotUnderstood)) => Ok(KeeperAnswer::Foreign(link.foreign_version().unwrap_or_default())),
         Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }

@@ -14,7 +14,7 @@ use bashful_sys::{notify, plain, socket, wake};
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::protocol::{self, Command, FailedStep, Report};
 
 /// Clients connected at once. More would use up the keeper's descriptors.
@@ -38,7 +38,7 @@ pub(crate) struct SessionListener {
 /// A connection whose command does not run now.
 #[expect(clippy::struct_excessive_bools, reason = "each is something that a client may have said, beside the others")]
 pub(crate) struct SessionClient {
-    pub(crate) link: Link,
+    pub(crate) link: EngineLink,
     /// The command that waits for its turn.
     pub(crate) wants: Option<Command>,
     /// The client wants its command run only if its turn is now.
@@ -51,7 +51,7 @@ pub(crate) struct SessionClient {
 }
 
 impl SessionClient {
-    fn new(link: Link) -> Self {
+    fn new(link: EngineLink) -> Self {
         Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false, is_refused: false }
     }
 }
@@ -94,7 +94,7 @@ impl SessionListener {
                 continue;
             }
             let _ = wake::on_news(&stream);
-            let mut link = Link::new(OwnedFd::from(stream));
+            let mut link = EngineLink::new(OwnedFd::from(stream));
             if self.clients.len() >= MOST_CLIENTS {
                 link.tell(&Report::Busy);
                 continue;
@@ -111,14 +111,14 @@ impl SessionListener {
     }
 
     /// Removes the first client that waits for its turn, with its command.
-    pub(crate) fn next_command(&mut self) -> Option<(Link, Command)> {
+    pub(crate) fn next_command(&mut self) -> Option<(EngineLink, Command)> {
         let index = self.clients.iter().position(|client| client.wants.is_some())?;
         let SessionClient { link, wants, .. } = self.clients.remove(index);
         Some((link, wants?))
     }
 
     /// Adds a client whose command is over. It may still hand pipes over.
-    pub(crate) fn readmit(&mut self, link: Link) {
+    pub(crate) fn readmit(&mut self, link: EngineLink) {
         self.clients.push(SessionClient::new(link));
     }
 
@@ -145,7 +145,7 @@ impl SessionListener {
 
     /// Adds a client whose command was not run at all, because the session is over. It is told so when the socket is closed, so
     /// that it does not connect to this session again.
-    pub(crate) fn refuse(&mut self, link: Link) {
+    pub(crate) fn refuse(&mut self, link: EngineLink) {
         self.clients.push(SessionClient { is_refused: true, ..SessionClient::new(link) });
     }
 

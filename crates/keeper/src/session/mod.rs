@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use bashful_sys::signal::SignalReader;
 use bashful_sys::{boot_time, pipe};
 
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::protocol::{self, FailedStep, Release, Report, SessionState, Setup};
 use crate::pump::{Pump, Pumped};
 use crate::shell::NotStarted;
@@ -44,7 +44,7 @@ struct Session {
     driver: Driver,
     tree: Tree,
     /// The engine that started it. The session ends with this connection, unless it outlives its engine.
-    host: Link,
+    host: EngineLink,
     outlives: bool,
     listener: SessionListener,
     signals: SignalReader,
@@ -71,7 +71,7 @@ struct Session {
 }
 
 /// Starts a shell that stays, and serves every client until the session is over.
-pub(crate) fn serve(mut host: Link, setup: Setup, order: protocol::Session, signals: Option<SignalReader>) {
+pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::Session, signals: Option<SignalReader>) {
     // A thread of a host is no place for something that stays.
     let Some(signals) = signals else { return };
     let grace = setup.grace;

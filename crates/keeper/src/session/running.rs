@@ -7,7 +7,7 @@ use bashful_sys::boot_time;
 
 use super::turn::{Turn, TurnEffect, TurnEvent};
 use super::{Session, Word, driver};
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::protocol::{self, Command, FailedStep, Report};
 use crate::record::{Began, Record};
 use crate::stopping::StopMachine;
@@ -17,7 +17,7 @@ use crate::{Effect, Event, Phase, StopReason, start};
 /// A command that the session's shell was handed.
 pub(super) struct RunningCommand {
     /// The connection of its caller.
-    pub(super) link: Link,
+    pub(super) link: EngineLink,
     /// When it began, by all clocks.
     pub(super) began: Began,
     pub(super) stopping: StopMachine,
@@ -43,7 +43,7 @@ impl RunningCommand {
 
 impl Session {
     /// Hands a command to the shell.
-    pub(super) fn begin(&mut self, mut link: Link, command: Command) {
+    pub(super) fn begin(&mut self, mut link: EngineLink, command: Command) {
         let lifetime = command.lifetime;
         if !self.is_alone {
             self.tree.spare_nobody();

@@ -7,7 +7,7 @@ use bashful_sys::news;
 use bashful_sys::signal::Signal;
 
 use super::Watch;
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::output::Growing;
 use crate::protocol::{Order, Report};
 use crate::pump::Pumped;
@@ -87,7 +87,7 @@ impl Watch {
                 // The oldest one: it will connect again, and a client that wants to stop the job gets through.
                 self.clients.remove(0);
             }
-            self.clients.push(Link::new(socket));
+            self.clients.push(EngineLink::new(socket));
         }
         let mut orders = Vec::new();
         for client in &mut self.clients {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bashful_sys::signal::SignalReader;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::link::Link;
+use crate::link::EngineLink;
 use crate::output::Growing;
 use crate::protocol::{Release, Report};
 use crate::pump::{Pump, Pumped};
@@ -35,9 +35,9 @@ const LINGER: Duration = Duration::from_millis(100);
 pub(crate) fn watch_over(
     started: Started,
     scope: Scope,
-    link: Link,
+    link: EngineLink,
     signals: Option<SignalReader>,
-) -> Option<(Link, SignalReader)> {
+) -> Option<(EngineLink, SignalReader)> {
     let Started { child, until, awake, began, grace, record, held } = started;
     let pid = child.pid.as_raw_nonzero().get();
     let mut tree = Tree::new(scope, child.pid);
@@ -76,9 +76,9 @@ struct Watch {
     shell: OwnedFd,
     pid: i32,
     /// The way to the engine.
-    link: Link,
+    link: EngineLink,
     /// Clients of a job's socket.
-    clients: Vec<Link>,
+    clients: Vec<EngineLink>,
     signals: Option<SignalReader>,
     /// One for each pipe that was handed over.
     pumps: Vec<Pump>,
@@ -104,7 +104,7 @@ struct Watch {
 pub(crate) struct FromSession {
     pub(crate) driver: Driver,
     pub(crate) tree: Tree,
-    pub(crate) link: Link,
+    pub(crate) link: EngineLink,
     pub(crate) signals: SignalReader,
     pub(crate) pumps: Vec<Pump>,
     pub(crate) stopping: StopMachine,

@@ -11,7 +11,7 @@ use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::http::uri::{Authority, Uri};
 
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use super::token::Token;
 
 /// Where the server is found.
@@ -34,29 +34,29 @@ pub struct Door {
 
 impl Door {
     /// Whether a request may come in that has reached us at this address.
-    pub(crate) fn admit(&self, request: &Parts, at: IpAddr) -> Result<(), Refusal> {
+    pub(crate) fn admit(&self, request: &Parts, at: IpAddr) -> Result<(), HttpRefusal> {
         let mut hosts = request.headers.get_all(HOST).iter();
         // Two of them could mean one to us and another to a proxy.
-        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refusal::Host) };
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(HttpRefusal::Host) };
         let named = [host.to_str().ok().and_then(|host| host.parse().ok()), request.uri.authority().cloned()];
         if named[0].is_none() || !named.iter().flatten().all(|host| self.is_meant(host, at)) {
-            return Err(Refusal::Host);
+            return Err(HttpRefusal::Host);
         }
         if let [Some(host), Some(target)] = &named
             && !is_same(host, target)
         {
-            return Err(Refusal::HostsDiffer);
+            return Err(HttpRefusal::HostsDiffer);
         }
         if !request.headers.get_all(ORIGIN).iter().all(|origin| self.is_ours(origin)) {
-            return Err(Refusal::Origin);
+            return Err(HttpRefusal::Origin);
         }
         if request.uri.path() != PATH {
-            return Err(Refusal::Path);
+            return Err(HttpRefusal::Path);
         }
         match shown(&request.headers) {
             Some(shown) if self.token.is(shown) => Ok(()),
-            Some(_) => Err(Refusal::WrongToken),
-            None => Err(Refusal::NoToken),
+            Some(_) => Err(HttpRefusal::WrongToken),
+            None => Err(HttpRefusal::NoToken),
         }
     }
 
@@ -111,12 +111,12 @@ mod tests {
     const TOKEN: &str = "Bearer 0123456789abcdef";
 
     #[track_caller]
-    fn check(headers: &[(&str, &str)], expected: Result<(), Refusal>) {
+    fn check(headers: &[(&str, &str)], expected: Result<(), HttpRefusal>) {
         check_target(PATH, headers, expected);
     }
 
     #[track_caller]
-    fn check_target(target: &str, headers: &[(&str, &str)], expected: Result<(), Refusal>) {
+    fn check_target(target: &str, headers: &[(&str, &str)], expected: Result<(), HttpRefusal>) {
         let token = Token::new(&TOKEN[7..]).expect("it is one");
         let door =
             Door { token, hosts: vec!["box.example".to_owned()], sessions: 1, idle: Duration::ZERO, descriptors: 1024 };
@@ -150,10 +150,10 @@ mod tests {
             "box.example.",
             "[::1",
         ] {
-            check(&[("host", host), ("authorization", TOKEN)], Err(Refusal::Host));
+            check(&[("host", host), ("authorization", TOKEN)], Err(HttpRefusal::Host));
         }
-        check(&[("authorization", TOKEN)], Err(Refusal::Host));
-        check(&[("host", "localhost"), ("host", "localhost"), ("authorization", TOKEN)], Err(Refusal::Host));
+        check(&[("authorization", TOKEN)], Err(HttpRefusal::Host));
+        check(&[("host", "localhost"), ("host", "localhost"), ("authorization", TOKEN)], Err(HttpRefusal::Host));
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
         for (target, expected) in [
             ("http://localhost:8331/mcp", Ok(())),
             ("http://LOCALHOST:8331/mcp", Ok(())),
-            ("http://localhost/mcp", Err(Refusal::HostsDiffer)),
-            ("http://127.0.0.1:8331/mcp", Err(Refusal::HostsDiffer)),
-            ("http://evil.example:8331/mcp", Err(Refusal::Host)),
+            ("http://localhost/mcp", Err(HttpRefusal::HostsDiffer)),
+            ("http://127.0.0.1:8331/mcp", Err(HttpRefusal::HostsDiffer)),
+            ("http://evil.example:8331/mcp", Err(HttpRefusal::Host)),
         ] {
             check_target(target, &[("host", "localhost:8331"), ("authorization", TOKEN)], expected);
         }
@@ -186,24 +186,24 @@ mod tests {
             "localhost",
             "http://a@localhost",
         ] {
-            check(&with(origin), Err(Refusal::Origin));
+            check(&with(origin), Err(HttpRefusal::Origin));
         }
     }
 
     #[test]
     fn the_token_is_asked_of_everybody() {
         for (shown, refusal) in [
-            ("", Refusal::NoToken),
-            ("0123456789abcdef", Refusal::NoToken),
-            ("Basic 0123456789abcdef", Refusal::NoToken),
-            ("Bearer", Refusal::NoToken),
-            ("Bearer ", Refusal::WrongToken),
-            ("Bearer 0123456789abcdeg", Refusal::WrongToken),
-            ("Bearer 0123456789abcdef, Bearer 0123456789abcdef", Refusal::WrongToken),
+            ("", HttpRefusal::NoToken),
+            ("0123456789abcdef", HttpRefusal::NoToken),
+            ("Basic 0123456789abcdef", HttpRefusal::NoToken),
+            ("Bearer", HttpRefusal::NoToken),
+            ("Bearer ", HttpRefusal::WrongToken),
+            ("Bearer 0123456789abcdeg", HttpRefusal::WrongToken),
+            ("Bearer 0123456789abcdef, Bearer 0123456789abcdef", HttpRefusal::WrongToken),
         ] {
             check(&[("host", "localhost"), ("authorization", shown)], Err(refusal));
         }
-        check(&[("host", "localhost")], Err(Refusal::NoToken));
+        check(&[("host", "localhost")], Err(HttpRefusal::NoToken));
         check(&[("host", "localhost"), ("authorization", "bearer  0123456789abcdef")], Ok(()));
     }
 }

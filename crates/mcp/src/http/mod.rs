@@ -36,7 +36,7 @@ use crate::client::Clients;
 use crate::handler::Handler;
 use connection::{Departure, Inspection, Wire};
 pub(crate) use request::session_of;
-use request::{Connection, Front};
+use request::{ClientConnection, Front};
 pub(crate) use sessions::Over;
 use sessions::Sessions;
 use strangers::{Rooms, Visitor};
@@ -112,7 +112,7 @@ async fn serve<H: ServerHandler + Clone + Sync>(stream: TcpStream, front: Arc<Fr
     let Ok(departure) = Departure::of(&stream) else { return };
     let inspection = Arc::<Inspection>::default();
     let wire = Wire::new(stream, Arc::clone(&inspection));
-    let connection = Arc::new(Connection { at, departure, visitor, inspection });
+    let connection = Arc::new(ClientConnection { at, departure, visitor, inspection });
     let answer = |request| {
         let (front, connection) = (Arc::clone(&front), Arc::clone(&connection));
         async move { Ok::<_, std::convert::Infallible>(front.answer(request, &connection).await) }

@@ -13,11 +13,11 @@ use serde_json::Value;
 use super::head::Flaw;
 use crate::bad_message;
 
-pub(crate) type Answer = Response<BoxBody<Bytes, std::convert::Infallible>>;
+pub(crate) type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
 /// Why a request comes to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum HttpRefusal {
     Malformed(Flaw),
     HostsDiffer,
     Host,
@@ -34,7 +34,7 @@ pub(crate) enum Refusal {
     TooSlow,
 }
 
-impl Refusal {
+impl HttpRefusal {
     fn status(self) -> StatusCode {
         match self {
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
@@ -96,7 +96,7 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn answer(self) -> Answer {
+    pub(crate) fn answer(self) -> HttpAnswer {
         let mut answer = Response::new(Full::from(self.text()).boxed());
         *answer.status_mut() = self.status();
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -111,12 +111,12 @@ impl Refusal {
 }
 
 /// Has the connection closed behind an answer.
-pub(crate) fn end_connection(answer: &mut Answer) {
+pub(crate) fn end_connection(answer: &mut HttpAnswer) {
     answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Answers JSON that is no message, and what is not even JSON.
-pub(crate) fn no_message(message: &[u8]) -> Answer {
+pub(crate) fn no_message(message: &[u8]) -> HttpAnswer {
     let nobody = || match serde_json::from_slice::<Value>(message) {
         Err(error) => (None, ErrorData::new(ErrorCode::PARSE_ERROR, format!("not JSON: {error}"), None)),
         Ok(_) => (None, ErrorData::invalid_params("the notification does not take these parameters", None)),
@@ -126,7 +126,7 @@ pub(crate) fn no_message(message: &[u8]) -> Answer {
 }
 
 /// Answers a message with an error of the protocol.
-pub(crate) fn refuse(id: Option<RequestId>, error: ErrorData) -> Answer {
+pub(crate) fn refuse(id: Option<RequestId>, error: ErrorData) -> HttpAnswer {
     let said = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).unwrap_or_default();
     let mut answer = Response::new(Full::from(said).boxed());
     *answer.status_mut() = StatusCode::BAD_REQUEST;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::access::Door;
 use super::connection::{Departure, Inspection};
-use super::refusal::{Answer, Refusal, end_connection, no_message, refuse};
+use super::refusal::{HttpAnswer, HttpRefusal, end_connection, no_message, refuse};
 use super::sessions::Sessions;
 use super::strangers::Visitor;
 use crate::{bad_message, longest_message};
@@ -27,7 +27,7 @@ const SESSION: &str = "mcp-session-id";
 const PAUSE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// The connection that a request came by.
-pub(crate) struct Connection {
+pub(crate) struct ClientConnection {
     /// The server's own address.
     pub(crate) at: IpAddr,
     pub(crate) departure: Departure,
@@ -35,9 +35,9 @@ pub(crate) struct Connection {
     pub(crate) inspection: Arc<Inspection>,
 }
 
-impl Connection {
-    fn check_heads(&self) -> Result<(), Refusal> {
-        self.inspection.flaw().map_or(Ok(()), |flaw| Err(Refusal::Malformed(flaw)))
+impl ClientConnection {
+    fn check_heads(&self) -> Result<(), HttpRefusal> {
+        self.inspection.flaw().map_or(Ok(()), |flaw| Err(HttpRefusal::Malformed(flaw)))
     }
 }
 
@@ -62,18 +62,18 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
     }
 
     /// Answers a request that came by this connection, unless its client goes before that.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, connection: &Connection) -> Answer {
+    pub(crate) async fn answer(&self, request: Request<Incoming>, connection: &ClientConnection) -> HttpAnswer {
         let (parts, body) = request.into_parts();
         let is_last = connection.inspection.is_last();
         let answer = match self.admit(&parts, connection) {
             Ok(()) => tokio::select! {
                 answer = self.admitted(parts, body, connection) => answer,
                 // Nobody is sent this.
-                () = connection.departure.wait() => Err(Refusal::CutOff),
+                () = connection.departure.wait() => Err(HttpRefusal::CutOff),
             },
             Err(refusal) => Err(refusal),
         };
-        let mut answer = answer.unwrap_or_else(Refusal::answer);
+        let mut answer = answer.unwrap_or_else(HttpRefusal::answer);
         if is_last {
             end_connection(&mut answer);
         }
@@ -82,17 +82,22 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
     }
 
     /// True if a request may come in. If so, its connection is a client's from now on.
-    fn admit(&self, parts: &Parts, connection: &Connection) -> Result<(), Refusal> {
+    fn admit(&self, parts: &Parts, connection: &ClientConnection) -> Result<(), HttpRefusal> {
         connection.check_heads()?;
         self.door.admit(parts, connection.at)?;
-        if connection.visitor.admit() { Ok(()) } else { Err(Refusal::TooManyConnections) }
+        if connection.visitor.admit() { Ok(()) } else { Err(HttpRefusal::TooManyConnections) }
     }
 
-    async fn admitted(&self, mut parts: Parts, body: Incoming, connection: &Connection) -> Result<Answer, Refusal> {
+    async fn admitted(
+        &self,
+        mut parts: Parts,
+        body: Incoming,
+        connection: &ClientConnection,
+    ) -> Result<HttpAnswer, HttpRefusal> {
         let message = match parts.method {
             Method::POST => read(body, longest_message()).await?,
             Method::GET | Method::DELETE => Bytes::new(),
-            _ => return Err(Refusal::Method),
+            _ => return Err(HttpRefusal::Method),
         };
         connection.check_heads()?;
         // Only now: the message may have taken a while to come.
@@ -109,19 +114,19 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         match answer.status() {
             // This is what the library says of JSON that it cannot make out.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => Ok(no_message(&message)),
-            StatusCode::INTERNAL_SERVER_ERROR if is_new && self.sessions.is_full() => Err(Refusal::TooManySessions),
+            StatusCode::INTERNAL_SERVER_ERROR if is_new && self.sessions.is_full() => Err(HttpRefusal::TooManySessions),
             _ => Ok(answer),
         }
     }
 
     /// Hands the end of its session on with a request.
-    fn note_session(&self, parts: &mut Parts) -> Result<(), Refusal> {
+    fn note_session(&self, parts: &mut Parts) -> Result<(), HttpRefusal> {
         let Some(id) = session_of(parts) else { return Ok(()) };
         if let Some(over) = self.sessions.over(id) {
             parts.extensions.insert(over);
         } else if parts.method == Method::DELETE {
             // The library would say that it is done.
-            return Err(Refusal::NoSession);
+            return Err(HttpRefusal::NoSession);
         }
         Ok(())
     }
@@ -133,22 +138,22 @@ pub(crate) fn session_of(parts: &Parts) -> Option<&str> {
 }
 
 /// All of a message, if it is not too long.
-async fn read(mut body: Incoming, longest: usize) -> Result<Bytes, Refusal> {
+async fn read(mut body: Incoming, longest: usize) -> Result<Bytes, HttpRefusal> {
     if body.size_hint().lower() > longest.try_into().unwrap_or(u64::MAX) {
-        return Err(Refusal::TooLong);
+        return Err(HttpRefusal::TooLong);
     }
     let mut message = Vec::new();
     loop {
         let frame = match timeout(PAUSE_AT_MOST, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(_))) => return Err(Refusal::CutOff),
+            Ok(Some(Err(_))) => return Err(HttpRefusal::CutOff),
             Ok(None) => return Ok(message.into()),
-            Err(_) => return Err(Refusal::TooSlow),
+            Err(_) => return Err(HttpRefusal::TooSlow),
         };
         // There may be trailers too, which say nothing to us.
         let piece = frame.into_data().unwrap_or_default();
         if message.len() + piece.len() > longest {
-            return Err(Refusal::TooLong);
+            return Err(HttpRefusal::TooLong);
         }
         message.extend_from_slice(&piece);
     }

@@ -28,7 +28,7 @@ const ANSWERS: usize = 64;
 /// All of them.
 pub(crate) struct Sessions {
     library: LocalSessionManager,
-    open: Mutex<HashMap<SessionId, Session>>,
+    open: Mutex<HashMap<SessionId, HttpSession>>,
     /// So many there may be at once.
     most: usize,
     /// So long one is kept in which nobody is there.
@@ -38,7 +38,7 @@ pub(crate) struct Sessions {
 }
 
 /// One of them.
-struct Session {
+struct HttpSession {
     presence: Arc<Mutex<Presence>>,
     /// Answers to its requests, by number.
     answers: BTreeMap<u64, Backlog>,
@@ -111,7 +111,7 @@ impl Sessions {
 
     /// Ends those in which nobody has been for long enough.
     pub(crate) async fn sweep(&self) {
-        let is_idle = |session: &Session| away(session).is_some_and(|away| away >= self.idle);
+        let is_idle = |session: &HttpSession| away(session).is_some_and(|away| away >= self.idle);
         let idle: Vec<_> = self.open().iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| id.clone()).collect();
         for id in idle {
             // It may have been ended by its client just now.
@@ -128,7 +128,7 @@ impl Sessions {
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, HttpSession>> {
         // It is whole at any time.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl Sessions {
     }
 }
 
-impl Session {
+impl HttpSession {
     /// Keeps an answer, and forgets old ones.
     fn keep(&mut self, number: u64, answer: Backlog) {
         self.answers.retain(|_, answer| !answer.is_stale());
@@ -154,12 +154,12 @@ impl Session {
 }
 
 /// For how long nobody has been there; none if somebody is.
-fn away(session: &Session) -> Option<Duration> {
+fn away(session: &HttpSession) -> Option<Duration> {
     let presence = lock(&session.presence);
     (presence.streams == 0).then(|| presence.seen.elapsed())
 }
 
-fn longest_away(open: &HashMap<SessionId, Session>) -> Option<SessionId> {
+fn longest_away(open: &HashMap<SessionId, HttpSession>) -> Option<SessionId> {
     open.iter().filter_map(|(id, it)| Some((away(it)?, id))).max().map(|(_, id)| id.clone())
 }
 
@@ -218,7 +218,7 @@ impl SessionManager for Sessions {
         let (id, transport) = self.library.create_session().await?;
         let presence = Arc::new(Mutex::new(Presence { streams: 0, seen: Instant::now() }));
         let session =
-            Session { presence, answers: BTreeMap::new(), requests: BTreeMap::new(), end: watch::Sender::new(()) };
+            HttpSession { presence, answers: BTreeMap::new(), requests: BTreeMap::new(), end: watch::Sender::new(()) };
         self.open().insert(id.clone(), session);
         Ok((id, transport))
     }
