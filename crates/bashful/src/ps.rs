@@ -2,14 +2,15 @@
 
 use std::error::Error;
 use std::io::{IsTerminal, stdout};
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::{self, one_line};
 use bashful_dialect::table::table;
 use bashful_dialect::visible;
 use bashful_engine::{ByteSize, JobRecord, JobStore, Lifetime, RegisteredCommand, Registry};
+use bashful_sys::notify::pause_while_read;
 use serde_json::{Value, json};
 
 use crate::cli::PsArgs;
@@ -48,7 +49,10 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
             return Ok(Exit::Code(0));
         }
         last = Some(commands);
-        sleep(LOOK_AGAIN);
+        if !pause_while_read(stdout().as_fd(), LOOK_AGAIN) {
+            // Nobody reads any more, as with `| head`.
+            return Ok(Exit::Code(0));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use bashful_dialect::facts;
 use bashful_dialect::text::{self, Reader};
 use bashful_engine::{Background, Finished, Output, Redacted, Redactor};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::RunArgs;
 use crate::direct::Direct;
@@ -12,7 +12,7 @@ use crate::print::{self, PrintError};
 use crate::settings::Settings;
 use crate::setup;
 
-/// What the reply to one command looks like.
+/// Prints the reply to one command.
 pub(crate) struct Report<'a> {
     pub(crate) args: &'a RunArgs,
     pub(crate) settings: &'a Settings,
@@ -72,6 +72,16 @@ impl Report<'_> {
             print::talk(&text::background(&job, Reader::Program));
         }
         Ok(Exit::Code(0))
+    }
+
+    /// Prints that the command was cancelled before it had started, or just then.
+    pub(crate) fn cancelled(self) -> Result<(), PrintError> {
+        const TEXT: &str = "cancelled before the command had started; if it had, it was stopped";
+        if self.args.json {
+            return print::json(json!({ "status": "cancelled", "error": TEXT }), print::redactor());
+        }
+        print::talk(&format!("[{TEXT}]"));
+        Ok(())
     }
 
     fn add(&mut self, notices: Vec<Redacted>) {

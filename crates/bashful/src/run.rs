@@ -8,7 +8,6 @@ use bashful_engine::{
     Caller, Canceller, CommandLog, Engine, Input, Interceptor, Live, OutputListener, Patience, Reply, Request, Streams,
     Waiting,
 };
-use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::cli::{Mode, RunArgs};
@@ -23,6 +22,9 @@ use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
 use crate::{as_dialect, guard, print};
+
+/// The number of the signal that Ctrl-C sends.
+const INTERRUPT: u8 = 2;
 
 /// Runs one command, prints what it did, and ends as it did.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -65,7 +67,10 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
             Reply::Background(background) => Report { args, settings, direct, notices }.background(background)?,
             Reply::Refused(refusal) => return Err(guard::Refused::new(&refusal).into()),
             Reply::Intercepted(better) => return Err(Intercepted(better).into()),
-            Reply::Cancelled => return Err(Interrupted { number: interrupted.unwrap_or(2) }.into()),
+            Reply::Cancelled => {
+                Report { args, settings, direct, notices }.cancelled()?;
+                Exit::Signal(interrupted.unwrap_or(INTERRUPT))
+            }
         };
         engine.sweep_if_due();
         Ok(exit)
@@ -141,11 +146,4 @@ async fn call(
             return Ok((reply, interrupted));
         }
     }
-}
-
-/// Somebody asked this program to end before it knew that the command had begun.
-#[derive(Debug, Error)]
-#[error("ended by signal {number} while the command was being started; if it had begun, it was stopped")]
-struct Interrupted {
-    number: u8,
 }

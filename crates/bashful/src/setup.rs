@@ -201,7 +201,7 @@ pub(crate) fn redactor(settings: &Settings, around: &Surroundings) -> Result<Red
     Ok(environment(settings).resolve(&host_environment(around), &[])?.redactor())
 }
 
-/// What keeps withheld values out of output that is shown where nothing runs.
+/// Redacts and cleans output that is shown where nothing runs.
 pub(crate) fn output_redactor(settings: &Settings, around: &Surroundings) -> Result<OutputRedactor, EnvError> {
     Ok(environment(settings).resolve(&host_environment(around), &[])?.output_redactor(cleaning(settings)))
 }

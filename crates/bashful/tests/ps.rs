@@ -81,3 +81,16 @@ fn withheld_values_are_neither_listed_nor_written() {
     child.wait().expect("it ends");
     home.check_nothing_survives();
 }
+
+#[test]
+fn a_list_that_nobody_reads_any_more_is_not_watched() {
+    let home = home();
+    let mut child =
+        home.command(&["ps", "--watch", "--json"]).stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+    let mut first = String::new();
+    let mut reader = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    std::io::BufRead::read_line(&mut reader, &mut first).expect("a line");
+    assert_eq!(first, "[]\n");
+    drop(reader);
+    assert!(eventually(|| child.try_wait().expect("its state").is_some()), "it goes on without a reader");
+}

@@ -65,7 +65,7 @@ pub fn question(plan: &Plan, verdict: &Verdict) -> Result<Redacted, Approval> {
     Ok(redactor.redact(text(plan, verdict, &redactor)))
 }
 
-/// What is asked: the command, where it would run, what was found in it, and why that matters.
+/// The text of the question: the command, where it would run, the findings, and why they matter.
 fn text(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String {
     let script = String::from_utf8_lossy(plan.script.as_bytes()).into_owned();
     let lines = |text: &str| {
@@ -120,7 +120,7 @@ impl<'a> From<&'a Refusal> for Allowable<'a> {
     }
 }
 
-/// What the user can do.
+/// Advice for the user who wants to allow a refused command.
 pub fn how_to_allow(refused: &Allowable<'_>, redactor: &Redactor) -> String {
     format!("the user can allow it once, in a terminal: {}", allow_line(refused, redactor))
 }

@@ -193,7 +193,7 @@ impl Engine {
         let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
         let waits = caller.waiting != Waiting::InBackground;
         let purpose = if waits && caller.listener.is_none() { RewriteFor::Reply } else { RewriteFor::Job };
-        let (given_script, given_lines) = (request.script.clone(), request.lines);
+        let given_lines = request.lines;
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();
@@ -210,7 +210,7 @@ impl Engine {
         let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
         let mut about = CallContext { entry, notices, redactor, limit: caller.limit };
         if let Some(interceptor) = &caller.interceptor {
-            let scripts = [&given_script, &plan.script];
+            let scripts = [plan.given_script(), &plan.script];
             if let Some(found) = scripts.into_iter().find_map(|script| interceptor.intercept(script.as_bytes())) {
                 about.note(LogEntry::intercepted);
                 let (text, name) = (found.text(), found.suggested_tool);

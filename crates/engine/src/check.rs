@@ -153,7 +153,7 @@ pub(crate) async fn check(
     Err(Refusal { reason, verdict, script, directory, approval, redactor })
 }
 
-/// What is said about a command that runs although the guard has found something.
+/// Notices about a command that runs although the guard has found something.
 pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))

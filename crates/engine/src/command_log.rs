@@ -34,7 +34,7 @@ pub struct CommandRecord {
     pub given: CommandText,
     /// The command as it ran, if the engine rewrote it.
     pub rewritten: Option<CommandText>,
-    /// What became of it.
+    /// The end of the command, or the reason why it was not run.
     pub fate: Fate,
     /// From its start to its end, or to the moment when it became a job.
     pub elapsed: Duration,
@@ -44,7 +44,7 @@ pub struct CommandRecord {
     pub job: Option<u64>,
 }
 
-/// What became of a command.
+/// The end of a command, or the reason why it was not run.
 #[derive(Debug, Clone)]
 pub enum Fate {
     /// The caller went away or cancelled before the command had ended.

@@ -83,7 +83,7 @@ pub struct RegisteredCommand {
 pub struct ListRegistryError {
     /// The directory.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 

@@ -4,8 +4,9 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
 
@@ -74,6 +75,22 @@ impl Happenings {
         }
         take(self.queue.as_fd());
         Ok(!either[1].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL))
+    }
+}
+
+/// Pauses for this long; false, and at once, if nobody reads from `out` any more.
+pub fn pause_while_read(out: BorrowedFd<'_>, pause: Duration) -> bool {
+    let end = Instant::now() + pause;
+    let mut out = [PollFd::from_borrowed_fd(out, PollFlags::empty())];
+    loop {
+        let rest = end.saturating_duration_since(Instant::now());
+        let rest = Timespec::try_from(rest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        match poll(&mut out, Some(&rest)) {
+            Err(Errno::INTR) => {}
+            // Where the system cannot tell, it is as if somebody read.
+            Err(_) | Ok(0) => return true,
+            Ok(_) => return false,
+        }
     }
 }
 

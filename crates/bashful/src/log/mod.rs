@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use bashful_dialect::job::one_line;
 use bashful_dialect::visible;
 use bashful_engine::{JobStore, Redactor, make_directory};
-use bashful_sys::notify::Happenings;
+use bashful_sys::notify::{Happenings, pause_while_read};
 use bashful_sys::plain;
 use serde_json::Value;
 use thiserror::Error;
@@ -59,7 +59,7 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
         }
         match &happenings {
             Some(happenings) => is_read = is_read && happenings.wait(printer.out.as_fd())?,
-            None => std::thread::sleep(LOOK_AGAIN),
+            None => is_read = is_read && pause_while_read(printer.out.as_fd(), LOOK_AGAIN),
         }
         if let Some(ended) = &ended {
             ended.note();
