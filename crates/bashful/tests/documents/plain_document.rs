@@ -322,6 +322,9 @@ fn a_setting_allows_the_rm_and_another_refuses_git() {
     assert_eq!(recorded(&home), "rm -rf .git\n");
     let printed = home.command(&["schema", "--dialect", "plain"]).envs([off]).output().expect("it runs");
     assert!(!text(&printed.stdout).contains("refused"));
+    // A level for one rule leaves the others as they are.
+    let added = plain(&home, "git add -A", &[("PATH", &path), off]);
+    assert_eq!((&added["exitCode"], &added["error"]), (&json!(128), &Value::Null), "git itself says no");
     // The native dialect has its own levels.
     let (said, code) = reply(&home, "native", &["rm -rf .git"], &[("PATH", &path), off]);
     assert_eq!((said.starts_with("permission denied: "), code), (true, Some(125)));

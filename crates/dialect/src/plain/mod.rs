@@ -34,7 +34,7 @@ struct BashArgs {
 /// An answer. A command that ran has both streams; one that did not has nothing but `error`.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Fields {
+struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
