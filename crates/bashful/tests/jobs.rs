@@ -61,7 +61,7 @@ fn a_command_in_the_background_returns_at_once_with_all_that_is_needed() {
     assert_eq!(
         said,
         format!(
-            "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<job>1</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n\
+            "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<reminder>To stop: kill -9 -{pid}</reminder>\n<job>1</job>\n\
              [to stop every process that it started: bashful jobs kill 1]\n",
             file.display()
         )
