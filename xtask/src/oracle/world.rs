@@ -26,7 +26,8 @@ const COPIED: &str = "bash dash sh cat cp mv ln ls mkdir rmdir touch head tail w
     gunzip zcat bzip2 xz tar diff cmp patch file which tty stty tput clear getopt column logger kill pgrep run-parts tempfile envsubst csplit tsort pathchk \
     perl python3 jq make ed tclsh node bc dc strings";
 /// Directories that the copied programs need.
-const LIBRARIES: [&str; 6] = [
+const LIBRARIES: [&str; 7] = [
+    "/usr/libexec/coreutils",
     "/usr/lib/locale/C.utf8",
     "/usr/lib/python3.11",
     "/usr/lib/x86_64-linux-gnu/perl-base",
