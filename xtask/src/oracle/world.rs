@@ -125,7 +125,7 @@ fn exec_path(base: &Path) -> Done {
     for name in ["git-receive-pack", "git-upload-pack", "git-upload-archive"] {
         symlink(format!("{REAL}/git"), to.join(name))?;
     }
-    for name in ["git-sh-setup", "git-sh-i18n", "git-submodule", "git-filter-branch"] {
+    for name in ["git-sh-setup", "git-sh-i18n", "git-submodule", "git-filter-branch", "git-bisect", "git-subtree"] {
         let _ = fs::copy(Path::new(&path).join(name), to.join(name));
     }
     Ok(())

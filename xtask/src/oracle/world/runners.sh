@@ -34,6 +34,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 shift
+[ "$1" = -- ] && shift
 cd "$HOME" || exit
 [ $# -gt 0 ] && exec bash -c "$*"
 exec bash

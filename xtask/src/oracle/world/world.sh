@@ -23,7 +23,8 @@ cat >/etc/gitconfig <<'END'
 [core]
     pager = cat
     editor = true
-[url "/srv/git/widget.git"]
+# A clone from a path makes hard links, which an overlay does not have.
+[url "file:///srv/git/widget.git"]
     insteadOf = git@github.com:acme/widget.git
     insteadOf = https://github.com/acme/widget.git
     insteadOf = https://github.com/acme/widget
