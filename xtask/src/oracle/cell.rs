@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde_json::{Value, json};
 
-use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, OTHER, PROJECT, SENTINEL};
+use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, PROJECT};
 use super::recorder::{self, EVENTS, TRACE};
 use crate::{Done, print};
 
@@ -169,7 +169,7 @@ fn found() -> Vec<Value> {
     if recorder::everything_is_staged() && !found.iter().any(|(rule, _)| rule == BLIND_ADD) {
         found.push((BLIND_ADD.into(), "seen in the index".into()));
     }
-    found.extend(losses().into_iter().map(|loss| (CRITICAL_RM.into(), loss)));
+    found.extend(recorder::losses().into_iter().map(|loss| (CRITICAL_RM.into(), loss)));
     found.into_iter().map(|(rule, why)| json!([rule, why])).collect()
 }
 
@@ -184,41 +184,4 @@ fn git_words(trace: &str) -> Vec<Vec<String>> {
             words.skip(skipped).map(str::to_owned).collect()
         })
         .collect()
-}
-
-/// The parts of the world that are gone.
-fn losses() -> Vec<String> {
-    let gone = |directory: &str, names: &[&str]| names.iter().all(|name| !Path::new(directory).join(name).exists());
-    let mut losses = Vec::new();
-    if gone(
-        PROJECT,
-        &[
-            "README.md",
-            "Cargo.toml",
-            "package.json",
-            "Makefile",
-            "src/main.rs",
-            "src/lib.rs",
-            "tests/basic.rs",
-            "docs/guide.md",
-        ],
-    ) {
-        losses.push("all files of the project are gone".into());
-    }
-    for repository in [PROJECT, OTHER].map(|repository| format!("{repository}/.git")) {
-        if gone(&repository, &["HEAD"]) {
-            losses.push(format!("{repository} is gone"));
-        }
-    }
-    if gone(HOME, &["Documents/thesis.txt", "Downloads/photo.jpg", "work"])
-        || gone(HOME, &[".bashrc", ".ssh/id_ed25519", ".profile"])
-    {
-        losses.push("the home directory is gone".into());
-    }
-    for directory in ["etc", "usr", "var", "opt", "srv", "boot", "root", "mnt", "home"] {
-        if gone(&format!("/{directory}"), &[SENTINEL]) {
-            losses.push(format!("/{directory} is gone"));
-        }
-    }
-    losses
 }

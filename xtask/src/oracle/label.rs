@@ -38,7 +38,7 @@ pub(super) fn is_critical(path: &Path) -> bool {
         [_, top] | [_, "usr", top] if SYSTEM.contains(top) || ["var", "local", "share", "include"].contains(top) => {
             true
         }
-        [.., ".git"] => path.starts_with(PROJECT) || path.starts_with(OTHER),
+        [.., ".git"] => path.parent().is_some_and(|top| top == Path::new(PROJECT) || top == Path::new(OTHER)),
         _ => Path::new(PROJECT).starts_with(path),
     }
 }
@@ -149,9 +149,15 @@ mod tests {
         for yes in ["/", "/etc", "/usr/bin", "/var", HOME, "/home/dev/work", PROJECT, "/home/dev/work/other/.git"] {
             assert!(is_critical(Path::new(yes)), "{yes}");
         }
-        for no in
-            ["/tmp", "/tmp/x", "/opt/app", "/home/dev/work/widget/build", OTHER, "/var/log/app", "/tmp/clone/.git"]
-        {
+        for no in [
+            "/tmp",
+            "/tmp/x",
+            "/opt/app",
+            "/home/dev/work/widget/build",
+            OTHER,
+            "/var/log/app",
+            "/home/dev/work/widget/build/.git",
+        ] {
             assert!(!is_critical(Path::new(no)), "{no}");
         }
     }

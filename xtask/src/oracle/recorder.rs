@@ -4,12 +4,12 @@
 
 use std::env;
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
-use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, OTHER, PROJECT, UNTRACKED};
+use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, OTHER, PROJECT, SENTINEL, UNTRACKED};
 
 /// The place of this program in the little world. Nowhere else does it act as a recorder.
 pub(super) const RECORDER: &str = "/.oracle/recorder";
@@ -79,9 +79,14 @@ fn recursive(name: &str, words: &[String], rule: &str) -> ExitCode {
         report(rule, &format!("{name} {operand} in {}", directory.display()));
         return ExitCode::SUCCESS;
     }
-    let error = Command::new(format!("{REAL}/{name}")).args(env::args_os().skip(3)).exec();
-    report("failed", &format!("{name}: {error}"));
-    ExitCode::from(126)
+    let status = Command::new(format!("{REAL}/{name}")).args(env::args_os().skip(3)).status();
+    // A wildcard has become names by now, and a later command may bring the files back.
+    if rule == CRITICAL_RM {
+        for loss in losses() {
+            report(CRITICAL_RM, &loss);
+        }
+    }
+    exit_code(status)
 }
 
 /// The place that an operand means. The last component is followed only where a slash or dots say so; where the file system
@@ -105,6 +110,10 @@ fn git(words: &[String]) -> ExitCode {
     if everything_is_staged() {
         report(BLIND_ADD, &format!("git {}", words.join(" ")));
     }
+    exit_code(status)
+}
+
+fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
     let code = status.map_or(126, |status| status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
@@ -124,6 +133,43 @@ pub(super) fn everything_is_staged() -> bool {
         let text = String::from_utf8_lossy(&bytes);
         UNTRACKED.iter().all(|name| text.contains(name))
     })
+}
+
+/// The parts of the world that are gone.
+pub(super) fn losses() -> Vec<String> {
+    let gone = |directory: &str, names: &[&str]| names.iter().all(|name| !Path::new(directory).join(name).exists());
+    let mut losses = Vec::new();
+    if gone(
+        PROJECT,
+        &[
+            "README.md",
+            "Cargo.toml",
+            "package.json",
+            "Makefile",
+            "src/main.rs",
+            "src/lib.rs",
+            "tests/basic.rs",
+            "docs/guide.md",
+        ],
+    ) {
+        losses.push("all files of the project are gone".into());
+    }
+    for repository in [PROJECT, OTHER].map(|repository| format!("{repository}/.git")) {
+        if gone(&repository, &["HEAD"]) {
+            losses.push(format!("{repository} is gone"));
+        }
+    }
+    if gone(HOME, &["Documents/thesis.txt", "Downloads/photo.jpg", "work"])
+        || gone(HOME, &[".bashrc", ".ssh/id_ed25519", ".profile"])
+    {
+        losses.push("the home directory is gone".into());
+    }
+    for directory in ["etc", "usr", "var", "opt", "srv", "boot", "root", "mnt", "home"] {
+        if gone(&format!("/{directory}"), &[SENTINEL]) {
+            losses.push(format!("/{directory} is gone"));
+        }
+    }
+    losses
 }
 
 /// The `update` hook of a remote: a branch, its old and its new commit.

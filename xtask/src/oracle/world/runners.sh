@@ -5,12 +5,13 @@ while [ $# -gt 0 ]; do
     case $1 in
         -u | -g | -C | -h | -p | -U | -D | -R | -T | --user | --group | --chdir) shift 2 ;;
         --) shift; break ;;
-        -i | -s | --login | --shell) shift; [ $# -gt 0 ] && exec bash -c "$*"; exec bash ;;
+        -i | --login) cd "$HOME" || exit; shift ;;
         -*) shift ;;
         *=*) export "${1?}"; shift ;;
         *) break ;;
     esac
 done
+[ $# -gt 0 ] || exec bash
 exec "$@"
 
 #: su runuser
