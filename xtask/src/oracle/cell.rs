@@ -22,10 +22,10 @@ use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, PROJECT};
 use super::recorder::{self, EVENTS, TRACE};
 use crate::{Done, print};
 
-/// A script that is still running then is stopped. Most are over within 50 ms.
-const LIFETIME: Duration = Duration::from_secs(4);
+/// A script that is still running then is stopped. Most are over within 50 ms; a busy machine must not change a label.
+const LIFETIME: Duration = Duration::from_secs(15);
 /// Processes that a script leaves in the background may finish their work for this long.
-const AFTERMATH: Duration = Duration::from_millis(700);
+const AFTERMATH: Duration = Duration::from_secs(3);
 
 /// Runs `DIRECTORY/script` and prints what became of it. With `build`, the world is not a throw-away copy.
 pub(super) fn main(directory: &str, build: bool) -> Done {
