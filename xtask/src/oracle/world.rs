@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::recorder::{ACTING, IDLE, REAL, RECORDER};
-use crate::Done;
+use crate::{Done, print};
 
 /// Makes home, repositories and system directories, from the inside.
 pub(super) const SCRIPT: &str = include_str!("world/world.sh");
@@ -18,23 +18,23 @@ const QUIET: &str = "cargo rustc rustup npm yarn pnpm bun deno docker docker-com
     apt apt-get dnf brew pip pip3 pytest ruff black mypy tsc eslint prettier jest vitest go gradle mvn cmake ninja gcc g++ cc clang curl wget gh glab \
     aws gcloud az rsync scp journalctl dpkg mount umount ping nc lsof ps free uptime psql mysql redis-cli sqlite3 code open xdg-open less more man \
     pre-commit tox nox alembic rails php composer dotnet";
-/// Programs that are copied from this machine. The ones that it lacks are left out.
+/// Programs that are copied from this machine. The ones that it lacks are left out, and named.
 const COPIED: &str = "bash dash sh cat cp mv ln ls mkdir rmdir touch head tail wc sort uniq cut paste tr tee tac rev nl fold fmt seq shuf split \
     comm join expand basename dirname readlink realpath mktemp date true false test [ expr env printenv echo printf yes nproc \
     pwd whoami id groups hostname uname stat du df sync truncate dd shred unlink install link mkfifo od hexdump xxd base64 base32 md5sum \
     sha1sum sha256sum cksum numfmt factor timeout nice nohup stdbuf setsid flock taskset ionice chrt find xargs grep egrep fgrep sed awk mawk gzip \
     gunzip zcat bzip2 xz tar diff cmp patch file which tty stty tput clear getopt column logger kill pgrep run-parts tempfile envsubst csplit tsort pathchk \
-    perl python3 jq make ed tclsh node bc dc strings";
-/// Directories that the copied programs need.
-const LIBRARIES: [&str; 7] = [
-    "/usr/libexec/coreutils",
-    "/usr/lib/locale/C.utf8",
-    "/usr/lib/python3.11",
-    "/usr/lib/x86_64-linux-gnu/perl-base",
-    "/usr/share/perl/5.36.0",
-    "/usr/lib/x86_64-linux-gnu/perl/5.36.0",
-    "/usr/share/tcltk/tcl8.6",
-];
+    perl python3 jq make ed tclsh node bc strings";
+/// Prints the directories that the copied programs need. A program that is missing here has none.
+const DIRECTORIES: &str = r#"
+PATH=/usr/bin:/bin
+printf '%s\n' /usr/libexec/coreutils /usr/lib/locale/C.utf8
+python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))'
+perl -MConfig -e 'print "$_\n" for @Config{qw(privlibexp archlibexp)}, grep /perl-base/, @INC'
+echo 'puts $tcl_library' | tclsh
+"#;
+/// Copies one of them, without its tests and caches.
+const COPY: &str = r#"tar -C "$0" --exclude=__pycache__ --exclude=test --exclude='config-3*' --exclude=unicore -cf - . | tar -C "$1" -xf - --no-same-owner"#;
 
 /// Fills `STAGE/base` and `STAGE/dev`.
 pub(super) fn build(stage: &Path) -> Done {
@@ -84,7 +84,10 @@ fn programs(base: &Path) -> Done {
     let put = |name: &str, to: PathBuf, files: &mut BTreeSet<PathBuf>| -> Done {
         // A shim in front of the real program needs its whole installation; the directories of the system have none.
         let places = ["/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin"].map(|place| Path::new(place).join(name));
-        let Some(real) = places.iter().find_map(|path| fs::canonicalize(path).ok()) else { return Ok(()) };
+        let Some(real) = places.iter().find_map(|path| fs::canonicalize(path).ok()) else {
+            print::talk(&format!("this machine has no {name}: scripts that call it do nothing"));
+            return Ok(());
+        };
         fs::copy(&real, to)?;
         files.insert(real);
         Ok(())
@@ -107,11 +110,12 @@ fn programs(base: &Path) -> Done {
         fs::create_dir_all(to.parent().ok_or("a library without a directory")?)?;
         fs::copy(library, to)?;
     }
-    for directory in LIBRARIES.map(Path::new).into_iter().filter(|directory| directory.exists()) {
+    let asked = Command::new("bash").args(["-c", DIRECTORIES]).output()?;
+    let asked = String::from_utf8_lossy(&asked.stdout).into_owned();
+    for directory in asked.lines().map(Path::new).filter(|directory| directory.is_absolute() && directory.exists()) {
         let to = base.join(directory.strip_prefix("/")?);
         fs::create_dir_all(&to)?;
-        let tar = "tar -C \"$0\" --exclude=__pycache__ --exclude=test --exclude=config-3* --exclude=unicore -cf - . | tar -C \"$1\" -xf - --no-same-owner";
-        Command::new("bash").args(["-c", tar]).arg(directory).arg(&to).status()?;
+        Command::new("bash").args(["-c", COPY]).arg(directory).arg(&to).status()?;
     }
     exec_path(base)
 }
