@@ -12,10 +12,15 @@ use std::time::{Duration, Instant};
 use bashful_guard::{Guard, Prelude};
 use serde_json::Value;
 
-use crate::{Done, print};
+use crate::{Done, oracle, print};
 
 /// Runs the guard over the files.
 pub(crate) fn main(options: &[&str]) -> Done {
+    match options.split_first() {
+        Some((&"--oracle", rest)) => return oracle::main(rest),
+        Some((&(oracle::STAGE | oracle::CELL), _)) => return oracle::part(options),
+        _ => {}
+    }
     let mut files: BTreeMap<&str, &str> = BTreeMap::new();
     let mut words = options.iter();
     while let Some(name) = words.next() {

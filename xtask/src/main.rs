@@ -6,6 +6,7 @@ mod cargo;
 mod ci;
 mod guard;
 mod licenses;
+mod oracle;
 mod print;
 
 use std::error::Error;
@@ -22,11 +23,17 @@ tasks:
   licenses                       whether every dependency has a license that we can live with
   guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
                                  how many labelled scripts the guard refuses, and how many it should not have
+  guard --oracle [DIR] [--relabel] [--json FILE]
+                                 the same for scripts that are labelled by running them in a world of their own
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
 ";
 
 fn main() -> ExitCode {
+    // In the little world of the guard's oracle, this program plays others.
+    if let Some(code) = oracle::recorder_main() {
+        return code;
+    }
     // A benchmark's engine may be asked for a keeper of this very program.
     bashful_engine::keeper_main();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
