@@ -4,11 +4,16 @@
 //! the file to be read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
-use super::*;
+use super::{
+    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, Environment, GuardSettings, InterceptorSettings,
+    Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output,
+    Rewrite, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables, WhenBusy,
+};
 
 /// Variables that are set for unattended work.
 pub(super) const SET: &[(&str, &str)] = &[

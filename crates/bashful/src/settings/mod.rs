@@ -9,8 +9,6 @@ mod clients;
 mod load;
 mod value;
 
-use std::collections::BTreeMap;
-
 use bashful_engine::EnvironmentPolicy;
 use serde::{Deserialize, Serialize};
 
