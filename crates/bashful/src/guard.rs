@@ -122,7 +122,7 @@ impl ToolAdvice {
         }
         let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
         let interceptor = guard::Interceptor { own: own.collect::<Result<_, _>>()? };
-        Ok(Some(Self { interceptor, tools: wanted.tools.0.clone() }))
+        Ok(Some(Self { interceptor, tools: wanted.tools.0.iter().map(ToString::to_string).collect() }))
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
     announce(address, &token, &origin);
     let door = Door {
         token,
-        hosts: settings.hosts.0.clone(),
+        hosts: settings.hosts.0.iter().map(ToString::to_string).collect(),
         sessions: settings.sessions.count(),
         idle: settings.session_idle_seconds.duration(),
         // The program raises its own limit that far.

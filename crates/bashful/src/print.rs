@@ -14,6 +14,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::exit::Exit;
+use crate::settings::Environment;
 
 /// Data that could not be written, for another reason than that nobody wants it any more.
 #[derive(Debug, Error)]
@@ -50,7 +51,7 @@ fn shown(text: &Redacted) -> String {
 pub(crate) fn redactor() -> &'static Redactor {
     static REDACTOR: OnceLock<Redactor> = OnceLock::new();
     REDACTOR.get_or_init(|| {
-        let policy = POLICY.get().cloned().unwrap_or_default();
+        let policy = SETTINGS.get().map_or_else(EnvironmentPolicy::default, Environment::policy);
         let host: Vec<_> = std::env::vars_os().collect();
         let environment = policy.resolve(&host, &[]).or_else(|_| EnvironmentPolicy::default().resolve(&host, &[]));
         environment.unwrap_or_default().redactor()
@@ -58,12 +59,12 @@ pub(crate) fn redactor() -> &'static Redactor {
 }
 
 /// The variables whose values are redacted, once the settings are known. Before that, those of the default policy are.
-static POLICY: OnceLock<EnvironmentPolicy> = OnceLock::new();
+static SETTINGS: OnceLock<Environment> = OnceLock::new();
 
 /// Redacts by the settings from now on.
-pub(crate) fn redact_by(policy: EnvironmentPolicy) {
+pub(crate) fn redact_by(settings: Environment) {
     // The first settings are those of this run; tests of the settings themselves read more.
-    let _ = POLICY.set(policy);
+    let _ = SETTINGS.set(settings);
 }
 
 /// The output of a command as a model reads it, with U+FFFD for bytes that are not UTF-8. A terminal might obey them.

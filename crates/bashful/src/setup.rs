@@ -1,5 +1,6 @@
 //! From settings and arguments to an engine and a request.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::Read;
@@ -139,10 +140,10 @@ impl Surroundings {
             user_file: self.settings_file(),
             home: self.home(),
             named_file: file,
-            variables: self.variables.clone(),
+            variables: &self.variables,
         };
         let (settings, sources) = settings::load(&sources)?;
-        print::redact_by(environment(&settings));
+        print::redact_by(settings.environment.clone());
         Ok((settings, sources))
     }
 }
@@ -162,7 +163,7 @@ pub(crate) fn options(
     // Many commands at once need many descriptors; the commands themselves get the limit that we were given.
     let descriptors = bashful_sys::limits::raise_descriptors();
     let mut options = Options::new(shell(settings, around)?, directory);
-    options.environment = environment(settings);
+    options.environment = settings.environment.policy();
     options.host_environment = host_environment(around);
     options.lifetime = Lifetime(settings.lifetime.default_seconds.duration());
     options.grace = Grace(settings.stop.grace_seconds.duration());
@@ -198,26 +199,29 @@ pub(crate) fn base_directory(around: &Surroundings, cwd: Option<&Path>) -> Resul
 
 /// Redacts what is said where nothing runs.
 pub(crate) fn redactor(settings: &Settings, around: &Surroundings) -> Result<Redactor, EnvError> {
-    Ok(environment(settings).resolve(&host_environment(around), &[])?.redactor())
+    Ok(settings.environment.policy().resolve(&host_environment(around), &[])?.redactor())
 }
 
 /// Redacts and cleans output that is shown where nothing runs.
 pub(crate) fn output_redactor(settings: &Settings, around: &Surroundings) -> Result<OutputRedactor, EnvError> {
-    Ok(environment(settings).resolve(&host_environment(around), &[])?.output_redactor(cleaning(settings)))
+    Ok(settings.environment.policy().resolve(&host_environment(around), &[])?.output_redactor(cleaning(settings)))
 }
 
-/// Which variables commands get.
-fn environment(settings: &Settings) -> EnvironmentPolicy {
-    let names = |names: &[String]| names.iter().map(|name| Pattern::new(name)).collect();
-    EnvironmentPolicy {
-        withhold: names(&settings.environment.withhold.0),
-        allow: names(&settings.environment.allow.0),
-        never: Vec::new(),
-        set: settings.environment.set.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
+impl settings::Environment {
+    /// Which variables commands get.
+    pub(crate) fn policy(&self) -> EnvironmentPolicy {
+        let patterns = |names: &[Cow<'static, str>]| names.iter().cloned().map(Pattern::of).collect();
+        let owned = |value: &Cow<'static, str>| value.to_string();
+        EnvironmentPolicy {
+            withhold: patterns(&self.withhold.0),
+            allow: patterns(&self.allow.0),
+            never: Vec::new(),
+            set: self.set.0.iter().map(|(name, value)| (owned(name), value.0.as_ref().map(owned))).collect(),
+        }
     }
 }
 
-/// Of these.
+/// The variables that commands may get of this program.
 fn host_environment(around: &Surroundings) -> Vec<(OsString, OsString)> {
     around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect()
 }
@@ -232,10 +236,10 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
     let home = around.variable("HOME").map(PathBuf::from);
     let skills = wanted.skills.0.iter().map(|path| match (path.strip_prefix("~/"), &home) {
         (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(path),
+        _ => PathBuf::from(path.as_ref()),
     });
     let scratch = around.state_part("scratch");
-    let mut unsupported = wanted.unsupported.0.clone();
+    let mut unsupported: Vec<_> = wanted.unsupported.0.iter().map(ToString::to_string).collect();
     let schemes: [(&str, Option<Arc<dyn Scheme>>); 4] = [
         ("artifact", options.artifacts.clone().map(|store| Arc::new(ArtifactUrls(store)) as _)),
         ("job", options.jobs.clone().map(|store| Arc::new(JobUrls(store)) as _)),
@@ -287,14 +291,8 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
     };
     let store = JobStore::new(around.state_part("jobs")?, limits);
     let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
-    let (directory, settings, around) =
-        (store.directory().to_path_buf(), settings.clone(), Surroundings::of(around.variables.clone()));
-    Some(store.before_removal(move |job| {
-        // Made for the few who remove something: all others would pay for it with every start.
-        if let Ok(redactor) = redactor(&settings, &around) {
-            log.note_end(&directory, job, &redactor);
-        }
-    }))
+    let directory = store.directory().to_path_buf();
+    Some(store.before_removal(move |job| log.note_end(&directory, job, print::redactor())))
 }
 
 /// The sessions, as the settings want them; none if there is no place for them.

@@ -5,6 +5,7 @@
 
 mod names;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -48,7 +49,7 @@ pub struct EnvironmentPolicy {
 /// ```
 impl Default for EnvironmentPolicy {
     fn default() -> Self {
-        let patterns = |names: &[&str]| names.iter().map(|name| Pattern::new(name)).collect();
+        let patterns = |names: &[&'static str]| names.iter().map(|name| Pattern::of(Cow::Borrowed(name))).collect();
         Self {
             withhold: patterns(Self::WITHHELD),
             allow: patterns(Self::ALLOWED),
@@ -62,7 +63,7 @@ impl Default for EnvironmentPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// Without small letters.
-    text: String,
+    text: Cow<'static, str>,
     /// The characters without which no name matches.
     needed: ByteSet,
 }
@@ -98,7 +99,14 @@ impl Capitals {
 impl Pattern {
     /// `*` stands for any number of characters; case does not matter.
     pub fn new(text: &str) -> Self {
-        let text = text.to_ascii_uppercase();
+        Self::of(Cow::Owned(text.to_owned()))
+    }
+
+    /// The same, without a copy of a text that is there as long as the program, as the hundreds of the default policy are.
+    pub fn of(mut text: Cow<'static, str>) -> Self {
+        if text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            text.to_mut().make_ascii_uppercase();
+        }
         Self { needed: ByteSet::of(text.bytes().filter(|byte| *byte != b'*')), text }
     }
 

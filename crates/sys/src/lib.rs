@@ -44,8 +44,13 @@ pub fn forbid_inspection() -> io::Result<()> {
 
 /// True if this process has more than one thread.
 pub fn has_threads() -> bool {
-    // The directory has two links of its own, one from itself, and one for every thread: a single call tells.
-    rustix::fs::stat("/proc/self/task").is_ok_and(|facts| facts.st_nlink > 3)
+    threads().is_ok_and(|threads| threads > 1)
+}
+
+/// How many threads this process has.
+fn threads() -> io::Result<u64> {
+    // The directory has two links of its own, and one for every thread: a single call tells.
+    Ok(rustix::fs::stat("/proc/self/task")?.st_nlink.saturating_sub(2))
 }
 
 /// Sets the name that `ps` and `top` show; at most 15 bytes of it are kept.

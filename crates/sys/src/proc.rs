@@ -4,10 +4,11 @@
 //! and signal through handles that they opened before they looked.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
+use rustix::fs::Mode;
 use rustix::process::Pid;
 
 /// A process as it was a moment ago.
@@ -126,10 +127,18 @@ pub fn reads_from(pid: Pid) -> Option<i32> {
     is_read.then_some(descriptor)
 }
 
-/// The file-creation mask of this process. (The system call can only read it by changing it.)
+/// The file-creation mask of this process.
 pub fn umask() -> io::Result<u32> {
-    let status = String::from_utf8_lossy(&fs::read("/proc/self/status")?).into_owned();
-    status
+    // The system call can only read it by changing it. Without other threads nobody notices, and it takes a tenth of the time.
+    if crate::threads()? == 1 {
+        let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+        rustix::process::umask(mask);
+        return Ok(mask.as_raw_mode());
+    }
+    // It is on the second line, so that one read is enough.
+    let mut status = [0; 256];
+    let count = File::open("/proc/self/status")?.read(&mut status)?;
+    String::from_utf8_lossy(&status[..count])
         .lines()
         .find_map(|line| line.strip_prefix("Umask:"))
         .and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok())

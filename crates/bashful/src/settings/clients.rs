@@ -1,5 +1,6 @@
 //! `[mcp.clients."NAME"]`: what differs from client to client.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bashful_dialect::ReplyForm;
@@ -14,7 +15,7 @@ use crate::guard::find_no_keeper;
 /// Rows by the client's name, in which `*` stands for anything. A later layer changes single keys of a row.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct ClientRows(BTreeMap<String, RowSettings>);
+pub(crate) struct ClientRows(BTreeMap<Cow<'static, str>, RowSettings>);
 
 /// One row. A key that is not there leaves things as they are for other clients.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
@@ -38,6 +39,33 @@ struct RowSettings {
     resource_links: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<bool>,
+}
+
+impl ClientRows {
+    /// The rows of clients that were measured or reported. The commented file says how they came about.
+    pub(super) fn built_in() -> Self {
+        let row = |patience, shown: Option<u64>| RowSettings {
+            patience_seconds: Some(Seconds(patience)),
+            shown_bytes: shown.map(Bytes),
+            ..RowSettings::default()
+        };
+        let without_facts = |row| RowSettings { facts: Some(false), ..row };
+        let failing = |bytes, row| RowSettings { failed_bytes: Some(Bytes(bytes)), ..row };
+        let rows = [
+            ("claude-code", failing(9000, row(110.0, Some(47_000)))),
+            ("codex-mcp-client", row(240.0, Some(10_500))),
+            ("gemini-cli-mcp-client", without_facts(row(240.0, Some(37_000)))),
+            ("qwen-cli-mcp-client-*", without_facts(failing(11_500, row(240.0, Some(25_000))))),
+            ("opencode", RowSettings { shown_lines: Some(Count(1900)), ..row(240.0, Some(48_000)) }),
+            ("copilot-cli", row(240.0, Some(18_000))),
+            ("mcp", row(4.0, None)),
+            ("claude-ai", row(50.0, None)),
+            ("cursor-vscode", row(50.0, Some(48_000))),
+            ("Visual Studio Code*", row(50.0, Some(48_000))),
+            ("Zed", row(50.0, None)),
+        ];
+        Self(rows.into_iter().map(|(name, row)| (Cow::Borrowed(name), row)).collect())
+    }
 }
 
 impl Merge for ClientRows {
@@ -90,7 +118,7 @@ impl Mcp {
         let patience = Patience(self.patience_seconds.duration());
         let usual = ClientRow { patience, form, limit: ReplyLimit::default() };
         let mut rows: Vec<(String, ClientRow)> =
-            self.clients.0.iter().map(|(name, row)| (name.clone(), row.over(usual))).collect();
+            self.clients.0.iter().map(|(name, row)| (name.to_string(), row.over(usual))).collect();
         if structured {
             for (_, row) in &mut rows {
                 row.form.structured = true;
@@ -106,7 +134,7 @@ impl Mcp {
     /// The name of the row that holds for a client.
     pub(crate) fn client_row_name(&self, client: &str) -> Option<&str> {
         let fits = self.clients.0.keys().filter(|name| Pattern::new(name).matches(client.as_ref()));
-        fits.map(String::as_str).min_by_key(|name| (name.contains('*'), std::cmp::Reverse(name.len())))
+        fits.map(AsRef::as_ref).min_by_key(|name| (name.contains('*'), std::cmp::Reverse(name.len())))
     }
 }
 
@@ -114,11 +142,11 @@ impl Mcp {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Settings, defaults};
+    use super::super::Settings;
     use super::*;
 
     fn settings(layer: &str) -> Mcp {
-        let mut settings: Settings = toml::from_str(&defaults()).expect("the defaults are right");
+        let mut settings = Settings::built_in();
         settings.apply(toml::from_str(layer).expect("a layer"));
         settings.mcp
     }

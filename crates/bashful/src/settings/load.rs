@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use bashful_engine::{Distrust, EnvironmentPolicy, trust_settings};
+use bashful_engine::{Distrust, trust_settings};
 use thiserror::Error;
 
 use super::{KEYS, Layer, Settings};
@@ -21,7 +21,7 @@ pub(crate) struct Sources<'a> {
     /// The file named on the command line. It has to be there. Who names it vouches for it.
     pub(crate) named_file: Option<&'a Path>,
     /// The program's variables.
-    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) variables: &'a [(OsString, OsString)],
 }
 
 /// Why settings cannot be used.
@@ -42,7 +42,7 @@ pub(crate) enum SettingsError {
 
 /// The settings in force, and where they came from.
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
-    let mut settings = parsed_defaults();
+    let mut settings = Settings::built_in();
     let mut used = Vec::new();
     // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
@@ -56,24 +56,13 @@ pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), Set
         settings.apply(parse(&text, &path.display().to_string())?);
         used.push(path.display().to_string());
     }
-    for (name, value) in &sources.variables {
+    for (name, value) in sources.variables {
         if let Some(layer) = from_variable(&name.to_string_lossy(), &value.to_string_lossy())? {
             settings.apply(layer);
             used.push(name.to_string_lossy().into_owned());
         }
     }
     Ok((settings, used))
-}
-
-/// The defaults. The build script has turned the file into JSON, which is read in a fifth of the time: every start of the program
-/// waits for it.
-fn parsed_defaults() -> Settings {
-    let text = include_str!(concat!(env!("OUT_DIR"), "/defaults.json"));
-    let mut settings: Settings = serde_json::from_str(text).expect("a test reads the defaults");
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    settings.environment.withhold.0 = owned(EnvironmentPolicy::WITHHELD);
-    settings.environment.allow.0 = owned(EnvironmentPolicy::ALLOWED);
-    settings
 }
 
 /// Whether something is at a path, or may be.
@@ -169,8 +158,8 @@ mod tests {
     use std::time::Duration;
 
     fn with(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
-        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        load(&Sources { variables, ..Sources::default() }).map(|(settings, _)| settings)
+        let variables: Vec<_> = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        load(&Sources { variables: &variables, ..Sources::default() }).map(|(settings, _)| settings)
     }
 
     #[track_caller]
@@ -195,7 +184,7 @@ mod tests {
     fn the_defaults_are_those_of_the_commented_file() {
         let shown = |settings: &Settings| toml::to_string(settings).expect("they can be shown");
         let commented: Settings = toml::from_str(&defaults()).expect("the file is right");
-        assert_eq!(shown(&parsed_defaults()), shown(&commented));
+        assert_eq!(shown(&Settings::built_in()), shown(&commented));
     }
 
     #[test]

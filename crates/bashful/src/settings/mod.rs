@@ -4,6 +4,7 @@
 //! may hold is said once, by its type; a value that it does not take is an error that names the place it came from. A
 //! file in the working directory is never read: whoever runs commands there could write it.
 
+mod built_in;
 mod clients;
 mod load;
 mod value;
@@ -19,11 +20,13 @@ pub(crate) use value::{
     Number, Seconds, Secret, Sizes, Snapshots, Variables, WhenBusy,
 };
 
-/// The defaults, and the documentation of every key. The names of variables are the library's.
+/// The defaults, and the documentation of every key. The lists of names and variables are filled in.
 pub(crate) fn defaults() -> String {
+    let set: Vec<_> = built_in::SET.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     include_str!("defaults.toml")
         .replace("{withhold}", &list(EnvironmentPolicy::WITHHELD))
         .replace("{allow}", &list(EnvironmentPolicy::ALLOWED))
+        .replace("{set}", &set.join("\n"))
 }
 
 /// A list as it is written in a file, in lines of at most this width.
@@ -47,12 +50,12 @@ fn list(names: &[&str]) -> String {
 macro_rules! settings {
     ($($(#[$about:meta])* $section:ident: $Section:ident, $Layer:ident { $($key:ident: $Type:ty,)* })*) => {
         /// All settings, each with a value.
-        #[derive(Debug, Clone, Deserialize, Serialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Debug, Clone, Serialize)]
+        #[cfg_attr(test, derive(Deserialize), serde(deny_unknown_fields))]
         pub(crate) struct Settings { $($(#[$about])* pub(crate) $section: $Section,)* }
 
         /// Some settings.
-        #[derive(Debug, Clone, Default, Deserialize)]
+        #[derive(Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Layer { $($section: Option<$Layer>,)* }
 
@@ -69,12 +72,12 @@ macro_rules! settings {
         $(
             $(#[$about])*
             #[allow(clippy::struct_field_names, reason = "the unit in a key's name is no repetition")]
-            #[derive(Debug, Clone, Deserialize, Serialize)]
-            #[serde(deny_unknown_fields)]
+            #[derive(Debug, Clone, Serialize)]
+            #[cfg_attr(test, derive(Deserialize), serde(deny_unknown_fields))]
             pub(crate) struct $Section { $(pub(crate) $key: $Type,)* }
 
             #[allow(clippy::struct_field_names, reason = "the unit in a key's name is no repetition")]
-            #[derive(Debug, Clone, Default, Deserialize)]
+            #[derive(Debug, Default, Deserialize)]
             #[serde(deny_unknown_fields)]
             struct $Layer { $($key: Option<$Type>,)* }
 

@@ -1,5 +1,6 @@
 //! What a setting may hold.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +28,7 @@ replaced!(
 /// A length of time: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
-pub(crate) struct Seconds(f64);
+pub(crate) struct Seconds(pub(super) f64);
 
 impl Seconds {
     pub(crate) fn duration(self) -> Duration {
@@ -56,7 +57,7 @@ impl From<Seconds> for f64 {
 /// A length of time in days: more than nothing, at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
-pub(crate) struct Days(f64);
+pub(crate) struct Days(pub(super) f64);
 
 impl Days {
     pub(crate) fn duration(self) -> Duration {
@@ -85,7 +86,7 @@ impl From<Days> for f64 {
 /// A number of things: at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Count(u32);
+pub(crate) struct Count(pub(super) u32);
 
 impl Count {
     pub(crate) fn count(self) -> usize {
@@ -111,7 +112,7 @@ impl From<Count> for i64 {
 /// A number of things that may be none, and not very many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Number(u16);
+pub(crate) struct Number(pub(super) u16);
 
 impl Number {
     pub(crate) fn number(self) -> usize {
@@ -136,7 +137,7 @@ impl From<Number> for i64 {
 /// A number of lines; 0 stands for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Lines(u64);
+pub(crate) struct Lines(pub(super) u64);
 
 impl Lines {
     pub(crate) fn limit(self) -> Option<u64> {
@@ -161,7 +162,7 @@ impl From<Lines> for i64 {
 /// A number of columns; 0 stands for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Columns(u32);
+pub(crate) struct Columns(pub(super) u32);
 
 impl Columns {
     pub(crate) fn limit(self) -> Option<usize> {
@@ -197,7 +198,7 @@ macro_rules! size {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
         #[serde(try_from = "i64", into = "i64")]
-        pub(crate) struct $Type(u64);
+        pub(crate) struct $Type(pub(super) u64);
 
         impl $Type {
             pub(crate) fn size(self) -> bashful_engine::ByteSize {
@@ -265,12 +266,12 @@ pub(crate) enum Snapshots {
 /// Names of variables; `*` stands for anything.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Names(pub(crate) Vec<String>);
+pub(crate) struct Names(pub(crate) Vec<Cow<'static, str>>);
 
 /// Names that are added to those of earlier layers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct MoreNames(pub(crate) Vec<String>);
+pub(crate) struct MoreNames(pub(crate) Vec<Cow<'static, str>>);
 
 impl Merge for MoreNames {
     fn merge(&mut self, later: Self) {
@@ -281,7 +282,7 @@ impl Merge for MoreNames {
 /// A text that is shown nowhere, not even among the settings in force.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Secret(String);
+pub(crate) struct Secret(pub(super) String);
 
 impl Secret {
     pub(crate) fn is_empty(&self) -> bool {
@@ -392,7 +393,7 @@ pub(crate) struct Intercept {
 /// Variables and their values. A later layer adds to an earlier one, name by name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Variables(pub(crate) BTreeMap<String, Variable>);
+pub(crate) struct Variables(pub(crate) BTreeMap<Cow<'static, str>, Variable>);
 
 impl Merge for Variables {
     fn merge(&mut self, later: Self) {
@@ -402,7 +403,7 @@ impl Merge for Variables {
 
 /// The value of a variable, or `false`: it is not to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Variable(pub(crate) Option<String>);
+pub(crate) struct Variable(pub(crate) Option<Cow<'static, str>>);
 
 impl<'de> Deserialize<'de> for Variable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -418,7 +419,7 @@ impl<'de> Deserialize<'de> for Variable {
                 if text.contains('\0') {
                     return Err(E::custom("a variable cannot hold a NUL character"));
                 }
-                Ok(Variable(Some(text.to_owned())))
+                Ok(Variable(Some(text.to_owned().into())))
             }
 
             fn visit_bool<E: de::Error>(self, there: bool) -> Result<Variable, E> {

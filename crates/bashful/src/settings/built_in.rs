@@ -1,0 +1,153 @@
+//! The values that settings have by themselves.
+//!
+//! The commented file says the same, and a test holds the two against each other: every start of the program would wait for
+//! the file to be read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use bashful_engine::EnvironmentPolicy;
+
+use super::value::Variable;
+use super::{
+    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, Environment, GuardSettings, InterceptorSettings,
+    Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output,
+    Rewrite, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables, WhenBusy,
+};
+
+/// Variables that are set for unattended work.
+pub(super) const SET: &[(&str, &str)] = &[
+    ("AGENT", "1"),
+    ("AWS_PAGER", ""),
+    ("BAT_PAGER", "cat"),
+    ("CARGO_TERM_PROGRESS_WHEN", "never"),
+    ("CI", "1"),
+    ("CLOUDSDK_CORE_DISABLE_PROMPTS", "1"),
+    ("COMPOSER_NO_INTERACTION", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("DELTA_PAGER", "cat"),
+    ("EDITOR", "true"),
+    ("GH_PAGER", "cat"),
+    ("GH_PROMPT_DISABLED", "1"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GLAB_PAGER", "cat"),
+    ("HOMEBREW_PAGER", "cat"),
+    ("LESS", "FRX"),
+    ("MANPAGER", "cat"),
+    ("MYSQL_PAGER", "cat"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_NO_INPUT", "1"),
+    ("PNPM_DISABLE_SELF_UPDATE_CHECK", "true"),
+    ("PNPM_UPDATE_NOTIFIER", "false"),
+    ("PSQL_PAGER", "cat"),
+    ("PYTHONUNBUFFERED", "1"),
+    ("SSH_ASKPASS", "/bin/false"),
+    ("SSH_ASKPASS_REQUIRE", "force"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("TERM", "dumb"),
+    ("TF_INPUT", "0"),
+    ("TF_IN_AUTOMATION", "1"),
+    ("VISUAL", "true"),
+    ("YARN_ENABLE_PROGRESS_BARS", "0"),
+    ("YARN_ENABLE_TELEMETRY", "0"),
+    ("npm_config_audit", "false"),
+    ("npm_config_fund", "false"),
+    ("npm_config_progress", "false"),
+    ("npm_config_update_notifier", "false"),
+    ("npm_config_yes", "true"),
+];
+
+impl Settings {
+    /// The settings of somebody who has said nothing.
+    pub(super) fn built_in() -> Self {
+        Self {
+            shell: Shell {
+                path: String::new(),
+                snapshot: Snapshots::Auto,
+                snapshot_seconds: Seconds(2.0),
+                prefix: String::new(),
+            },
+            rewrite: Rewrite {
+                cd: true,
+                head_and_tail: true,
+                urls: true,
+                unsupported: names(&["agent", "memory", "plan", "rule"]),
+                skills: names(&[]),
+            },
+            lifetime: Lifetime {
+                default_seconds: Seconds(30.0),
+                slow_seconds: Seconds(900.0),
+                background_seconds: Seconds(86_400.0),
+            },
+            stop: Stop { grace_seconds: Seconds(15.0), leftovers: Leftovers::Keep },
+            output: output(),
+            artifacts: Artifacts {
+                one_bytes: LargeBytes(1 << 30),
+                store_bytes: LargeBytes(8 << 30),
+                age_days: Days(7.0),
+            },
+            jobs: Jobs {
+                live: Count(100),
+                kept: Count(500),
+                age_days: Days(7.0),
+                output_bytes: LargeBytes(1 << 30),
+                auto: false,
+                auto_after_seconds: Seconds(60.0),
+            },
+            sessions: Sessions { idle_seconds: Seconds(1800.0), at_most: Count(16), when_busy: WhenBusy::Wait },
+            r#async: Async { enabled: true },
+            guard: GuardSettings { enabled: true, levels: Levels(BTreeMap::new()), rules_file: String::new() },
+            interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
+            mcp: mcp(),
+            log: Log { enabled: true, bytes: LargeBytes(8 << 20) },
+            environment: environment(),
+        }
+    }
+}
+
+fn output() -> Output {
+    Output {
+        whole_bytes: Bytes(128 << 10),
+        whole_lines: Lines(0),
+        head_bytes: Bytes(4096),
+        head_lines: Lines(0),
+        tail_bytes: Bytes(4096),
+        tail_lines: Lines(0),
+        sizes: Sizes::AtLeast,
+        line_columns: Columns(0),
+        clean: true,
+    }
+}
+
+fn mcp() -> Mcp {
+    Mcp {
+        patience_seconds: Seconds(50.0),
+        structured: false,
+        resource_links: false,
+        clients: ClientRows::built_in(),
+        ready: Number(2),
+        token: Secret(String::new()),
+        token_file: String::new(),
+        hosts: names(&[]),
+        sessions: Count(100),
+        session_idle_seconds: Seconds(3600.0),
+    }
+}
+
+fn environment() -> Environment {
+    let variable =
+        |(name, value): &(&'static str, &'static str)| (Cow::Borrowed(*name), Variable(Some(Cow::Borrowed(*value))));
+    Environment {
+        withhold: names(EnvironmentPolicy::WITHHELD),
+        allow: MoreNames(names(EnvironmentPolicy::ALLOWED).0),
+        set: Variables(SET.iter().map(variable).collect()),
+    }
+}
+
+fn names(names: &[&'static str]) -> Names {
+    Names(names.iter().map(|name| Cow::Borrowed(*name)).collect())
+}
