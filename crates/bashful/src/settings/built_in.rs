@@ -10,9 +10,10 @@ use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
 use super::{
-    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, Environment, GuardSettings, InterceptorSettings,
-    Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output,
-    Rewrite, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables, WhenBusy,
+    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, DialectLevels, Environment, GuardSettings,
+    InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
+    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables,
+    WhenBusy,
 };
 
 /// Variables that are set for unattended work.
@@ -100,12 +101,23 @@ impl Settings {
             },
             sessions: Sessions { idle_seconds: Seconds(1800.0), at_most: Count(16), when_busy: WhenBusy::Wait },
             r#async: Async { enabled: true },
-            guard: GuardSettings { enabled: true, levels: Levels(BTreeMap::new()), rules_file: String::new() },
+            guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),
             log: Log { enabled: true, bytes: LargeBytes(8 << 20) },
             environment: environment(),
         }
+    }
+}
+
+fn guard() -> GuardSettings {
+    let off = |rule: &str| (rule.to_owned(), RuleLevel::Off);
+    let plain = ["git/blind-add", "git/force-push", "git/delete-remote"].map(off);
+    GuardSettings {
+        enabled: true,
+        levels: Levels(BTreeMap::new()),
+        dialects: DialectLevels(BTreeMap::from([("plain".to_owned(), Levels(BTreeMap::from(plain)))])),
+        rules_file: String::new(),
     }
 }
 

@@ -320,7 +320,7 @@ impl Merge for Levels {
 /// Levels of rules that differ in one dialect, by its name. A later layer adds to an earlier one, rule by rule.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, Levels>", into = "BTreeMap<String, Levels>")]
-pub(crate) struct DialectLevels(BTreeMap<String, Levels>);
+pub(crate) struct DialectLevels(pub(super) BTreeMap<String, Levels>);
 
 impl DialectLevels {
     /// The levels of one dialect.
