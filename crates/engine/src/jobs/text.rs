@@ -50,7 +50,9 @@ impl JobRecord {
         let (mut start, is_cut) = match part {
             Part::Since(offset) => (offset.min(total), false),
             Part::LastLines(lines) => {
-                let (wanted, most) = (output.tail_begin(lines)?.min(total), total.saturating_sub(at_most.0));
+                // All of them begin at the beginning, and nobody has to count them.
+                let wanted = if lines == u64::MAX { 0 } else { output.tail_begin(lines)?.min(total) };
+                let most = total.saturating_sub(at_most.0);
                 (wanted.max(most), wanted < most)
             }
         };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
+use rustix::io::Errno;
 use tokio::time::{Instant, timeout_at};
 
 use super::about;
@@ -22,6 +23,9 @@ use crate::request::Streams;
 
 /// A shell that ends just when a command comes is replaced; one that does so again and again has a reason.
 const TRIES: usize = 3;
+
+/// Bytes of variables of one command. Linux gives a program no more, and a message to a keeper has an end too.
+const MOST_VARIABLES: usize = 2 * 1024 * 1024;
 
 /// How a command came into its session.
 #[derive(Debug)]
@@ -239,7 +243,11 @@ async fn hand_over(
             // Its keeper knows no variables of a command.
             return Err(StartError::SessionVersion { name: at.name.to_string(), protocol });
         }
-        orders.insert(0, Order::Variables(at.variables.iter().map(|(name, value)| env_entry(name, value)).collect()));
+        let variables: Vec<_> = at.variables.iter().map(|(name, value)| env_entry(name, value)).collect();
+        if variables.iter().map(Vec::len).sum::<usize>() > MOST_VARIABLES {
+            return Err(failed(Errno::TOOBIG.into()));
+        }
+        orders.insert(0, Order::Variables(variables));
     }
     let mut descriptors = local::both(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
