@@ -32,7 +32,8 @@ enum AskError {
 pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let tools = dialect.tools(&setup::limits(&settings), Path::new("/"), Abilities::ALL);
+    let limits = setup::limits(&settings);
+    let tools = dialect.tools(&limits, Path::new("/"), Abilities::ALL);
     let bash = tools.iter().find(|tool| tool.name == "bash").ok_or(AskError::NoBash { dialect })?;
     let arguments = arguments(args, dialect, bash)?;
     // A tool that takes no directory has that of its server.
@@ -41,10 +42,10 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
     let ran = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let mut options = setup::options(&settings, &around, Some(&here))?;
-        dialect.adjust(&mut options);
+        dialect.adjust(&mut options, &limits);
         options.directory.clone_from(&here);
         let last = Arc::new(LastRecord { log: Log::new(&settings, &around, "run"), record: Mutex::default() });
-        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
+        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
         toolbox.interceptor = ToolAdvice::new(&settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
