@@ -444,5 +444,5 @@ async fn changed(live: &mut Option<watch::Receiver<Live>>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

@@ -161,5 +161,5 @@ async fn grown(follow: Option<&mut Follow>) {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

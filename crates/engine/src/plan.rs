@@ -161,7 +161,7 @@ impl Plan {
             let mut shell_environment = None;
             if !of_command.is_empty() {
                 let with_own = plan.environment.clone().with(of_command)?;
-                shell_environment = Some(std::mem::replace(&mut plan.environment, with_own));
+                shell_environment = Some(Box::new(std::mem::replace(&mut plan.environment, with_own)));
             }
             let variables = of_command.to_vec();
             plan.session =

@@ -53,7 +53,7 @@ impl LowestLevel {
                 };
                 if rank(level) >= lowest.load(Ordering::Relaxed) {
                     // A client that has gone away is found out by other means.
-                    let _ = peer.notify_logging_message(message(level, update)).await;
+                    let _ = peer.notify_logging_message(message(level, &update)).await;
                 }
             }
         });
@@ -70,8 +70,8 @@ pub(crate) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(serde_json::Map::new());
 }
 
-fn message(level: LoggingLevel, update: Update) -> LoggingMessageNotificationParam {
-    let data = json!({ "text": update.text.as_str(), FACTS: update.facts });
+fn message(level: LoggingLevel, update: &Update) -> LoggingMessageNotificationParam {
+    let data = json!({ "text": update.text.as_str(), FACTS: &update.facts });
     LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER)
 }
 

@@ -150,7 +150,7 @@ impl Starter {
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let shell = match &at.shell_environment {
-            Some(environment) => &Plan { environment: environment.clone(), ..plan.clone() },
+            Some(environment) => &Plan { environment: (**environment).clone(), ..plan.clone() },
             None => plan,
         };
         let mut setup = self.setup(shell, When::Asked);

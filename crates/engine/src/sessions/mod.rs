@@ -85,7 +85,7 @@ pub struct InSession {
     /// Variables that this command alone gets, on top of those of the shell.
     pub variables: Vec<(String, OsString)>,
     /// The variables of the shell, where the command gets others.
-    pub(crate) shell_environment: Option<Environment>,
+    pub(crate) shell_environment: Option<Box<Environment>>,
     /// Its directory.
     pub(crate) place: PathBuf,
 }
