@@ -34,6 +34,18 @@ fn variables_of_a_call_hold_for_that_call_and_choose_no_other_shell() {
 }
 
 #[test]
+fn a_function_that_is_in_the_way_of_variables_is_named_and_the_command_does_not_run() {
+    let mut pi = Pi::new(&[]);
+    assert!(pi.run("eval() { echo mine; }").starts_with("(no output)"));
+    let result = pi.call(&json!({ "command": "echo $A", "env": { "A": "1" } }));
+    let said = "bash: eval: a function of this name keeps commands from getting variables of their own\n\nWall time: ";
+    assert!(text(&result).starts_with(said) && result["isError"] == true, "{result}");
+    assert!(pi.run("echo without; unset -f eval").starts_with("without\n"));
+    assert_eq!(pi.output(&json!({ "command": "echo $A", "env": { "A": "1" } })), "1");
+    pi.ends();
+}
+
+#[test]
 fn a_variable_of_any_length_reaches_its_command() {
     let mut pi = Pi::new(&[]);
     let long = "x".repeat(100_000);
