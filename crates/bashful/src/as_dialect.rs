@@ -63,10 +63,11 @@ fn call(
     let ran = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let mut options = setup::options(settings, around, Some(&here))?;
-        dialect.adjust(&mut options);
+        let limits = setup::limits(settings);
+        dialect.adjust(&mut options, &limits);
         options.directory.clone_from(&here);
         let last = Arc::new(LastRecord { log: Log::new(settings, around, "run"), record: Mutex::default() });
-        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(settings), &here);
+        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
         toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);

@@ -78,7 +78,8 @@ fn toolbox(
 ) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
-    args.dialect.adjust(&mut options);
+    let limits = setup::limits(settings);
+    args.dialect.adjust(&mut options, &limits);
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
     options.registry = setup::registry(around, "mcp").map(Arc::new);
@@ -99,7 +100,7 @@ fn toolbox(
             ahead.prepare(&checked);
         }
     }));
-    let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
+    let mut toolbox = Toolbox::new(engine, args.dialect, limits, &directory);
     toolbox.no_state = around.state().notice();
     toolbox.log = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
     toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);

@@ -60,7 +60,7 @@ impl Report<'_> {
             }
             return Ok(Exit::Code(0));
         };
-        self.notices.extend(so_far.had_line_limit.then(|| text::NO_LIMIT.to_owned()));
+        self.notices.extend(so_far.had_line_limit.then(|| text::NO_LIMIT_ANY_MORE.to_owned()));
         self.notices.extend(text::session_left(&job, &so_far));
         self.notices.push(text::still_running(&job, Reader::Program));
         let shown = self.shown(&so_far.output, so_far.stderr.as_ref());

@@ -333,6 +333,8 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         shown: settings.output.whole_bytes.size(),
         auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
         async_enabled: settings.r#async.enabled,
+        pi_grace: Grace(settings.stop.pi_grace_seconds.duration()),
+        overlap: settings.sessions.overlap,
     }
 }
 

@@ -16,8 +16,22 @@ pub struct Answer {
     fields: Option<Value>,
     /// True if the call came to nothing, or the command did not end well.
     pub is_error: bool,
+    /// How the call came to this answer.
+    pub conclusion: Conclusion,
     /// Resources with more to read.
     pub links: Vec<ResourceLink>,
+}
+
+/// How a call came to its answer, for hosts whose tools raise errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Conclusion {
+    /// The command ended by itself, with whatever code, or goes on as a job; or the call was about jobs.
+    #[default]
+    Result,
+    /// The command did not run, or was stopped, or nobody knows how it ended: what pi calls a `ToolError`.
+    Error,
+    /// The caller cancelled the call: what pi calls a `ToolAbortError`. The text has the output up to then.
+    Abort,
 }
 
 /// An answer in the words of its dialect. [`masked`](Self::masked) makes an [`Answer`] of it, and nothing else does.
@@ -27,6 +41,7 @@ pub(crate) struct RawAnswer {
     pub(crate) facts: Value,
     pub(crate) fields: Option<Value>,
     pub(crate) is_error: bool,
+    pub(crate) conclusion: Conclusion,
     pub(crate) links: Vec<ResourceLink>,
 }
 
@@ -61,7 +76,7 @@ impl Answer {
 impl RawAnswer {
     /// A call that went well.
     pub(crate) fn new(text: String, facts: Value) -> Self {
-        Self { text, facts, fields: None, is_error: false, links: Vec::new() }
+        Self { text, facts, fields: None, is_error: false, conclusion: Conclusion::Result, links: Vec::new() }
     }
 
     /// A call that came to nothing, because of this.
@@ -76,6 +91,7 @@ impl RawAnswer {
             facts: facts::masked(self.facts, redactor),
             fields: self.fields.map(|fields| facts::masked(fields, redactor)),
             is_error: self.is_error,
+            conclusion: self.conclusion,
             links: self.links,
         }
     }

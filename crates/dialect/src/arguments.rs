@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Lifetime, Patience, Request, ScriptError, Stop};
+use bashful_engine::{ByteSize, Grace, Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,6 +31,10 @@ pub struct Limits {
     pub auto_after: Option<Patience>,
     /// Whether pi may start commands in the background.
     pub async_enabled: bool,
+    /// How long a command of pi may take to stop. Its tool promises 5 s.
+    pub pi_grace: Grace,
+    /// True if a call of pi that finds the shared shell busy runs at once, in a shell of its own. Otherwise it waits its turn.
+    pub overlap: bool,
 }
 
 impl Default for Limits {
@@ -43,6 +47,8 @@ impl Default for Limits {
             shown: ByteSize::kib(128),
             auto_after: None,
             async_enabled: true,
+            pi_grace: Grace(Duration::from_secs(5)),
+            overlap: false,
         }
     }
 }
@@ -124,7 +130,7 @@ pub fn unique(ids: impl IntoIterator<Item = u64>) -> Vec<u64> {
     unique
 }
 
-/// The number of a job: `7`, `"7"`, `"job://7"` or `"bg_7"`.
+/// The number of a job: `7`, or a text that [`bashful_engine::job_id`] reads.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct JobNumber(pub(crate) u64);
@@ -135,7 +141,7 @@ impl TryFrom<Value> for JobNumber {
     fn try_from(given: Value) -> Result<Self, String> {
         let number = match &given {
             Value::Number(number) => number.as_u64().filter(|number| *number > 0),
-            Value::String(text) => bashful_engine::job_id(text.strip_prefix("bg_").unwrap_or(text)).ok(),
+            Value::String(text) => bashful_engine::job_id(text).ok(),
             _ => None,
         };
         number.map(Self).ok_or_else(|| format!("{given} is not the id of a job"))
@@ -198,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_job_is_known_by_any_of_its_names() {
-        for given in [json!(7), json!("7"), json!("job://7"), json!("bg_7")] {
+        for given in [json!(7), json!("7"), json!("job://7"), json!("bg_7"), json!("job://bg_7")] {
             assert_eq!(JobNumber::try_from(given).expect("a job").0, 7);
         }
         for given in [json!(0), json!(-1), json!(1.5), json!("seven"), json!(null), json!([7])] {

@@ -3,6 +3,8 @@
 //! Invariant: the text is at most [`BESIDE`] bytes longer than the limit. Output gives way before notices do, and the
 //! engine has saved every output that may have to give way.
 
+use std::borrow::Cow;
+
 use bashful_engine::{ByteSize, Output};
 
 use crate::text::add_line;
@@ -31,13 +33,18 @@ pub(crate) struct Draft<'a> {
 impl Draft<'_> {
     /// The text with the largest clip that fits. `write` puts the output, or what is shown of it, between the notices.
     pub(crate) fn fit(&self, write: impl Fn(&Output, Option<&Output>) -> String) -> String {
+        self.fit_shown(write).0
+    }
+
+    /// The same, with the output as the text shows it.
+    pub(crate) fn fit_shown(&self, write: impl Fn(&Output, Option<&Output>) -> String) -> (String, Cow<'_, Output>) {
         let text = write(self.output, self.stderr);
         let limit = self.output.limit;
         if text.len() <= longest(limit) {
-            return text;
+            return (text, Cow::Borrowed(self.output));
         }
-        let stderr = self.stderr.map(Output::narrowed);
-        at_most(write(&self.output.narrowed(), stderr.as_ref()), limit)
+        let (output, stderr) = (self.output.narrowed(), self.stderr.map(Output::narrowed));
+        (at_most(write(&output, stderr.as_ref()), limit), Cow::Owned(output))
     }
 }
 

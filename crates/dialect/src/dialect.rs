@@ -12,8 +12,9 @@ use thiserror::Error;
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
-use crate::job_calls::JobsReply;
+use crate::job_calls::{JobOutput, JobsReply};
 use crate::tool::{Abilities, Tool, Words};
+use crate::updates::UpdateState;
 use crate::{native, pi, plain};
 
 /// One dialect: its definitions, arguments and replies. Each dialect is one value of a type of its own.
@@ -22,7 +23,7 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     fn name(&self) -> &'static str;
 
     /// Makes an engine behave as the dialect promises.
-    fn adjust(&self, _: &mut Options) {}
+    fn adjust(&self, _: &mut Options, _: &Limits) {}
 
     /// The session that calls of one connection share, if this dialect promises a persistent shell.
     fn shared_session(&self, _connection: &str) -> Option<SessionName> {
@@ -56,6 +57,22 @@ pub(crate) trait Shape: fmt::Debug + Sync {
 
     /// The reply to a call about jobs.
     fn jobs(&self, seen: &JobsReply) -> RawAnswer;
+
+    /// Bytes of output that a reply about jobs shows of each of them, at most. There may be several, and all are one reply.
+    fn job_shown(&self) -> ByteSize {
+        ByteSize::kib(32)
+    }
+
+    /// True if callers hear of their jobs until these are over.
+    fn pushes(&self) -> bool {
+        false
+    }
+
+    /// How far a job has come, for the caller who started it: with its final text, if it is over. None in a dialect that does not
+    /// push.
+    fn update(&self, _: &JobRecord, _: &JobOutput, _: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
+        None
+    }
 
     /// The error of a host without a place for jobs.
     fn no_jobs(&self) -> String {
@@ -103,9 +120,9 @@ impl Dialect {
         self.0.tools(&Words::new(limits, directory), limits, abilities)
     }
 
-    /// Makes an engine behave as the dialect promises.
-    pub fn adjust(self, options: &mut Options) {
-        self.0.adjust(options);
+    /// Makes an engine behave as the dialect promises, within these limits.
+    pub fn adjust(self, options: &mut Options, limits: &Limits) {
+        self.0.adjust(options, limits);
     }
 
     /// The argument of `bash` that gives a command more time; none if there is none.

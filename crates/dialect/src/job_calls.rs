@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, ReplyLimit, Stop, error_chain,
+    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, OutputRedactor, ReplyLimit, Stop,
+    error_chain,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -14,9 +15,6 @@ use crate::arguments::JobsCall;
 use crate::job::mask;
 use crate::owner::Owner;
 use crate::toolbox::Watch;
-
-/// What is shown of the output of one job, at most. There may be several, and all of them are one reply.
-const SHOWN: ByteSize = ByteSize::kib(32);
 
 /// How long a poll waits that does not say how long.
 const POLLED: Duration = Duration::from_secs(30);
@@ -73,6 +71,23 @@ pub(crate) enum ProblemKind {
     Other,
 }
 
+impl JobOutput {
+    /// Reads a part of a job's output, `shown` bytes of it at most.
+    pub(crate) fn read(job: &JobRecord, part: JobPart, shown: ByteSize, redactor: OutputRedactor) -> Self {
+        match job.text(part, shown) {
+            Ok(text) => {
+                let shown = redactor.show_part(&text.before, &text.raw, &text.after);
+                Self { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
+            }
+            // How it ended is known, whatever became of its output.
+            Err(error) => {
+                let text = format!("[its output is not there any more: {}]", error_chain(&error));
+                Self { text, range: 0..0, total: 0 }
+            }
+        }
+    }
+}
+
 impl Problem {
     fn new(id: u64, error: &ControlError) -> Self {
         let kind = match error {
@@ -90,12 +105,13 @@ pub(crate) async fn carry_out(
     store: &Arc<JobStore>,
     call: JobsCall,
     owner: &Owner,
+    shown: ByteSize,
     watch: &mut Watch,
 ) -> Result<JobsReply, String> {
     let patience = watch.patience();
     let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
     let limit = watch.limit();
-    let mut desk = JobCaller { engine, store, owner, only_own, limit, looks: Vec::new(), problems: Vec::new() };
+    let mut desk = JobCaller { engine, store, owner, only_own, limit, shown, looks: Vec::new(), problems: Vec::new() };
     match &call {
         JobsCall::List { .. } => {
             let redactor = engine.redactor();
@@ -148,6 +164,8 @@ struct JobCaller<'a> {
     /// Jobs of other callers are as if they were not there.
     only_own: bool,
     limit: ReplyLimit,
+    /// Bytes of output shown of each job, at most.
+    shown: ByteSize,
     looks: Vec<JobView>,
     problems: Vec<Problem>,
 }
@@ -187,7 +205,7 @@ impl JobCaller<'_> {
     }
 
     fn look_at(&mut self, ids: &[u64], part: Option<JobPart>) {
-        let shown = self.limit.for_each_of(ids.len(), SHOWN);
+        let shown = self.limit.for_each_of(ids.len(), self.shown);
         for id in ids {
             match self.look(*id, part, shown) {
                 Ok(look) => self.looks.push(look),
@@ -200,17 +218,7 @@ impl JobCaller<'_> {
         let mut job = self.get(id)?;
         mask(&mut job, &self.engine.redactor());
         let Some(part) = part else { return Ok(self.seen(job, None)) };
-        let output = match job.text(part, shown) {
-            Ok(text) => {
-                let shown = self.engine.output_redactor().show_part(&text.before, &text.raw, &text.after);
-                JobOutput { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
-            }
-            // How it ended is known, whatever became of its output.
-            Err(error) => {
-                let text = format!("[its output is not there any more: {}]", error_chain(&error));
-                JobOutput { text, range: 0..0, total: 0 }
-            }
-        };
+        let output = JobOutput::read(&job, part, shown, self.engine.output_redactor());
         Ok(self.seen(job, Some(output)))
     }
 

@@ -40,14 +40,16 @@ pub mod table;
 pub mod text;
 mod tool;
 mod toolbox;
+mod updates;
 mod visible;
 
-pub use answer::{Answer, ResourceLink};
+pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use subscriptions::ResourceChanges;
 pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
-pub use toolbox::{Progress, ToolCaller, Toolbox, UnknownTool};
+pub use toolbox::{ToolCaller, Toolbox, UnknownTool};
+pub use updates::{Update, UpdateState};
 pub use visible::{visible, visible_lines};

@@ -311,7 +311,11 @@ pub fn cut_off(cut: &CutOff) -> String {
 }
 
 /// What is to be said where only some lines were wanted of a command that is now a job.
-pub const NO_LIMIT: &str = "the limit on lines ends here: the job's file gets all that it writes";
+pub const NO_LIMIT_ANY_MORE: &str = "the limit on lines ends here: the job's file gets all that it writes";
+
+/// The notice to a command that was started as a job with a limit on its lines.
+pub(crate) const NO_LIMIT: &str =
+    "head and tail do not apply to a background job: its file gets all that it writes, and poll shows the end of it";
 
 /// Adds something on a line of its own.
 pub(crate) fn add_line(text: &mut String, line: &str) {

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor, Live,
-    Patience, Reply, ReplyLimit, RunError, SessionName, Waiting, error_chain,
+    Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Waiting, error_chain,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Conclusion, RawAnswer};
 use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
 use crate::dialect::{CallFacts, Dialect, Ended};
@@ -23,15 +23,13 @@ use crate::job::mask;
 use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
-use crate::text::NO_LIMIT;
+use crate::text::{NO_LIMIT, NO_LIMIT_ANY_MORE};
 use crate::tool::{Abilities, Tool};
+use crate::updates::{FollowedJob, Update, UpdateState};
 use crate::visible::visible_lines;
 
-/// How often a caller is told how far a command has come. Clients show it to people, who do not read faster.
+/// A caller hears of a command this often at least, also of one that writes nothing.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
-
-/// What is told of the newest line, at most.
-const LINE_TOLD: usize = 200;
 
 /// Tools that a model can call.
 #[derive(Debug, Clone)]
@@ -42,7 +40,7 @@ pub struct Toolbox {
     tools: Vec<Tool>,
     /// Names this toolbox in the records of its jobs.
     id: String,
-    /// Connections whose shared shell is in use, in a dialect that keeps one for each.
+    /// Connections whose shared shell is in use, where calls may overlap.
     in_use: Arc<Mutex<HashSet<String>>>,
     /// Why the host keeps no state, if that is for a reason that somebody should know. The first reply to a command tells it,
     /// and so does every reply to somebody who wants a job.
@@ -72,8 +70,31 @@ pub struct ToolCaller {
     /// Names the connection that the call came by: calls of the same one share a shell, in a dialect that keeps one, and own
     /// their jobs together. Without it every call has a shell of its own.
     pub connection: Option<String>,
-    /// Is told about once a second how far it has come.
-    pub progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    /// Gets updates: while the call waits, whenever there is new output, at most every 50 ms and at least once a second. In a dialect
+    /// that [pushes](Toolbox::pushes), updates go on after the answer if the command has become a job, and the last one has its final
+    /// text. The channel closes after that.
+    ///
+    /// ```
+    /// # use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
+    /// # use bashful_engine::{Engine, Options};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// # let toolbox = Toolbox::new(engine, Dialect::PI, Limits::default(), "/".as_ref());
+    /// let (send, mut updates) = tokio::sync::mpsc::channel(16);
+    /// let caller = ToolCaller { updates: Some(send), ..ToolCaller::default() };
+    /// let arguments = serde_json::json!({ "command": "echo begun; sleep 0.3" });
+    /// let (answer, newest) = tokio::join!(toolbox.call("bash", arguments, caller), async {
+    ///     let mut newest = None;
+    ///     while let Some(update) = updates.recv().await {
+    ///         newest = Some(update);
+    ///     }
+    ///     newest
+    /// });
+    /// assert!(answer?.text.starts_with("begun\n\nWall time: "));
+    /// assert_eq!(newest.ok_or("no update")?.text, "begun\n");
+    /// # Ok(()) }
+    /// ```
+    pub updates: Option<mpsc::Sender<Update>>,
     /// Decides about a command that needs approval.
     pub approver: Option<Arc<dyn Approver>>,
     /// Tells when the caller cancels and still wants an answer. A caller that wants none drops the future.
@@ -84,17 +105,6 @@ impl std::fmt::Debug for ToolCaller {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("ToolCaller").field("patience", &self.patience).finish_non_exhaustive()
     }
-}
-
-/// How far a call has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// For how long it has been under way.
-    pub elapsed: Duration,
-    /// What the command has written.
-    pub bytes: u64,
-    /// The newest line of that, or its beginning.
-    pub last_line: String,
 }
 
 impl Toolbox {
@@ -127,6 +137,11 @@ impl Toolbox {
         &self.engine
     }
 
+    /// True if updates of a job go on until it is over.
+    pub fn pushes(&self) -> bool {
+        self.dialect.0.pushes()
+    }
+
     /// Up to `count` resources, the newest first, from position `first` on.
     pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
         resource::page(&self.engine, first, count)
@@ -145,24 +160,26 @@ impl Toolbox {
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
-        let mut watch = Watch::new(caller);
+        let mut watch = Watch::new(caller, self.engine.redactor());
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
             Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
             Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
         };
-        Ok(answer.unwrap_or_else(|Failure { status, text }| {
+        Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
             // Other jobs may be named in it, with what is withheld from this one.
             let redactor = self.engine.redactor();
-            self.dialect.0.failure(status, &visible_lines(&redactor.redact(text))).masked(&redactor)
+            let answer = self.dialect.0.failure(status, &visible_lines(&redactor.redact(text)));
+            RawAnswer { conclusion, ..answer }.masked(&redactor)
         }))
     }
 
     async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        let failed = |text| Failure { status: "failed", text };
+        let failed = |text| Failure::new("failed", text);
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(watch);
-        let seen = job_calls::carry_out(&self.engine, store, call, &owner, watch).await.map_err(failed)?;
+        let shown = self.dialect.0.job_shown();
+        let seen = job_calls::carry_out(&self.engine, store, call, &owner, shown, watch).await.map_err(failed)?;
         Ok(self.dialect.0.jobs(&seen).masked(&self.engine.redactor()))
     }
 
@@ -170,16 +187,21 @@ impl Toolbox {
         Owner::new(&self.id, watch.caller.connection.as_deref())
     }
 
-    /// The shell that calls of this connection share, unless it is in use: then a call gets a shell of its own.
-    fn shared_shell(&self, connection: Option<&str>) -> Option<(SessionName, InUse)> {
-        let connection = connection?;
-        let name = self.dialect.0.shared_session(connection)?;
-        self.engine.sessions()?;
-        let mut in_use = locked(&self.in_use);
-        if !in_use.insert(connection.to_owned()) {
-            return None;
+    /// The shell that calls of this connection share. A call that finds it busy waits its turn, or gets a shell of its own where
+    /// calls may overlap.
+    fn shared_shell(&self, connection: Option<&str>) -> SharedShell {
+        let name = connection.and_then(|connection| self.dialect.0.shared_session(connection));
+        let (Some(connection), Some(name), Some(_)) = (connection, name, self.engine.sessions()) else {
+            return SharedShell::None;
+        };
+        if !self.limits.overlap {
+            return SharedShell::Shared(name, None);
         }
-        Some((name, InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) }))
+        if !locked(&self.in_use).insert(connection.to_owned()) {
+            return SharedShell::Busy;
+        }
+        let in_use = InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) };
+        SharedShell::Shared(name, Some(in_use))
     }
 
     /// Why the host keeps no state, the first time that somebody asks.
@@ -196,22 +218,31 @@ impl Toolbox {
     /// Runs a command: the engine's one road, and the dialect's words for what came of it.
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
         let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);
-        let shared = self.shared_shell(connection);
-        let caller = self.engine_caller(call.manner, shared.as_ref().map(|(name, _)| name.clone()), watch);
+        let (shared, _in_use) = match self.shared_shell(connection) {
+            SharedShell::None => (None, None),
+            SharedShell::Shared(name, in_use) => (Some(name), in_use),
+            SharedShell::Busy => {
+                call.notices.push(OWN_SHELL.to_owned());
+                (None, None)
+            }
+        };
+        let caller = self.engine_caller(call.manner, shared, watch);
         call.notices.extend(self.untold_no_state());
         let request = call.request.clone();
         let reply = watch.while_waiting(Box::pin(self.engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
-            RunError::NoJobs => Failure { status: "failed", text: self.no_jobs() },
+            RunError::NoJobs => Failure::new("failed", self.no_jobs()),
             other => Failure::failed(&other),
         })?;
         let limit = watch.caller.limit;
         match reply {
             Reply::Finished(finished) => Ok(self.finished(finished, call, limit)),
-            Reply::Background(background) => Ok(self.background(background, call)),
-            Reply::Refused(refusal) => Err(Failure { status: "refused", text: refusal_text(&refusal) }),
-            Reply::Intercepted(better) => Err(Failure { status: "refused", text: better.text.into_string() }),
-            Reply::Cancelled => Err(Failure { status: "failed", text: CANCELLED.to_owned() }),
+            Reply::Background(background) => Ok(self.background(background, call, watch)),
+            Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
+            Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
+            Reply::Cancelled => {
+                Err(Failure { conclusion: Conclusion::Abort, ..Failure::new("failed", CANCELLED.to_owned()) })
+            }
         }
     }
 
@@ -246,18 +277,57 @@ impl Toolbox {
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
         let asked = CallFacts::new(call, lifetime, notices);
         let ended = Ended { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
-        self.dialect.0.bounded(self.dialect.0.ended(&ended), &redactor, outcome.output.limit)
+        let conclusion = match outcome.end {
+            End::Own(_) => Conclusion::Result,
+            End::Stopped { why: StopReason::Cancelled, .. } => Conclusion::Abort,
+            End::Stopped { .. } | End::Lost => Conclusion::Error,
+        };
+        let answer = RawAnswer { conclusion, ..self.dialect.0.ended(&ended) };
+        self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 
-    fn background(&self, background: Background, call: RunCall) -> Answer {
+    fn background(&self, background: Background, call: RunCall, watch: &mut Watch) -> Answer {
         let Background { mut job, shown, lifetime, notices, redactor } = background;
         // Before its label is cut.
         mask(&mut job, &redactor);
+        let has_limit = shown.as_ref().map_or(call.request.lines.is_some(), |shown| shown.had_line_limit);
         let mut asked = CallFacts::new(call, lifetime, notices);
-        let Some(shown) = shown else { return self.dialect.0.started(&job, &asked).masked(&redactor) };
-        asked.notices.extend(shown.had_line_limit.then(|| NO_LIMIT.to_owned()));
-        self.dialect.0.bounded(self.dialect.0.outlasted(&job, &shown, &asked), &redactor, shown.output.limit)
+        let no_limit = if shown.is_some() { NO_LIMIT_ANY_MORE } else { NO_LIMIT };
+        asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
+        let answer = match &shown {
+            None => self.dialect.0.started(&job, &asked).masked(&redactor),
+            Some(shown) => {
+                self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
+            }
+        };
+        if let (true, Some(store), Some(updates)) = (self.pushes(), self.engine.jobs(), watch.caller.updates.take()) {
+            FollowedJob {
+                store: Arc::clone(store),
+                id: job.id,
+                dialect: self.dialect,
+                call: asked,
+                shown: watch.caller.limit.for_each_of(1, self.dialect.0.job_shown()),
+                redactor,
+                output_redactor: self.engine.output_redactor(),
+                updates,
+            }
+            .follow();
+        }
+        answer
     }
+}
+
+/// The notice to a call that overlaps another one.
+const OWN_SHELL: &str = "ran in a shell of its own: the shared shell was busy with another command";
+
+/// The shell of a call, in a dialect whose calls share one.
+enum SharedShell {
+    /// Calls share none here.
+    None,
+    /// The shared one, marked as in use where calls may overlap.
+    Shared(SessionName, Option<InUse>),
+    /// One of its own, because another call is in the shared one.
+    Busy,
 }
 
 /// The answer to a call that was cancelled before its command had started.
@@ -283,12 +353,17 @@ fn locked(names: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
 /// Why a call came to nothing.
 struct Failure {
     status: &'static str,
+    conclusion: Conclusion,
     text: String,
 }
 
 impl Failure {
+    fn new(status: &'static str, text: String) -> Self {
+        Self { status, conclusion: Conclusion::Error, text }
+    }
+
     fn failed(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self { status: "failed", text: error_chain(error) }
+        Self::new("failed", error_chain(error))
     }
 }
 
@@ -298,16 +373,17 @@ pub(crate) struct Watch {
     began: Instant,
     tick: Option<tokio::time::Interval>,
     live: Option<watch::Receiver<Live>>,
+    redactor: Redactor,
 }
 
 impl Watch {
-    fn new(caller: ToolCaller) -> Self {
-        let tick = caller.progress.is_some().then(|| {
+    fn new(caller: ToolCaller, redactor: Redactor) -> Self {
+        let tick = caller.updates.is_some().then(|| {
             let mut tick = interval_at(Instant::now() + TOLD_EVERY, TOLD_EVERY);
             tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
             tick
         });
-        Self { caller, began: Instant::now(), tick, live: None }
+        Self { caller, began: Instant::now(), tick, live: None, redactor }
     }
 
     /// How much of the reply reaches the model.
@@ -329,17 +405,24 @@ impl Watch {
     }
 
     async fn due(&mut self) {
-        match &mut self.tick {
-            Some(tick) => drop(tick.tick().await),
-            None => std::future::pending().await,
+        let Some(tick) = &mut self.tick else { return std::future::pending().await };
+        tokio::select! {
+            _ = tick.tick() => {}
+            () = changed(&mut self.live) => {}
         }
     }
 
     fn tell(&mut self) {
-        let Some(progress) = &mut self.caller.progress else { return };
-        let live = self.live.as_ref().map(|live| live.borrow().clone()).unwrap_or_default();
-        let last_line = last_line(&live.newest);
-        progress(Progress { elapsed: self.began.elapsed(), bytes: live.bytes, last_line });
+        let Some(updates) = &self.caller.updates else { return };
+        let live = self.live.as_mut().map(|live| live.borrow_and_update().clone()).unwrap_or_default();
+        // Where there is no room, the next update does.
+        let _ = updates.try_send(Update {
+            state: UpdateState::Foreground,
+            elapsed: self.began.elapsed(),
+            bytes: live.bytes,
+            text: self.redactor.redact(String::from_utf8_lossy(&live.newest)),
+            facts: json!({}),
+        });
     }
 
     /// Waits for something, and tells him that it goes on.
@@ -354,10 +437,12 @@ impl Watch {
     }
 }
 
-/// The last line that is not blank, or its beginning.
-fn last_line(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    // Output that is shown as it was written may hold anything, and clients print this to terminals.
-    line.chars().filter(|char| !char.is_control()).take(LINE_TOLD).collect()
+/// Waits until the command has written something; for ever if it has ended.
+async fn changed(live: &mut Option<watch::Receiver<Live>>) {
+    if let Some(live) = live
+        && live.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }

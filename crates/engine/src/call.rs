@@ -201,6 +201,7 @@ impl Engine {
             request.session = Some(name);
             // Behind a pipe it would have had a shell of its own: its changes to that shell must not stay.
             request.apart = request.lines != given_lines;
+            request.env_apart = true;
             request.workdir.get_or_insert_with(|| ".".into());
         }
         let mut plan = self.plan(request)?;
@@ -257,6 +258,10 @@ impl Engine {
             Err(refusal) => return Ok(Err(about.refused(refusal))),
         };
         about.note(|entry| entry.started(run.written()));
+        about.notices.extend(run.waited().map(|waited| {
+            let seconds = waited.as_secs_f64();
+            format!("waited {seconds:.1} s for its turn: the shell was busy with another command")
+        }));
         if let Some(progress) = caller.progress.take() {
             run.show_progress(progress, &mut handles);
         }

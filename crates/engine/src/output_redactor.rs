@@ -29,6 +29,13 @@ impl OutputRedactor {
         Self { cleaner, mask, redactor: StreamRedactor::default(), raw: None }
     }
 
+    /// Another one that works alike, for other output.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        let cleaning = if self.cleaner.is_some() { Cleaning::ForEyes } else { Cleaning::None };
+        Self::new(cleaning, Arc::clone(&self.mask))
+    }
+
     /// For output that does not begin at its beginning. `before` is what stands before it, and is not shown; see
     /// [`Artifact::around`](crate::Artifact::around).
     #[must_use]

@@ -1,6 +1,6 @@
 //! What exactly would run: decided, printable, and not yet allowed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,11 +119,13 @@ impl Plan {
         // In a session it is where the shell is, unless another one is asked for.
         let stays = request.session.is_some() && request.workdir.is_none();
         let directory = if stays { PathBuf::new() } else { asked()? };
-        let resolve = |rc: &Current| options.environment.resolve(&rc.host, &request.env);
+        let of_command = if request.session.is_some() && request.env_apart { request.env.as_slice() } else { &[] };
+        let of_shell = if of_command.is_empty() { request.env.as_slice() } else { &[] };
+        let resolve = |rc: &Current| options.environment.resolve(&rc.host, of_shell);
         let with_rc = rc.map(|rc| Ok::<_, EnvError>((resolve(rc)?, Arc::clone(&rc.snapshot)))).transpose()?;
         let (mut environment, snapshot) = match with_rc.filter(|(environment, _)| snapshot::suits(environment)) {
             Some((environment, snapshot)) => (environment, Some(snapshot)),
-            None => (environment.clone().with(&request.env)?, None),
+            None => (environment.clone().with(of_shell)?, None),
         };
         if request.session.is_none() && !request.env.iter().any(|(name, _)| name == "PWD") {
             // With it, bash keeps the path as it was given, symbolic links and all.
@@ -156,7 +158,14 @@ impl Plan {
             if stays {
                 plan.directory = store.cwd_in(&place).map_or_else(asked, Ok)?;
             }
-            plan.session = Some(InSession { name, moves_to, apart: request.apart, place });
+            let mut shell_environment = None;
+            if !of_command.is_empty() {
+                let with_own = plan.environment.clone().with(of_command)?;
+                shell_environment = Some(Box::new(std::mem::replace(&mut plan.environment, with_own)));
+            }
+            let variables = of_command.to_vec();
+            plan.session =
+                Some(InSession { name, moves_to, apart: request.apart, variables, shell_environment, place });
         }
         Ok(plan)
     }
@@ -183,17 +192,16 @@ impl Plan {
 
     /// The variables as a program gets them, `NAME=value` each.
     pub(crate) fn env_block(&self) -> Vec<Vec<u8>> {
-        self.environment
-            .variables
-            .iter()
-            .map(|(name, value)| {
-                let mut entry = OsString::from(name);
-                entry.push("=");
-                entry.push(value);
-                entry.into_encoded_bytes()
-            })
-            .collect()
+        self.environment.variables.iter().map(|(name, value)| env_entry(name, value)).collect()
     }
+}
+
+/// A variable as programs get it, `NAME=value`.
+pub(crate) fn env_entry(name: impl Into<OsString>, value: &OsStr) -> Vec<u8> {
+    let mut entry = name.into();
+    entry.push("=");
+    entry.push(value);
+    entry.into_encoded_bytes()
 }
 
 /// The first directory on the way to a path that this user may not enter.

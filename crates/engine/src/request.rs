@@ -34,6 +34,9 @@ pub struct Request {
     pub session: Option<SessionName>,
     /// In a session: in a copy of its shell, so that nothing of it stays.
     pub apart: bool,
+    /// In a session: `env` holds for this command alone. The shell is then the one that a command without `env` gets.
+    /// Otherwise a shell with these variables is started, or found by them.
+    pub env_apart: bool,
     /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
     pub lines: Option<Lines>,
     /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
@@ -100,6 +103,7 @@ impl Request {
             window: None,
             session: None,
             apart: false,
+            env_apart: false,
             lines: None,
             enough: None,
             given: None,

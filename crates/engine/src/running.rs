@@ -301,6 +301,11 @@ impl Run {
         self.written.clone()
     }
 
+    /// How long it has waited for its turn in its session; none if the shell was free.
+    pub(crate) fn waited(&self) -> Option<Duration> {
+        self.session.as_ref()?.waited
+    }
+
     /// Streams all that it writes. To be called before anything is read.
     pub(crate) fn listen(&mut self, listener: OutputListener) {
         for stream in &mut self.streams {
@@ -516,10 +521,15 @@ impl Run {
             sweeping::sweep_aside_if_due(&self.options);
         }
         let (end, cut_off) = self.line_limit.judge(end);
+        let elapsed = match end {
+            // Its keeper began to count a moment before we did.
+            End::Stopped { why: StopReason::TimeUp, .. } => elapsed.max(self.checked.plan().lifetime.0),
+            _ => elapsed,
+        };
         if self.session.is_some() {
             self.link_is_free = shell_stays;
         }
-        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others }| SessionOutcome {
+        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
             name,
             is_new,
             lost_before,

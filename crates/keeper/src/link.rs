@@ -100,6 +100,11 @@ impl EngineLink {
         Hello::OURS.common(self.engine).is_some()
     }
 
+    /// True if the engine has said hello: bashful 0.1 has none, and knows no message that came later.
+    pub(crate) fn has_greeted(&self) -> bool {
+        self.engine != Hello::UNSAID
+    }
+
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }

@@ -62,6 +62,8 @@ pub enum Order {
     CloseInput,
     /// Keep the shell for one command after the other. Comes second, instead of a script.
     Session(Session),
+    /// Variables of the next command of this connection, and of no other: `NAME=value` each. Comes before the command.
+    Variables(Vec<Vec<u8>>),
     /// Let the shell of a session run this script when its turn comes.
     Command(Command),
     /// Drop the command that this connection has sent, unless its turn has come by now.
@@ -101,6 +103,8 @@ pub struct Command {
     pub waits: bool,
     /// True if standard output and standard error are two pipes.
     pub split: bool,
+    /// Variables of this command alone, `NAME=value` each. They travel as an order of their own.
+    pub variables: Vec<Vec<u8>>,
     /// Standard output and error. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
     /// The text to run.
@@ -255,6 +259,8 @@ pub enum Report {
     Heard,
     /// The session runs another command, and this one does not wait, or not any longer. Nothing of it was done.
     Busy,
+    /// The session runs another command, and this one waits for its turn. Peers of version 0 are not told.
+    Waiting,
     /// The shell of the session is not where it was expected, and nothing of the command was done.
     Moved,
     /// The state of a session.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Answer, FACTS, Progress, ReplyForm, ResourceLink, Tool, tool_meta};
+use bashful_dialect::{Answer, FACTS, ReplyForm, ResourceLink, Tool, Update, tool_meta};
 use rmcp::model::{
     self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
     ResourceTemplate,
@@ -46,11 +46,12 @@ pub(crate) fn link(link: ResourceLink) -> Resource {
 }
 
 /// How far a call has come: its whole seconds, so that the number grows even if nothing is written. Clients show the number.
-pub(crate) fn progress(token: ProgressToken, progress: &Progress) -> ProgressNotificationParam {
-    let seconds = progress.elapsed.as_secs_f64().round();
-    let mut message = format!("{seconds}s, {} bytes", progress.bytes);
-    if !progress.last_line.is_empty() {
-        message = format!("{message}: {}", progress.last_line);
+pub(crate) fn progress(token: ProgressToken, update: &Update) -> ProgressNotificationParam {
+    let seconds = update.elapsed.as_secs_f64().round();
+    let mut message = format!("{seconds}s, {} bytes", update.bytes);
+    let last_line = update.last_line();
+    if !last_line.is_empty() {
+        message = format!("{message}: {last_line}");
     }
     ProgressNotificationParam::new(token, seconds).with_message(message)
 }

@@ -1,6 +1,7 @@
 //! What is done with each request.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bashful_dialect::{ResourceError, TEMPLATES, ToolCaller, Toolbox};
 use bashful_engine::FixedName;
@@ -9,7 +10,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -21,7 +22,15 @@ use crate::bad_message;
 use crate::client::{ClientRow, Clients};
 use crate::convert;
 use crate::http::{Over, session_of};
+use crate::pushing::{self, LowestLevel, SetLevel};
 use crate::subscriptions::Subscriptions;
+
+/// Updates that wait to be sent. A newer one shows what an older one had.
+const UPDATES: usize = 4;
+
+/// Progress is told about once a second: clients show it to people, who do not read faster. A little less, because updates come by
+/// a clock of their own.
+const TOLD_EVERY: Duration = Duration::from_millis(900);
 
 /// Resources on one page of their list.
 const PAGE: usize = 100;
@@ -33,6 +42,7 @@ pub(crate) struct Handler {
     clients: Clients,
     notices: Subscriptions,
     questions: Arc<Questions>,
+    level: LowestLevel,
 }
 
 impl Handler {
@@ -42,19 +52,28 @@ impl Handler {
     }
 
     pub(crate) fn new(toolbox: Toolbox, clients: Clients) -> Self {
-        Self { toolbox, clients, notices: Subscriptions::default(), questions: Arc::default() }
+        Self {
+            toolbox,
+            clients,
+            notices: Subscriptions::default(),
+            questions: Arc::default(),
+            level: LowestLevel::default(),
+        }
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_prompts()
             .enable_resources()
             .enable_resources_list_changed()
             .enable_resources_subscribe()
             .enable_tools()
             .build();
+        if self.toolbox.pushes() {
+            pushing::declare(&mut capabilities);
+        }
         let name = Implementation::new("bashful", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(name)
     }
@@ -119,6 +138,14 @@ impl ServerHandler for Handler {
         self.notices.tell_of_all(&self.toolbox, context.peer);
     }
 
+    async fn set_level(&self, request: SetLevel, _context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if !self.toolbox.pushes() {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        self.level.set(&request);
+        Ok(())
+    }
+
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
@@ -166,11 +193,10 @@ impl ServerHandler for Handler {
             ..ToolCaller::default()
         };
         let token = context.meta.get_progress_token();
-        let (tell, mut told) = mpsc::unbounded_channel();
-        if token.is_some() {
-            // If nobody is left who could be told, the call is over too.
-            caller.progress = Some(Box::new(move |progress| drop(tell.send(progress))));
-        }
+        let (updates, mut told) = mpsc::channel(UPDATES);
+        let pushes = self.toolbox.pushes() && pushing::can_push(&context);
+        caller.updates = (token.is_some() || pushes).then_some(updates);
+        let mut told_at = Instant::now();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let call = self.toolbox.call(&request.name, arguments, caller);
         tokio::pin!(call);
@@ -181,13 +207,17 @@ impl ServerHandler for Handler {
                         return Ok(question);
                     }
                     let answer = answer.map_err(|error| ErrorData::invalid_params(self.told(&error), None))?;
+                    if pushes {
+                        self.level.push_end(told, context.peer.clone());
+                    }
                     return Ok(convert::answer(answer, form).into());
                 }
                 // Nobody is sent this.
                 () = is_over(&context) => return Err(ErrorData::internal_error("cancelled", None)),
-                Some(progress) = told.recv() => if let Some(token) = token.clone() {
+                Some(update) = told.recv() => if let Some(token) = token.clone().filter(|_| told_at.elapsed() > TOLD_EVERY) {
+                    told_at = Instant::now();
                     // A client that has gone away is found out by other means.
-                    let _ = context.peer.notify_progress(convert::progress(token, &progress)).await;
+                    let _ = context.peer.notify_progress(convert::progress(token, &update)).await;
                 },
             }
         }

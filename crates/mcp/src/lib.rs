@@ -11,6 +11,7 @@ mod convert;
 mod handler;
 mod http;
 mod lines;
+mod pushing;
 mod stdio;
 mod subscriptions;
 

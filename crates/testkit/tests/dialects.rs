@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::{Answer, Dialect, Format, Limits, ReplyForm, ToolCaller, Toolbox};
+use bashful_dialect::{Answer, Dialect, Format, Limits, ReplyForm, ToolCaller, Toolbox, Update, UpdateState};
 use bashful_engine::{ArtifactUrls, ByteSize, CommandLog, CommandRecord, Fate, Patience, Rewriting, Scheme, Window};
 use bashful_testkit::{Place, WIDE, check_golden, eventually};
 use regex::Regex;
@@ -33,7 +33,7 @@ impl Talk {
         let unsupported = vec!["agent".to_owned()];
         place.options.rewriting =
             Rewriting { directory: true, lines: true, schemes, unsupported, ..Rewriting::default() };
-        dialect.adjust(&mut place.options);
+        dialect.adjust(&mut place.options, &Limits::default());
         let toolbox = Toolbox::new(place.engine(), dialect, Limits::default(), Path::new("/place"));
         let mut text = format!("# The `{dialect}` dialect\n\n## Definitions\n\n");
         for tool in toolbox.tools() {
@@ -170,7 +170,7 @@ async fn the_plain_dialect_is_as_it_is_written_down() {
 #[tokio::test(flavor = "current_thread")]
 async fn the_plain_dialect_shows_the_first_megabyte_and_stops_in_time() {
     let mut place = Place::new(PUPPET);
-    Dialect::PLAIN.adjust(&mut place.options);
+    Dialect::PLAIN.adjust(&mut place.options, &Limits::default());
     let limits = Limits { default: bashful_engine::Lifetime(Duration::from_secs(1)), ..Limits::default() };
     let toolbox = Toolbox::new(place.engine(), Dialect::PLAIN, limits, place.path());
     let much = "head -c 1500000 /dev/zero | tr '\\0' x; echo begun >&2; sleep 1000";
@@ -191,7 +191,7 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
     place.options.host_environment.push(("MY_SECRET_TOKEN".into(), "tell-everybody".into()));
     place.options.environment.withhold.push(bashful_engine::Pattern::new("*TOKEN*"));
     place.options.environment.set.insert("CI".to_owned(), Some("1".to_owned()));
-    Dialect::PLAIN.adjust(&mut place.options);
+    Dialect::PLAIN.adjust(&mut place.options, &Limits::default());
     let toolbox = Toolbox::new(place.engine(), Dialect::PLAIN, Limits::default(), place.path());
     let command = "echo $MY_SECRET_TOKEN ${CI-unset}";
     let answer = toolbox.call("bash", json!({ "command": command }), ToolCaller::default()).await.expect("a tool");
@@ -232,9 +232,13 @@ async fn the_dialect_of_pi_is_as_it_is_written_down() {
     talk.say("job", json!({ "poll": ["bg_1", "tomorrow"] })).await;
     talk.say("job", json!({ "list": true, "poll": ["bg_1"] })).await;
     talk.say("bash", json!({ "command": "true", "timeout": "5" })).await;
-    talk.say("bash", json!({ "command": "seq 9000; echo '```'", "async": true })).await;
+    talk.say("bash", json!({ "command": "seq 20000; echo '```'", "async": true })).await;
     let answer = talk.toolbox.call("job", json!({ "poll": ["bg_4"] }), connected()).await.expect("a tool");
-    assert!(answer.text.contains("\n````\n[Showing the last 32KB of 42.8KB. Full: job://4 ("), "{}", answer.text);
+    assert!(
+        answer.text.contains("\n````\n[Showing lines 1") && answer.text.contains(" Full: job://4 ("),
+        "{}",
+        answer.text
+    );
     talk.compare("pi.md");
 }
 
@@ -256,21 +260,36 @@ async fn pi_is_shown_the_last_50_kilobytes_and_told_where_the_rest_is() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_caller_is_told_about_once_a_second_how_far_a_command_has_come() {
+async fn a_caller_is_told_how_far_a_command_has_come() {
     let place = Place::new(PUPPET);
     let toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let progress = Box::new(move |progress| drop(tell.send(progress)));
+    let (updates, mut told) = tokio::sync::mpsc::channel(1);
     let arguments = json!({ "command": "echo one; echo two; until [ -e go ]; do sleep 0.01; done" });
-    let call = toolbox.call("bash", arguments, ToolCaller { progress: Some(progress), ..ToolCaller::default() });
+    let call = toolbox.call("bash", arguments, ToolCaller { updates: Some(updates), ..ToolCaller::default() });
     tokio::pin!(call);
-    let first = tokio::select! {
+    let update = tokio::select! {
         _ = &mut call => panic!("nobody let it go"),
-        first = told.recv() => first.expect("word of it"),
+        update = until_bytes(&mut told, 8) => update,
     };
-    assert_eq!((first.bytes, first.last_line.as_str()), (8, "two"));
+    assert_eq!(
+        (update.state, update.text.as_str(), update.facts.clone()),
+        (UpdateState::Foreground, "one\ntwo\n", json!({}))
+    );
+    assert_eq!(update.last_line(), "two");
     std::fs::write(place.path().join("go"), "").expect("it may go on");
     assert_eq!(call.await.expect("a tool").text, "one\ntwo\n");
+    // Nothing follows: its caller has the answer.
+    while told.recv().await.is_some() {}
+}
+
+/// The first update of a command that has written so much.
+async fn until_bytes(told: &mut tokio::sync::mpsc::Receiver<Update>, bytes: u64) -> Update {
+    loop {
+        let update = told.recv().await.expect("word of it");
+        if update.bytes >= bytes {
+            return update;
+        }
+    }
 }
 
 /// Keeps the last command that it was told of.
@@ -289,13 +308,12 @@ async fn a_call_that_is_cancelled_is_told_with_the_bytes_that_were_written_by_th
     let mut toolbox = Toolbox::new(place.engine(), Dialect::NATIVE, Limits::default(), place.path());
     let last = Arc::new(Last::default());
     toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let progress = Box::new(move |progress| drop(tell.send(progress)));
+    let (updates, mut told) = tokio::sync::mpsc::channel(1);
     let arguments = json!({ "command": "echo one; echo two >&2; exec sleep 1000" });
-    let call = toolbox.call("bash", arguments, ToolCaller { progress: Some(progress), ..ToolCaller::default() });
+    let call = toolbox.call("bash", arguments, ToolCaller { updates: Some(updates), ..ToolCaller::default() });
     tokio::select! {
         _ = call => panic!("nobody let it go"),
-        first = told.recv() => assert_eq!(first.expect("word of it").bytes, 8),
+        update = until_bytes(&mut told, 8) => assert_eq!(update.bytes, 8),
     }
     let record = last.0.lock().expect("nobody panics").take().expect("it was logged");
     assert!(matches!(record.fate, Fate::Cancelled), "{record:?}");

@@ -29,7 +29,7 @@ impl Bench {
         place.options.environment =
             EnvironmentPolicy { withhold: vec![Pattern::new("*TOKEN")], ..EnvironmentPolicy::default() };
         place.options.window = window;
-        dialect.adjust(&mut place.options);
+        dialect.adjust(&mut place.options, &Limits::default());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let engine = runtime.block_on(async { place.engine() });
         let toolbox = Toolbox::new(engine, dialect, Limits::default(), place.path());

@@ -61,12 +61,11 @@ async fn check_by<S: AsRef<[u8]>>(oracle: &Oracle, scripts: impl IntoIterator<It
 
 /// Words by which a script can tell that it is one of many in an interactive shell, and is sourced. What differs then is in
 /// `docs/gotchas.md`.
-const SHOW_A_SESSION: [&str; 34] = [
+const SHOW_A_SESSION: [&str; 33] = [
     "$-",
     "${#-}",
     "$_",
-    "$SHLVL",
-    "BASH_EXECUTION_STRING",
+    "SHLVL",
     "BASH_SOURCE",
     "BASH_LINENO",
     "BASH_ARG",
@@ -104,22 +103,16 @@ fn shows_a_session(script: &[u8]) -> bool {
     SHOW_A_SESSION.iter().any(|word| script.contains(word))
 }
 
-/// What was seen, with messages that name no line and no place of the script: an interactive bash names neither, except where
-/// it could not make sense of the script, and then it names the file that it was in.
+/// What was seen, with messages that name no line, except those about a script that bash could not make sense of: an interactive bash
+/// names lines there alone. These do not name the place of the script, which is `-c` or `eval`.
 fn in_words(seen: &Seen) -> Seen {
     let mut output = Vec::new();
     for line in seen.output.split_inclusive(|byte| *byte == b'\n') {
         let rest = line.strip_prefix(b"bash: ").or_else(|| line.strip_prefix(b"environment: ")).map(|rest| {
             let begins = |prefix: &[u8]| rest.starts_with(prefix);
-            let skipped = if begins(b"line ") {
-                1
-            } else if begins(b"-c: line ") || begins(b"/proc/") && rest.windows(7).any(|part| part == b": line ") {
-                2
-            } else {
-                0
-            };
-            (0..skipped)
-                .fold(rest, |rest, _| rest.windows(2).position(|pair| pair == b": ").map_or(rest, |at| &rest[at + 2..]))
+            let names = begins(b"line ") || begins(b"-c: line ") || begins(b"eval: line ");
+            let behind = rest.windows(2).position(|pair| pair == b": ").filter(|_| names);
+            behind.map_or(rest, |at| &rest[at + 2..])
         });
         match rest {
             Some(rest) => output.extend([b"bash: ", rest].concat()),

@@ -84,7 +84,7 @@ impl Settings {
                 slow_seconds: Seconds(900.0),
                 background_seconds: Seconds(86_400.0),
             },
-            stop: Stop { grace_seconds: Seconds(15.0), leftovers: Leftovers::Keep },
+            stop: Stop { grace_seconds: Seconds(15.0), pi_grace_seconds: Seconds(5.0), leftovers: Leftovers::Keep },
             output: output(),
             artifacts: Artifacts {
                 one_bytes: LargeBytes(1 << 30),
@@ -99,7 +99,12 @@ impl Settings {
                 auto: false,
                 auto_after_seconds: Seconds(60.0),
             },
-            sessions: Sessions { idle_seconds: Seconds(1800.0), at_most: Count(16), when_busy: WhenBusy::Wait },
+            sessions: Sessions {
+                idle_seconds: Seconds(1800.0),
+                at_most: Count(16),
+                when_busy: WhenBusy::Wait,
+                overlap: false,
+            },
             r#async: Async { enabled: true },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },

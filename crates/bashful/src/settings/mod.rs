@@ -102,7 +102,7 @@ settings! {
         background_seconds: Seconds,
     }
     /// How commands are stopped.
-    stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
+    stop: Stop, StopLayer { grace_seconds: Seconds, pi_grace_seconds: Seconds, leftovers: Leftovers, }
     /// How much of the output is shown.
     output: Output, OutputLayer {
         whole_bytes: Bytes,
@@ -120,7 +120,7 @@ settings! {
     /// Commands in the background.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
     /// Shells that stay from one command to the next.
-    sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, }
+    sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, overlap: bool, }
     /// Starting commands in the background, where a model asks for that.
     r#async: Async, AsyncLayer { enabled: bool, }
     /// What judges scripts before they run.

@@ -1,9 +1,10 @@
 //! What pi's `job` answers.
 
-use bashful_engine::{ByteSize, End, Exit, JobRecord, StopReason};
+use bashful_engine::{End, Exit, JobRecord, StopReason};
 use serde_json::{Value, json};
 
 use super::replies::milliseconds;
+use super::updates::JobCut;
 use super::{id, label};
 use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
@@ -58,11 +59,7 @@ fn over_text(look: &JobView) -> String {
     if let Some(shown) = &look.output {
         let fence = fence(&shown.text);
         lines.push(format!("{fence}\n{}\n{fence}", shown.text.trim_end_matches('\n')));
-        if shown.range.start > 0 {
-            let (last, total) = (ByteSize(shown.range.end - shown.range.start), ByteSize(shown.total));
-            let full = format!("{} ({})", job.uri(), job.output_file.display());
-            lines.push(format!("[Showing the last {last} of {total}. Full: {full}]"));
-        }
+        lines.extend(JobCut::of(job, shown).map(|cut| cut.text(job)));
     }
     if status(job) == "failed" {
         lines.push(format!("Error: {}", state_text(job)));
@@ -84,7 +81,7 @@ fn problem_text(problem: &Problem) -> String {
     }
 }
 
-fn status(job: &JobRecord) -> &'static str {
+pub(super) fn status(job: &JobRecord) -> &'static str {
     match job.end() {
         _ if !job.is_over() => "running",
         Some(End::Own(Exit::Code(0))) => "completed",

@@ -3,6 +3,7 @@
 mod arguments;
 mod jobs;
 mod replies;
+mod updates;
 
 use bashful_engine::{ByteSize, JobRecord, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
@@ -10,8 +11,9 @@ use serde_json::Value;
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
 use crate::dialect::{CallFacts, Ended, Shape};
-use crate::job_calls::JobsReply;
+use crate::job_calls::{JobOutput, JobsReply};
 use crate::tool::{Abilities, Tool, Words, remove_properties};
+use crate::updates::UpdateState;
 use crate::visible::visible;
 
 /// Of the output, its end is shown.
@@ -21,7 +23,9 @@ const WINDOW: Window = Window::tail(ByteSize::kib(50));
 const LABEL: usize = 120;
 
 const SHARED_SHELL: &str =
-    "Calls share a shell while it is free: variables and functions stay, the directory does not. ";
+    "Calls share one shell and run one after the other: variables and functions stay, env and the directory do not. ";
+const OVERLAPPING: &str =
+    "Calls share a shell while it is free: variables and functions stay, env and the directory do not. ";
 const ARTIFACTS: &str = "; all of it is at artifact://";
 
 /// Tools `bash` and `job` as pi has them.
@@ -33,7 +37,8 @@ impl Shape for Pi {
         "pi"
     }
 
-    fn adjust(&self, options: &mut Options) {
+    fn adjust(&self, options: &mut Options, limits: &Limits) {
+        options.grace = limits.pi_grace;
         if let Some(snapshot) = &mut options.snapshot {
             snapshot.enabled = true;
         }
@@ -51,7 +56,14 @@ impl Shape for Pi {
             (true, false) => format!("\n{}", include_str!("no-async.md").trim_end()),
         };
         let text = include_str!("bash.md")
-            .replace("{session}", if abilities.sessions { SHARED_SHELL } else { "" })
+            .replace(
+                "{session}",
+                match (abilities.sessions, limits.overlap) {
+                    (false, _) => "",
+                    (true, false) => SHARED_SHELL,
+                    (true, true) => OVERLAPPING,
+                },
+            )
             .replace("{artifacts}", if abilities.artifacts { ARTIFACTS } else { "" })
             .replace("{jobs}", &jobs);
         let files = [include_str!("bash.input.json"), include_str!("bash.facts.json")];
@@ -93,6 +105,18 @@ impl Shape for Pi {
 
     fn jobs(&self, seen: &JobsReply) -> RawAnswer {
         jobs::jobs(seen)
+    }
+
+    fn job_shown(&self) -> ByteSize {
+        WINDOW.limit()
+    }
+
+    fn pushes(&self) -> bool {
+        true
+    }
+
+    fn update(&self, job: &JobRecord, output: &JobOutput, call: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
+        Some(updates::update(job, output, call))
     }
 
     fn no_jobs(&self) -> String {

@@ -17,9 +17,9 @@ use crate::text::{self, NOT_SAVED, Reader, or_none};
 pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
     let outcome = ended.outcome;
     let draft = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() };
-    let text = draft.fit(|output, stderr| ended_text(ended, output, stderr));
+    let (text, output) = draft.fit_shown(|output, stderr| ended_text(ended, output, stderr));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    let facts = details(outcome, ended.call);
+    let facts = details(outcome, &output, ended.call);
     RawAnswer { is_error: outcome.end != End::Own(Exit::Code(0)), ..RawAnswer::new(text, facts) }.with_links(outputs)
 }
 
@@ -32,7 +32,7 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
             format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
         }
         End::Own(_) | End::Lost | End::Stopped { why: StopReason::Mute, .. } => output,
-        End::Stopped { .. } => format!("[Command cancelled]\n{output}"),
+        End::Stopped { .. } => format!("{CANCELLED}\n{output}"),
     };
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
@@ -45,14 +45,22 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
-    match (outcome.end, code(outcome.end)) {
-        (End::Own(_), Some(code)) if code != 0 => text = format!("{text}\n\nCommand exited with code {code}"),
-        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => {
-            text = format!("{text}\n\nCommand failed: missing exit status");
-        }
-        _ => {}
-    }
+    text.extend(end_text(outcome.end).map(|end| format!("\n\n{end}")));
     text
+}
+
+/// The annotation of a command that somebody has cancelled.
+pub(super) const CANCELLED: &str = "[Command cancelled]";
+
+/// The last line about a command that did not end well by itself.
+pub(super) fn end_text(end: End) -> Option<String> {
+    match (end, code(end)) {
+        (End::Own(_), Some(code)) if code != 0 => Some(format!("Command exited with code {code}")),
+        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => {
+            Some("Command failed: missing exit status".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// What it is called, and how to wait for it.
@@ -64,17 +72,23 @@ pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
 
 /// The end of what it had written by then, and the same.
 pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
-    let text = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() }.fit(|output, stderr| {
+    let draft = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() };
+    let (text, output) = draft.fit_shown(|output, stderr| {
         let mut lines = Vec::new();
         if output.bytes + stderr.map_or(0, |stderr| stderr.bytes) > 0 {
             lines.extend([shown(output, stderr).trim_end_matches('\n').to_owned(), String::new()]);
         }
         lines.extend(fitting(&call.notices));
+        lines.extend([Some(output), stderr].into_iter().flatten().filter_map(truncated));
         lines.extend(text::session_left(job, so_far));
         lines.push(start_text(job));
         lines.join("\n")
     });
-    RawAnswer::new(text, background(job, call)).with_links([&so_far.output])
+    let mut facts = background(job, call);
+    if let Some(truncation) = truncation(&output) {
+        facts["meta"] = json!({ "truncation": truncation });
+    }
+    RawAnswer::new(text, facts).with_links([&so_far.output])
 }
 
 /// A command that never ran.
@@ -94,11 +108,15 @@ fn start_text(job: &JobRecord) -> String {
 
 fn background(job: &JobRecord, call: &CallFacts) -> Value {
     let mut facts = times(call);
-    facts["async"] = json!({ "state": "running", "jobId": id(job.id), "type": "bash" });
+    facts["async"] = in_background(job, "running");
     facts
 }
 
-fn times(call: &CallFacts) -> Value {
+pub(super) fn in_background(job: &JobRecord, state: &str) -> Value {
+    json!({ "state": state, "jobId": id(job.id), "type": "bash" })
+}
+
+pub(super) fn times(call: &CallFacts) -> Value {
     let mut facts = json!({ "timeoutSeconds": call.lifetime.0.as_secs_f64() });
     if let Some(asked) = call.clamped_from {
         facts["requestedTimeoutSeconds"] = asked.into();
@@ -106,19 +124,29 @@ fn times(call: &CallFacts) -> Value {
     facts
 }
 
-fn details(outcome: &Outcome, call: &CallFacts) -> Value {
+fn details(outcome: &Outcome, output: &Output, call: &CallFacts) -> Value {
     let mut facts = times(call);
-    facts["wallTimeMs"] = milliseconds(outcome.elapsed).into();
-    if let Some(code) = code(outcome.end).filter(|code| *code != 0) {
-        facts["exitCode"] = code.into();
-    }
-    if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
-        facts["timedOut"] = true.into();
-    }
-    if let Some(truncation) = truncation(&outcome.output) {
+    end_facts(&mut facts, outcome.end, outcome.elapsed);
+    if let Some(truncation) = truncation(output) {
         facts["meta"] = json!({ "truncation": truncation });
     }
     facts
+}
+
+/// The end of a command, as data.
+pub(super) fn end_facts(facts: &mut Value, end: End, elapsed: Duration) {
+    facts["wallTimeMs"] = milliseconds(elapsed).into();
+    if let Some(code) = code(end).filter(|code| *code != 0) {
+        facts["exitCode"] = code.into();
+    }
+    if let End::Stopped { why, .. } = end
+        && why != StopReason::Mute
+    {
+        facts["cancelled"] = true.into();
+        if why == StopReason::TimeUp {
+            facts["timedOut"] = true.into();
+        }
+    }
 }
 
 /// A signal counts as shells count it.
@@ -156,15 +184,17 @@ fn truncated(output: &Output) -> Option<String> {
         (None, Some(why)) => format!(" {NOT_SAVED}: {why}"),
         (None, None) => String::new(),
     };
-    let total = truncation.total_lines;
-    let left_out = ByteSize(omitted.bytes);
-    let shown = if omitted.lines == 0 {
-        // A line that is too long by itself.
-        format!("Showing the end of line {first} of {total}; {left_out} left out.")
-    } else {
-        format!("Showing lines {first}-{last} of {total}; {} lines ({left_out}) left out.", omitted.lines)
-    };
+    let shown = showing((first, last), truncation.total_lines, omitted.lines, ByteSize(omitted.bytes));
     Some(format!("[{shown}{full}]"))
+}
+
+/// Which lines of how many are shown, and how much is left out.
+pub(super) fn showing((first, last): (u64, u64), total: u64, lines: u64, left_out: ByteSize) -> String {
+    if lines == 0 {
+        // A line that is too long by itself.
+        return format!("Showing the end of line {first} of {total}; {left_out} left out.");
+    }
+    format!("Showing lines {first}-{last} of {total}; {lines} lines ({left_out}) left out.")
 }
 
 /// What is missing, as data.
@@ -195,7 +225,7 @@ fn truncation(output: &Output) -> Option<Value> {
 }
 
 /// Whole seconds, as they are said: a half counts as one.
-fn seconds(lifetime: Lifetime) -> u64 {
+pub(super) fn seconds(lifetime: Lifetime) -> u64 {
     lifetime.0.saturating_add(Duration::from_millis(500)).as_secs()
 }
 

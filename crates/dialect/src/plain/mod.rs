@@ -65,7 +65,7 @@ impl Shape for Plain {
         "plain"
     }
 
-    fn adjust(&self, options: &mut Options) {
+    fn adjust(&self, options: &mut Options, _: &Limits) {
         // It promises the environment of its host, as it is.
         options.environment = EnvironmentPolicy::pass_everything();
         // And the output, as it was written.

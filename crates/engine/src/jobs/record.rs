@@ -133,14 +133,15 @@ impl JobRecord {
 
 /// The text is not the name of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{given:?} is not a job: give a number as in `7` or `job://7`")]
+#[error("{given:?} is not a job: give a number as in `7`, `bg_7` or `job://7`")]
 pub struct NotAJob {
     given: String,
 }
 
-/// The id in `7` or `job://7`.
+/// The id in `7`, `bg_7`, `job://7` or `job://bg_7`.
 pub fn job_id(text: &str) -> Result<u64, NotAJob> {
-    let number = text.strip_prefix("job://").unwrap_or(text);
+    let name = text.strip_prefix("job://").unwrap_or(text);
+    let number = name.strip_prefix("bg_").unwrap_or(name);
     crate::id_counter::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
 }
 

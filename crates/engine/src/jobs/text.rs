@@ -47,9 +47,14 @@ impl JobRecord {
         let at_most = at_most.max(ByteSize(4));
         let output = self.output()?;
         let total = output.len();
-        let start = match part {
-            Part::Since(offset) => offset.min(total),
-            Part::LastLines(lines) => output.tail_begin(lines)?.min(total).max(total.saturating_sub(at_most.0)),
+        let (mut start, is_cut) = match part {
+            Part::Since(offset) => (offset.min(total), false),
+            Part::LastLines(lines) => {
+                // All of them begin at the beginning, and nobody has to count them.
+                let wanted = if lines == u64::MAX { 0 } else { output.tail_begin(lines)?.min(total) };
+                let most = total.saturating_sub(at_most.0);
+                (wanted.max(most), wanted < most)
+            }
         };
         let mut end = start.saturating_add(at_most.0).min(total);
         // What is missing takes no room.
@@ -61,6 +66,14 @@ impl JobRecord {
         }
         let mut raw = Vec::new();
         output.bytes(start..end, &mut raw)?;
+        if is_cut
+            && self.missing().is_empty()
+            && let Some(line_end) = memchr::memchr(b'\n', &raw).filter(|at| at + 1 < raw.len())
+        {
+            // Whole lines: the rest of one could be taken for a line.
+            raw.drain(..=line_end);
+            start += line_end as u64 + 1;
+        }
         if end < total || self.is_live() {
             let cut = begun_character(&raw);
             raw.truncate(raw.len() - cut);

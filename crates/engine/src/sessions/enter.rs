@@ -5,21 +5,27 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
+use rustix::io::Errno;
 use tokio::time::{Instant, timeout_at};
 
+use super::about;
 use super::store::{Known, SessionStore, connect, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
 use crate::connection::{Connection, Silence, reach};
 use crate::keeper_link::{Home, Keeper, KeeperLink};
 use crate::local::{self, Connected, Pipes, Starter};
-use crate::plan::Plan;
+use crate::plan::{Plan, env_entry};
 use crate::request::Streams;
 
 /// A shell that ends just when a command comes is replaced; one that does so again and again has a reason.
 const TRIES: usize = 3;
+
+/// Bytes of variables of one command. Linux gives a program no more, and a message to a keeper has an end too.
+const MOST_VARIABLES: usize = 2 * 1024 * 1024;
 
 /// How a command came into its session.
 #[derive(Debug)]
@@ -32,6 +38,8 @@ pub struct Entered {
     pub lost_before: Option<String>,
     /// True if there are other shells of this name, for other variables or rc files.
     pub has_others: bool,
+    /// How long the command has waited for its turn; none if the shell was free.
+    pub waited: Option<Duration>,
 }
 
 /// A session that was started.
@@ -58,7 +66,10 @@ impl Starter {
     ) -> Result<Attached, StartError> {
         let failed = |error| local::explain(plan, error);
         let directory = &at.place;
-        let mut entered = Entered { name: at.name.clone(), is_new: false, lost_before: None, has_others: false };
+        let name = at.name.clone();
+        let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
+        // Since when it waits for its turn. A shell that it waited for may have ended.
+        let mut waits_since = None;
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
@@ -77,8 +88,11 @@ impl Starter {
             // It was judged for where the shell was then; whoever was first may have left it elsewhere.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = Place { at, moves_to, expected };
-            match hand_over(link, plan, place, store, turn_by).await? {
-                Handed::Started(attached) => return Ok(attached.in_session(entered)),
+            match hand_over(link, plan, place, store, turn_by, &mut waits_since).await? {
+                Handed::Started(attached) => {
+                    entered.waited = waits_since.map(|since| since.elapsed());
+                    return Ok(attached.in_session(entered));
+                }
                 Handed::SessionGone => {}
             }
         }
@@ -135,8 +149,12 @@ impl Starter {
         let Connected { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
-        let mut setup = self.setup(plan, When::Asked);
-        if !plan.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
+        let shell = match &at.shell_environment {
+            Some(environment) => &Plan { environment: (**environment).clone(), ..plan.clone() },
+            None => plan,
+        };
+        let mut setup = self.setup(shell, When::Asked);
+        if !shell.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
             // With it, bash keeps the path as it was given, symbolic links and all.
             setup.env.push([b"PWD=", plan.directory.as_os_str().as_bytes()].concat());
         }
@@ -166,11 +184,13 @@ impl Starter {
     }
 
     /// Ends the session that has been idle for longest, if there are as many as there may be. The names of those that were
-    /// there.
+    /// there and could be reached from here.
     async fn make_room(&self, store: &SessionStore) -> Result<Vec<String>, StartError> {
         let Ok(mut entries) = store.list().await else { return Ok(Vec::new()) };
         entries.retain(|entry| entry.owner == store.owner);
         let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+        // Nobody reaches those of another engine from here.
+        let own = entries.iter().filter(|entry| store.is_own(&entry.place)).map(|entry| entry.name.clone()).collect();
         while entries.len() >= store.limits.at_most {
             let idle = entries.iter().enumerate().filter(|(_, entry)| !entry.busy && entry.left == 0);
             let Some((index, _)) = idle.max_by_key(|(_, entry)| entry.since) else {
@@ -180,7 +200,7 @@ impl Starter {
             let entry = entries.remove(index);
             let _ = store.tell_to_end(&entry.place, &entry.name, true).await;
         }
-        Ok(names)
+        Ok(own)
     }
 }
 
@@ -198,6 +218,7 @@ async fn hand_over(
     place: Place<'_>,
     store: &Arc<SessionStore>,
     turn_by: Option<Instant>,
+    waits_since: &mut Option<Instant>,
 ) -> Result<Handed, StartError> {
     let Place { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
@@ -211,12 +232,26 @@ async fn hand_over(
         lifetime,
         waits: store.limits.when_busy == WhenBusy::Wait,
         split: plan.streams == Streams::Split,
+        variables: Vec::new(),
         output: None,
         script,
     };
+    let mut orders = vec![Order::Command(command)];
+    if !at.variables.is_empty() {
+        let protocol = about::protocol_of(&at.place);
+        if protocol == 0 {
+            // Its keeper knows no variables of a command.
+            return Err(StartError::SessionVersion { name: at.name.to_string(), protocol });
+        }
+        let variables: Vec<_> = at.variables.iter().map(|(name, value)| env_entry(name, value)).collect();
+        if variables.iter().map(Vec::len).sum::<usize>() > MOST_VARIABLES {
+            return Err(failed(Errno::TOOBIG.into()));
+        }
+        orders.insert(0, Order::Variables(variables));
+    }
     let mut descriptors = local::both(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
-    if link.send(&[&Order::Command(command)], &descriptors).await.is_err() {
+    if link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.is_err() {
         return Ok(Handed::SessionGone);
     }
     drop(write);
@@ -225,7 +260,7 @@ async fn hand_over(
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
         Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
-    match answer(&mut link, turn_by).await {
+    match answer(&mut link, turn_by, waits_since).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
         Ok(Report::Busy) if turn_by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
@@ -242,14 +277,24 @@ async fn hand_over(
 
 /// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
 /// hears which of the two was first.
-async fn answer(link: &mut Connection, turn_by: Option<Instant>) -> Result<Report, Silence> {
+async fn answer(
+    link: &mut Connection,
+    turn_by: Option<Instant>,
+    waits_since: &mut Option<Instant>,
+) -> Result<Report, Silence> {
+    let mut next = async |link: &mut Connection| loop {
+        match link.next_awake().await {
+            Ok(Report::Waiting) => drop(waits_since.get_or_insert_with(Instant::now)),
+            word => return word,
+        }
+    };
     if let Some(by) = turn_by {
-        if let Ok(word) = timeout_at(by, link.next_awake()).await {
+        if let Ok(word) = timeout_at(by, next(link)).await {
             return word;
         }
         // If it can be neither told nor woken, it is gone, and the connection says so.
         let _ = link.send(&[&Order::Withdraw], &[]).await;
         let _ = link.wake_peer();
     }
-    link.next_awake().await
+    next(link).await
 }

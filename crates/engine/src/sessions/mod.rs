@@ -8,11 +8,14 @@ mod about;
 mod enter;
 mod store;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
+
+use crate::environment::Environment;
 
 pub use enter::Entered;
 pub(crate) use store::SessionsInUse;
@@ -79,6 +82,10 @@ pub struct InSession {
     pub moves_to: Option<PathBuf>,
     /// Whether it runs in a copy of the shell, so that nothing of it stays.
     pub apart: bool,
+    /// Variables that this command alone gets, on top of those of the shell.
+    pub variables: Vec<(String, OsString)>,
+    /// The variables of the shell, where the command gets others.
+    pub(crate) shell_environment: Option<Box<Environment>>,
     /// Its directory.
     pub(crate) place: PathBuf,
 }

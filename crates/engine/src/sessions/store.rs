@@ -254,14 +254,18 @@ impl SessionStore {
         Ok(())
     }
 
+    /// True for the directory of a session that this store finds by its name.
+    pub(super) fn is_own(&self, place: &Path) -> bool {
+        directory_name(place).strip_prefix(&*self.tag).is_some_and(|rest| rest.starts_with('-'))
+    }
+
     /// Removes what ended sessions of this engine have left: nobody else can ask for them.
     fn forget_own(&self) {
         if self.owner == SessionOwner::User {
             return;
         }
-        let own = format!("{}-", self.tag);
         let places = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|place| place.path());
-        for place in places.filter(|place| directory_name(place).starts_with(&own)) {
+        for place in places.filter(|place| self.is_own(place)) {
             forget(&place);
         }
     }

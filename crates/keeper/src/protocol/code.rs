@@ -77,6 +77,10 @@ impl Order {
             Self::Look => out.push(10),
             Self::EndSession { makes_room } => out.extend([11, u8::from(*makes_room)]),
             Self::Withdraw => out.push(12),
+            Self::Variables(variables) => {
+                out.push(13);
+                put_list(out, variables, |out, entry| put_bytes(out, entry));
+            }
         });
     }
 
@@ -129,12 +133,14 @@ impl Order {
                 lifetime: from.optional()?.map(Duration::from_nanos),
                 waits: from.byte()? == 1,
                 split: from.byte()? == 1,
+                variables: Vec::new(),
                 output: Some(take_two(descriptors)?),
                 script: Script::decode(&mut from, descriptors)?,
             }),
             10 => Self::Look,
             11 => Self::EndSession { makes_room: from.byte()? == 1 },
             12 => Self::Withdraw,
+            13 => Self::Variables(from.list(|from| Ok(from.bytes()?.to_vec()))?),
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -206,6 +212,7 @@ impl Report {
             Self::Busy => out.push(6),
             Self::Moved => out.push(8),
             Self::NotUnderstood => out.push(9),
+            Self::Waiting => out.push(10),
             Self::Session(state) => {
                 out.push(7);
                 put_i32(out, state.pid);
@@ -271,6 +278,7 @@ impl Report {
             6 => Self::Busy,
             8 => Self::Moved,
             9 => Self::NotUnderstood,
+            10 => Self::Waiting,
             7 => Self::Session(SessionState {
                 pid: from.i32()?,
                 busy: from.byte()? == 1,

@@ -1,8 +1,9 @@
 //! A bash that stays, and how it is told what to do.
 //!
-//! Bash reads lines of ours from its standard input. For each command it sources the script from a file of ours, with the
-//! command's own output and with nothing to read, and then says on a pipe of its own how that ended: nothing is ever looked
-//! for in what a command writes, and no byte of a script is quoted.
+//! Bash reads lines of ours from its standard input. For each command it reads the script from a file of ours into the variable
+//! where `bash -c` has it too, sources a line that evaluates this variable, with the command's own output and with nothing to
+//! read, and then says on a pipe of its own how that ended: nothing is ever looked for in what a command writes, and no byte of a
+//! script is quoted. Evaluated, a script has messages that name no file of ours.
 //!
 //! It is an interactive bash (without a terminal, and without a prompt), for one reason: only such a shell can be made to
 //! drop what it is doing and go on, whatever it is in, loops, functions and all. That is what [`Driver::interrupt`] does.
@@ -42,8 +43,18 @@ const FOR_PERSONS: [&str; 3] = ["PROMPT_COMMAND=", "PS0=", "TMOUT="];
 /// Bytes that a pipe holds on every machine; a user with many pipes gets smaller ones.
 const PIPE_HOLDS: usize = 4096;
 
-/// Which of the descriptors that a command needs is its script.
-pub(super) const SCRIPT: usize = 2;
+/// Bytes of a script that bash reads one by one from a pipe, as `mapfile` does, faster than from a file.
+const BY_BYTES: usize = 256;
+
+/// The variable that holds the text of a command, as in `bash -c`.
+const TEXT: &str = "BASH_EXECUTION_STRING";
+
+/// Says why a command with variables cannot run.
+const IN_THE_WAY: &str =
+    r"\builtin echo 'bash: eval: a function of this name keeps commands from getting variables of their own' >&2";
+
+/// Which of the descriptors that a command needs is the line that evaluates it. A shell that has not read that has done nothing.
+pub(super) const EVALUATION: usize = 3;
 
 /// A shell and the ways to it.
 pub(crate) struct Driver {
@@ -116,23 +127,26 @@ impl Driver {
     pub(crate) fn begin(&mut self, command: Command) -> io::Result<Vec<OwnedFd>> {
         let script = match command.script {
             Script::File(file) => file.ok_or(io::ErrorKind::NotFound)?,
-            Script::Text(text) => readable(&text)?,
+            Script::Text(text) => readable(&text, BY_BYTES)?,
         };
         let [output, stderr] = command.output.ok_or(io::ErrorKind::NotFound)?;
+        let stderr_own = place(&stderr);
         let stderr_place = if command.split { place(&stderr) } else { "&1".to_owned() };
         let mut lines = Vec::new();
         if !command.directory.is_empty() {
             lines.extend(br"\builtin cd -- ");
             quote(&mut lines, &command.directory);
-            write!(lines, " >{} 2>{} && ", shell::null_place(), place(&stderr))?;
+            write!(lines, " >{} 2>{stderr_own} && ", shell::null_place())?;
         }
-        let (from, to) = (place(&script), place(&output));
+        let evaluation = readable(&evaluation(&command.variables), PIPE_HOLDS)?;
+        let (from, to) = (place(&evaluation), place(&output));
         let (open, close) = if command.apart { ("(", ")") } else { ("", "") };
+        write!(lines, "\\builtin mapfile -d '' -t {TEXT} <{} 2>{stderr_own} && ", place(&script))?;
         writeln!(lines, "{open}\\builtin . {from} >{to} 2>{stderr_place} <{}{close}", shell::null_place())?;
         writeln!(lines, "\\builtin echo \"$?\" >{}", place(&self.says))?;
         self.write(&lines)?;
         // The output first: it is the one that is written to at the shell's end.
-        Ok(vec![output, stderr, script])
+        Ok(vec![output, stderr, script, evaluation])
     }
 
     /// True if it has done all that it was told, and waits for our next line.
@@ -229,9 +243,40 @@ impl Driver {
     }
 }
 
-/// A text that can be read to its end. A pipe, where it fits: that takes a third of the time of a file.
-fn readable(text: &[u8]) -> io::Result<OwnedFd> {
-    if text.len() <= PIPE_HOLDS {
+/// The line that evaluates the text of a command, with variables that hold for it alone.
+///
+/// Bash gives assignments in front of `eval` to all that is evaluated, and takes them back at its end, whatever that is. Behind
+/// `builtin` it does not, so a function called `eval` is in the way of a command with variables, and that is said.
+fn evaluation(variables: &[Vec<u8>]) -> Vec<u8> {
+    let mut line = Vec::new();
+    if !variables.is_empty() {
+        let null = shell::null_place();
+        line.extend(
+            format!("if \\builtin declare -F eval >{null}; then {IN_THE_WAY}; \\builtin return 1; fi; ").into_bytes(),
+        );
+    }
+    for variable in variables {
+        let (name, value) = variable.split_at(variable.iter().position(|byte| *byte == b'=').unwrap_or(variable.len()));
+        line.extend(name);
+        line.extend(b"=$'");
+        // On one line, because messages count lines from here.
+        for byte in value.iter().skip(1) {
+            match byte {
+                b'\n' => line.extend(br"\n"),
+                b'\'' | b'\\' => line.extend([b'\\', *byte]),
+                byte => line.push(*byte),
+            }
+        }
+        line.extend(b"' ");
+    }
+    line.extend(if variables.is_empty() { &br"\builtin eval"[..] } else { br"\eval" });
+    line.extend(format!(" \"${TEXT}\"\n").into_bytes());
+    line
+}
+
+/// A text that can be read to its end. A pipe up to this length: that takes a third of the time of a file.
+fn readable(text: &[u8], longest_in_pipe: usize) -> io::Result<OwnedFd> {
+    if text.len() <= longest_in_pipe {
         let (read, write) = pipe::plain()?;
         File::from(write).write_all(text)?;
         return Ok(read);

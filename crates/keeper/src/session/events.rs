@@ -7,7 +7,7 @@ use bashful_sys::news;
 use bashful_sys::signal::Signal;
 
 use super::Session;
-use crate::protocol::{Order, Report};
+use crate::protocol::{Command, Order, Report};
 use crate::{Event, StopReason};
 
 /// Time between two looks for the socket where the system does not tell that it was removed.
@@ -122,7 +122,7 @@ impl Session {
     }
 
     fn follow_clients(&mut self) {
-        let is_busy = self.running.is_some();
+        let mut is_busy = self.running.is_some() || self.listener.clients.iter().any(|client| client.wants.is_some());
         let mut released = Vec::new();
         let mut ends = false;
         for index in 0..self.listener.clients.len() {
@@ -134,7 +134,15 @@ impl Session {
                 let client = &mut self.listener.clients[index];
                 match order {
                     Order::Command(command) if is_busy && !command.waits => client.link.tell(&Report::Busy),
-                    Order::Command(command) => client.wants = Some(command),
+                    Order::Variables(variables) => client.variables = variables,
+                    Order::Command(command) => {
+                        if is_busy && client.link.has_greeted() {
+                            client.link.tell(&Report::Waiting);
+                        }
+                        let variables = std::mem::take(&mut client.variables);
+                        client.wants = Some(Command { variables, ..command });
+                        is_busy = true;
+                    }
                     // It may come when its command is over.
                     Order::Withdraw => client.withdraws = client.wants.is_some(),
                     Order::Release(pipes) => released.extend(pipes),

@@ -39,6 +39,8 @@ pub(crate) struct SessionListener {
 #[expect(clippy::struct_excessive_bools, reason = "each is something that a client may have said, beside the others")]
 pub(crate) struct SessionClient {
     pub(crate) link: EngineLink,
+    /// Variables of the command that comes next.
+    pub(crate) variables: Vec<Vec<u8>>,
     /// The command that waits for its turn.
     pub(crate) wants: Option<Command>,
     /// The client wants its command run only if its turn is now.
@@ -52,7 +54,15 @@ pub(crate) struct SessionClient {
 
 impl SessionClient {
     fn new(link: EngineLink) -> Self {
-        Self { link, wants: None, withdraws: false, has_news: false, waits_for_end: false, is_refused: false }
+        Self {
+            link,
+            variables: Vec::new(),
+            wants: None,
+            withdraws: false,
+            has_news: false,
+            waits_for_end: false,
+            is_refused: false,
+        }
     }
 }
 

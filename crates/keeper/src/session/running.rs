@@ -32,12 +32,12 @@ impl RunningCommand {
         self.stopping.alarm().into_iter().chain(self.turn.alarm()).min()
     }
 
-    /// True if it is certain that the shell has not read the script, so that nothing of it can have been done. A script in a
-    /// file does not tell.
+    /// True if it is certain that the shell has not read the line that evaluates the script, so that nothing of it can have been
+    /// done. A line with long variables is in a file, which does not tell.
     fn is_unread(&self) -> bool {
         // Of a pipe, the bytes that it still holds; of a file, the bytes behind its last write: none.
-        let script = self.held.get(driver::SCRIPT);
-        script.is_some_and(|script| rustix::io::ioctl_fionread(script).is_ok_and(|bytes| bytes > 0))
+        let evaluation = self.held.get(driver::EVALUATION);
+        evaluation.is_some_and(|line| rustix::io::ioctl_fionread(line).is_ok_and(|bytes| bytes > 0))
     }
 }
 
