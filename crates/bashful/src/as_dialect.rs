@@ -47,7 +47,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        toolbox.interceptor = ToolAdvice::new(&settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+        toolbox.interceptor = ToolAdvice::new(&settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };

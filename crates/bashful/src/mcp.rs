@@ -101,6 +101,6 @@ fn toolbox(
     let mut toolbox = Toolbox::new(engine, args.dialect, setup::limits(settings), &directory);
     toolbox.no_state = around.state().notice();
     toolbox.log = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
-    toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+    toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
     Ok(toolbox)
 }

@@ -2,13 +2,12 @@
 //!
 //! It goes by the same resolved words as the rules. It only speaks up if the better tool is there.
 
-use regex::RegexBuilder;
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
 use crate::syntax::ast::SourceExtent;
+use crate::text_rule::TextRule;
 use crate::walk::ScriptWalk;
 use crate::walk::trail::CommandWatch;
 
@@ -40,35 +39,6 @@ impl Interception {
     /// The whole text for the model.
     pub fn text(&self) -> String {
         format!("Blocked: {}\n\nOriginal command: {}", self.message, self.script)
-    }
-}
-
-/// A rule of the user: an expression for the text of a command.
-#[derive(Debug, Clone)]
-pub struct TextRule {
-    expression: regex::Regex,
-    tool: String,
-    message: String,
-}
-
-/// An expression that cannot be used.
-#[derive(Debug, Error)]
-#[error("the expression for the tool `{tool}` cannot be used")]
-pub struct ExpressionError {
-    /// The tool it should lead to.
-    pub tool: String,
-    /// The fault in the expression.
-    pub source: regex::Error,
-}
-
-impl TextRule {
-    /// A rule that leads to `tool` whenever a command's text matches.
-    pub fn new(expression: &str, tool: &str, message: &str) -> Result<Self, ExpressionError> {
-        let expression = RegexBuilder::new(expression)
-            .size_limit(1 << 20)
-            .build()
-            .map_err(|source| ExpressionError { tool: tool.to_owned(), source })?;
-        Ok(Self { expression, tool: tool.to_owned(), message: message.to_owned() })
     }
 }
 
@@ -141,10 +111,11 @@ impl Interceptor {
             let texts = commands.iter().filter(|command| !command.reads_pipe).flat_map(|command| {
                 let written = cleaned.get(command.extent.start..command.extent.end).unwrap_or("").to_owned();
                 let resolved: Vec<String> = command.words.iter().map(|word| readable(word)).collect();
-                [written, resolved.join(" ")]
+                let resolved = Some(resolved.join(" ")).filter(|resolved| *resolved != written);
+                std::iter::once(written).chain(resolved)
             });
             // The whole text too: an expression may be about more than one command.
-            if std::iter::once(script.trim().to_owned()).chain(texts).any(|text| rule.expression.is_match(&text)) {
+            if rule.matches(std::iter::once(script.trim().to_owned()).chain(texts)) {
                 return Some(self.says(&rule.tool, &rule.message, script));
             }
         }
