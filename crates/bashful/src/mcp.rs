@@ -16,6 +16,7 @@ use crate::install;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
+use crate::shell_settings::SettingsFiles;
 use crate::signals::Signals;
 
 /// How clients are told of this server.
@@ -51,7 +52,11 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
-        let toolbox = toolbox(args, &settings, &around, http.as_ref())?;
+        let mut toolbox = toolbox(args, &settings, &around, http.as_ref())?;
+        // A relative path counts from where the program was started, and nothing else moves it.
+        let named_file = file.map(std::path::absolute).transpose()?;
+        let files = SettingsFiles::new(&settings, toolbox.engine().shell_options(), &around, named_file);
+        toolbox.shell_settings = Some(Arc::new(files));
         let asked_to_end = async {
             signals.next().await;
         };

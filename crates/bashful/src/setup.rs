@@ -135,15 +135,24 @@ impl Surroundings {
 
     /// The settings in force, and where they came from.
     pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
-        let sources = Sources {
+        let (settings, sources) = settings::load(&self.sources(file))?;
+        print::redact_by(environment(&settings));
+        Ok((settings, sources))
+    }
+
+    /// The places that settings come from.
+    pub(crate) fn sources<'a>(&self, file: Option<&'a Path>) -> Sources<'a> {
+        Sources {
             user_file: self.settings_file(),
             home: self.home(),
             named_file: file,
             variables: self.variables.clone(),
-        };
-        let (settings, sources) = settings::load(&sources)?;
-        print::redact_by(environment(&settings));
-        Ok((settings, sources))
+        }
+    }
+
+    /// The same surroundings, for somebody who keeps them.
+    pub(crate) fn again(&self) -> Self {
+        Self::of(self.variables.clone())
     }
 }
 
@@ -207,7 +216,7 @@ pub(crate) fn output_redactor(settings: &Settings, around: &Surroundings) -> Res
 }
 
 /// Which variables commands get.
-fn environment(settings: &Settings) -> EnvironmentPolicy {
+pub(crate) fn environment(settings: &Settings) -> EnvironmentPolicy {
     let names = |names: &[String]| names.iter().map(|name| Pattern::new(name)).collect();
     EnvironmentPolicy {
         withhold: names(&settings.environment.withhold.0),
@@ -287,8 +296,7 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
     };
     let store = JobStore::new(around.state_part("jobs")?, limits);
     let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
-    let (directory, settings, around) =
-        (store.directory().to_path_buf(), settings.clone(), Surroundings::of(around.variables.clone()));
+    let (directory, settings, around) = (store.directory().to_path_buf(), settings.clone(), around.again());
     Some(store.before_removal(move |job| {
         // Made for the few who remove something: all others would pay for it with every start.
         if let Ok(redactor) = redactor(&settings, &around) {
@@ -396,7 +404,7 @@ pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupErro
     Ok((name, OsString::from_vec(bytes[at + 1..].to_vec())))
 }
 
-fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
+pub(crate) fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
     if !settings.shell.path.is_empty() {
         let path = PathBuf::from(&settings.shell.path);
         if !path.is_absolute() {

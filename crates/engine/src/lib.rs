@@ -99,7 +99,7 @@ pub use check::{Approval, Approver, Checked, Judge, Refusal, warnings};
 pub use clean::Changes;
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use early::start_keeper_early;
-pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
+pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use fixed_name::FixedName;
 pub use jobs::{
