@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::guard::ToolAdvice;
 use crate::log::Log;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
 
 /// Why a dialect cannot be asked for this.
@@ -93,6 +93,10 @@ fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box
         give(name, value);
     }
     if let Some(timeout) = args.command.timeout {
+        // JSON has no such number, and without one the tool's own would hold.
+        if !timeout.is_finite() {
+            return Err(SetupError::Timeout(timeout).into());
+        }
         give("timeout", timeout.into());
     }
     if let Some(cwd) = args.command.cwd.as_deref().filter(|_| takes(bash, "cwd")) {

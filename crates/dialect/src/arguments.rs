@@ -175,7 +175,8 @@ pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) ->
         let cause = cause
             .to_string()
             .replace("expected f64", "expected a number")
-            .replace("expected u64", "expected a whole number");
+            .replace("expected u64", "expected a whole number")
+            .replace("expected path string", "expected a string");
         // Some messages name the field themselves.
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }
