@@ -14,7 +14,7 @@ use bashful_engine::{
     Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
     Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script,
     SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version,
-    search_bash, working_directory,
+    check_bash_file, find_bash_file, search_bash, working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
@@ -404,12 +404,8 @@ pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupErro
     Ok((name, OsString::from_vec(bytes[at + 1..].to_vec())))
 }
 
-pub(crate) fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
-    if !settings.shell.path.is_empty() {
-        let path = PathBuf::from(&settings.shell.path);
-        if !path.is_absolute() {
-            return Err(SetupError::ShellPath { path: settings.shell.path.clone() });
-        }
+fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
+    if let Some(path) = shell_setting(settings)? {
         bash_version(&path).map_err(SetupError::Shell)?;
         return Ok(path);
     }
@@ -419,6 +415,27 @@ pub(crate) fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBu
         print::talk(&format!("bashful: {not_bash}; skipped on PATH"));
     }
     found.ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+}
+
+/// The same while a server serves. Commands may have written the settings and the program that they name, and here no keeper
+/// would watch over it: nothing is run to find out what it is.
+pub(crate) fn shell_by_file(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
+    if let Some(path) = shell_setting(settings)? {
+        check_bash_file(&path).map_err(SetupError::Shell)?;
+        return Ok(path);
+    }
+    let path = around.variable("PATH").cloned().unwrap_or_default();
+    find_bash_file(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+}
+
+/// The shell that the settings name, if they name one.
+fn shell_setting(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
+    let path = PathBuf::from(&settings.shell.path);
+    match (path.as_os_str().is_empty(), path.is_absolute()) {
+        (true, _) => Ok(None),
+        (false, true) => Ok(Some(path)),
+        (false, false) => Err(SetupError::ShellPath { path: settings.shell.path.clone() }),
+    }
 }
 
 /// The current directory as the user's shell calls it, symbolic links and all, if that is right.

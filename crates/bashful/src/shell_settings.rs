@@ -1,7 +1,8 @@
 //! The settings that a server reads again while it serves: the shell, its prefix and the variables that are set.
 //!
 //! All others hold as they were at the start of the program. Commands can write to the settings file, and must not turn off
-//! the guard, the withholding of variables or anything else that keeps them in bounds.
+//! the guard, the withholding of variables or anything else that keeps them in bounds. So nothing that the files name is run
+//! here, where no keeper is above it.
 //!
 //! Files that have not changed cost one look at their metadata each. Those that cannot be used leave things as they were.
 
@@ -74,7 +75,8 @@ impl SettingsFiles {
     fn read(&self, seen: &Seen) -> Result<(String, ShellOptions), Box<dyn Error>> {
         let (settings, _) = settings::load(&self.around.sources(self.named_file.as_deref()))?;
         let is_same_shell = settings.shell.path == seen.path;
-        let shell = if is_same_shell { seen.options.shell.clone() } else { setup::shell(&settings, &self.around)? };
+        let shell =
+            if is_same_shell { seen.options.shell.clone() } else { setup::shell_by_file(&settings, &self.around)? };
         let set = setup::environment(&settings).set;
         Ok((settings.shell.path, ShellOptions { shell, prefix: settings.shell.prefix.trim().to_owned(), set }))
     }

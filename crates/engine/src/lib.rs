@@ -128,7 +128,7 @@ pub use sessions::{
     BadSessionName, EndSessionError, Entered, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
     SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
-pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
+pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};

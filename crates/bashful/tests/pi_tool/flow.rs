@@ -1,5 +1,7 @@
 //! The way of a call, step by step, and what it does beside answering.
 
+use std::os::unix::fs::PermissionsExt;
+
 use bashful_testkit::{Home, eventually};
 use serde_json::{Value, json};
 
@@ -172,6 +174,22 @@ fn a_command_cannot_switch_off_what_keeps_it_in_bounds_by_writing_settings() {
     );
     assert_eq!(pi.output(&json!({ "command": "echo ${MY_TOKEN-withheld}" })), "withheld");
     assert!(!pi.bash(&json!({ "command": "echo withheld-12345" })).text.contains("withheld-12345"));
+    pi.end();
+}
+
+#[test]
+fn a_program_that_settings_name_is_never_run_outside_of_a_command() {
+    let mut pi = Pi::new();
+    // It would run beside the server, where no keeper is above it, and could approve what it likes.
+    pi.write("own-bash", "#!/bin/sh\ntouch ran\nexec /bin/bash \"$@\"\n");
+    let shell = pi.path("own-bash");
+    std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    pi.write(".config/bashful/config.toml", &format!("[shell]\npath = \"{shell}\"\n"));
+    let result = pi.bash(&json!({ "command": "echo before" }));
+    assert_eq!(result.output(), "before");
+    let why = format!("the shell {shell} is a script, which is accepted only when the program starts");
+    assert!(result.notices().contains(&why), "{}", result.text);
+    assert!(!pi.exists("ran"));
     pi.end();
 }
 
