@@ -298,3 +298,28 @@ fn sessions_do_not_share_a_shell() {
     assert!(other.end().success());
     one.end();
 }
+
+#[test]
+fn sessions_do_not_share_jobs() {
+    let mut one = Pi::new();
+    one.bash(&json!({ "command": "sleep 1000", "async": true }));
+    let mut other = Server::greeted(&one.home, &["--dialect", "pi"], &[]);
+    let listed = other.call("job", &json!({ "list": true }));
+    assert_eq!(server::text(&listed), "No background jobs.");
+    other.close();
+    assert!(other.end().success());
+    assert!(one.job(&json!({ "cancel": ["bg_1"] })).text.starts_with("## Cancelled (1)"));
+    one.end();
+}
+
+#[test]
+fn cancellation_aborts_the_command() {
+    let mut pi = Pi::new();
+    pi.server.begin("call", &json!({ "command": "touch begun; sleep 1000; touch survived" }));
+    pi.home.wait_for("begun");
+    pi.server.tell("notifications/cancelled", &json!({ "requestId": "call" }));
+    // The next command gets the shell only once that one is gone, or a shell of its own.
+    assert_eq!(pi.output(&json!({ "command": "echo next" })), "next");
+    assert!(!pi.exists("survived"));
+    pi.end();
+}
