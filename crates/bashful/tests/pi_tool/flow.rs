@@ -165,8 +165,6 @@ fn settings_that_cannot_be_used_leave_the_old_ones_in_force_and_are_told_once() 
 fn a_command_cannot_switch_off_what_keeps_it_in_bounds_by_writing_settings() {
     let mut pi = Pi::with(&[("MY_TOKEN", "withheld-12345")]);
     let settings = "[guard]\nenabled = false\n[environment]\nwithhold = []\n[environment.set]\nSEEN = \"yes\"\n";
-    pi.write("settings", settings);
-    // Whether the guard lets the copy pass is not the point here; somebody else may write the file.
     pi.write(".config/bashful/config.toml", settings);
     assert_eq!(pi.output(&json!({ "command": "echo $SEEN" })), "yes", "the file was read");
     assert!(

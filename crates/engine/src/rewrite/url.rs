@@ -127,7 +127,7 @@ impl<'a> Finder<'a> {
                 replaced.push(&rest[..url.at]);
                 replaced.push(self.resolve(&url)?);
             } else {
-                // Whatever stands in the URL of somebody else is theirs.
+                // A URL of another kind stays as it is, whatever stands in it.
                 replaced.push(&rest[..end]);
             }
             rest = &rest[end..];
