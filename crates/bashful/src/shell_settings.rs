@@ -84,7 +84,7 @@ impl SettingsFiles {
 
 impl ShellSettings for SettingsFiles {
     fn look(&self) -> Option<Result<ShellOptions, String>> {
-        // What was seen is replaced field by field, but a panic in between only leads to one more look.
+        // A panic between two fields only leads to one more look at the files.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Before they are read: what changes meanwhile is noticed the next time.
         let stamp = self.stamp();
