@@ -15,7 +15,7 @@ use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
 use crate::print;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
 
 /// Why a dialect cannot be asked for this.
@@ -70,7 +70,7 @@ fn call(
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+        toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
         let patience = args.patience.map(|patience| Patience(patience.duration()));
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };
@@ -116,6 +116,10 @@ fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box
         give(name, value);
     }
     if let Some(timeout) = args.command.timeout {
+        // JSON has no such number, and without one the tool's own would hold.
+        if !timeout.is_finite() {
+            return Err(SetupError::Timeout(timeout).into());
+        }
         give("timeout", timeout.into());
     }
     if let Some(cwd) = args.command.cwd.as_deref().filter(|_| takes(bash, "cwd")) {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
+use crate::guard;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
@@ -35,6 +36,8 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         let engine = setup::engine(&settings, &around, None)?;
         let mut report = examine(&engine, &around, &used).await?;
         report["prefix"] = settings.shell.prefix.trim().into();
+        let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
+        report["skipped_interceptor_rules"] = skipped.collect();
         report["snapshot"] = snapshot::examine(&settings, &around).await?;
         Ok::<_, Box<dyn Error>>(report)
     })?;
@@ -124,6 +127,9 @@ fn as_text(report: &Value) -> String {
     }
     if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {
         let _ = writeln!(text, "every command begins with the prefix {prefix}");
+    }
+    for rule in report["skipped_interceptor_rules"].as_array().into_iter().flatten() {
+        let _ = writeln!(text, "PROBLEM: the interceptor skips a rule: {}", plain(rule));
     }
     for section in ["promises", "machine"] {
         let _ = writeln!(text, "\n{section}");

@@ -1,7 +1,6 @@
 //! The guard as the settings want it, and who may let a command pass all the same.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
     Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, trust_settings,
 };
-use bashful_guard::{self as guard, TextRule};
+use bashful_guard::{self as guard, ExpressionError, TextRule};
 use thiserror::Error;
 
 use crate::allow::Allowances;
@@ -114,16 +113,21 @@ pub(crate) struct ToolAdvice {
 }
 
 impl ToolAdvice {
-    /// None if the settings want none.
-    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Box<dyn Error>> {
+    /// None if the settings want none. A rule that cannot be used is passed over.
+    pub(crate) fn new(settings: &Settings) -> Option<Self> {
         let wanted = &settings.interceptor;
-        if !wanted.enabled {
-            return Ok(None);
-        }
-        let own = wanted.rules.0.iter().map(|rule| TextRule::new(&rule.pattern, &rule.tool, &rule.message));
-        let interceptor = guard::Interceptor { own: own.collect::<Result<_, _>>()? };
-        Ok(Some(Self { interceptor, tools: wanted.tools.0.iter().map(ToString::to_string).collect() }))
+        let advice = || Self {
+            interceptor: guard::Interceptor { own: text_rules(settings).flatten().collect() },
+            tools: wanted.tools.0.iter().map(ToString::to_string).collect(),
+        };
+        wanted.enabled.then(advice)
     }
+}
+
+/// The user's rules for the interceptor, and what is wrong with those that cannot be used.
+pub(crate) fn text_rules(settings: &Settings) -> impl Iterator<Item = Result<TextRule, ExpressionError>> {
+    let rules = settings.interceptor.rules.0.iter();
+    rules.map(|rule| TextRule::new(&rule.pattern, &rule.flags, &rule.tool, &rule.message))
 }
 
 impl Interceptor for ToolAdvice {

@@ -26,6 +26,7 @@ mod schema;
 mod sessions;
 mod settings;
 mod setup;
+mod shell_settings;
 mod signals;
 mod state;
 mod token_file;

@@ -16,6 +16,7 @@ use crate::install;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
+use crate::shell_settings::SettingsFiles;
 use crate::signals::Signals;
 
 /// How clients are told of this server.
@@ -52,7 +53,11 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
-        let toolbox = toolbox(args, &settings, &around, http.as_ref())?;
+        let mut toolbox = toolbox(args, &settings, &around, http.as_ref())?;
+        // A relative path counts from where the program was started, and nothing else moves it.
+        let named_file = file.map(std::path::absolute).transpose()?;
+        let files = SettingsFiles::new(&settings, toolbox.engine().shell_options(), &around, named_file);
+        toolbox.shell_settings = Some(Arc::new(files));
         let asked_to_end = async {
             signals.next().await;
         };
@@ -103,6 +108,6 @@ fn toolbox(
     let mut toolbox = Toolbox::new(engine, args.dialect, limits, &directory);
     toolbox.no_state = around.state().notice();
     toolbox.log = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
-    toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+    toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
     Ok(toolbox)
 }

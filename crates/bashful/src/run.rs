@@ -51,7 +51,7 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         let direct = Direct::new(args.json).filter(|_| args.command.mode != Mode::Background);
         let mut caller = Caller {
             waiting: waiting(args, settings),
-            interceptor: ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>),
+            interceptor: ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>),
             log: Log::new(settings, around, "run").map(|log| Arc::new(log) as Arc<dyn CommandLog>),
             ..Caller::default()
         };

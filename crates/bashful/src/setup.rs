@@ -15,7 +15,7 @@ use bashful_engine::{
     Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
     Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script,
     SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version,
-    search_bash, working_directory,
+    check_bash_file, find_bash_file, search_bash, working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
@@ -136,15 +136,19 @@ impl Surroundings {
 
     /// The settings in force, and where they came from.
     pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
-        let sources = Sources {
-            user_file: self.settings_file(),
-            home: self.home(),
-            named_file: file,
-            variables: &self.variables,
-        };
-        let (settings, sources) = settings::load(&sources)?;
+        let (settings, sources) = settings::load(&self.sources(file))?;
         print::redact_by(settings.environment.clone());
         Ok((settings, sources))
+    }
+
+    /// The places that settings come from.
+    pub(crate) fn sources<'a>(&'a self, file: Option<&'a Path>) -> Sources<'a> {
+        Sources { user_file: self.settings_file(), home: self.home(), named_file: file, variables: &self.variables }
+    }
+
+    /// The same surroundings, for somebody who keeps them.
+    pub(crate) fn again(&self) -> Self {
+        Self::of(self.variables.clone())
     }
 }
 
@@ -398,11 +402,7 @@ pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupErro
 }
 
 fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
-    if !settings.shell.path.is_empty() {
-        let path = PathBuf::from(&settings.shell.path);
-        if !path.is_absolute() {
-            return Err(SetupError::ShellPath { path: settings.shell.path.clone() });
-        }
+    if let Some(path) = shell_setting(settings)? {
         bash_version(&path).map_err(SetupError::Shell)?;
         return Ok(path);
     }
@@ -412,6 +412,27 @@ fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupErr
         print::talk(&format!("bashful: {not_bash}; skipped on PATH"));
     }
     found.ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+}
+
+/// The same while a server serves. Commands may have written the settings and the program that they name, and here no keeper
+/// would watch over it: nothing is run to find out what it is.
+pub(crate) fn shell_by_file(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
+    if let Some(path) = shell_setting(settings)? {
+        check_bash_file(&path).map_err(SetupError::Shell)?;
+        return Ok(path);
+    }
+    let path = around.variable("PATH").cloned().unwrap_or_default();
+    find_bash_file(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
+}
+
+/// The shell that the settings name, if they name one.
+fn shell_setting(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
+    let path = PathBuf::from(&settings.shell.path);
+    match (path.as_os_str().is_empty(), path.is_absolute()) {
+        (true, _) => Ok(None),
+        (false, true) => Ok(Some(path)),
+        (false, false) => Err(SetupError::ShellPath { path: settings.shell.path.clone() }),
+    }
 }
 
 /// The current directory as the user's shell calls it, symbolic links and all, if that is right.

@@ -51,6 +51,9 @@ fn the_reply_is_the_dialects_and_the_exit_code_the_commands() {
         124,
     );
     check(&["pi", ""], "the command is empty", 125);
+    for endless in ["NaN", "inf", "1e400"] {
+        check(&["pi", "--timeout", endless, "echo ran"], "", 125);
+    }
     let (said, _) = run(&home(), &["pi", "head -c 100000 /dev/zero | tr '\\0' x"], &[]);
     assert!(said.contains("\n[Showing the end of line 1 of 1; 47.6KB left out. Full: artifact://1 ("), "{said}");
 }

@@ -79,12 +79,13 @@ fn a_plan_names_what_is_sourced_and_runs_nothing_for_it() {
 
 #[test]
 fn doctor_tells_what_was_captured_and_what_it_costs() {
-    let home =
-        home("alias word='echo alias'\ngreet() { echo hello; }\nshopt -s globstar\nexport MY_TOKEN=abcdefghijkl A=b\n");
+    let home = home(
+        "alias word='echo alias'\ngreet() { echo hello; }\nshopt -s globstar failglob\nexport MY_TOKEN=abcdefghijkl A=b\n",
+    );
     let output = home.run(&["doctor", "--json"]);
     let snapshot = serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["snapshot"].clone();
     assert_eq!(snapshot["use"], "auto", "{snapshot}");
-    for (kind, expected) in [("aliases", "word"), ("functions", "greet"), ("variables", "A")] {
+    for (kind, expected) in [("aliases", "word"), ("functions", "greet"), ("variables", "A"), ("options", "globstar")] {
         let names = snapshot[kind].as_array().expect("a list");
         assert!(names.iter().any(|name| name == expected), "{kind}: {snapshot}");
     }
@@ -95,7 +96,7 @@ fn doctor_tells_what_was_captured_and_what_it_costs() {
     }
     let said = text(&home.run(&["doctor"]).stdout);
     assert!(said.contains("snapshot of ~/.bashrc\n"), "{said}");
-    assert!(said.contains("option globstar"), "{said}");
+    assert!(said.contains("option failglob"), "{said}");
 
     std::fs::write(home.path().join(".bashrc"), "exit 1\n").expect("a file");
     let said = text(&home.run(&["doctor"]).stdout);

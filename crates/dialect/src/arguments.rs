@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use bashful_engine::{ByteSize, Grace, Lifetime, Patience, Request, ScriptError, Stop};
@@ -148,6 +149,30 @@ impl TryFrom<Value> for JobNumber {
     }
 }
 
+/// A number of lines: at least one. A number with nothing behind its point is whole, and one too large to count means all.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct LineCount(pub(crate) NonZeroU64);
+
+impl TryFrom<Value> for LineCount {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let whole = given.as_u64().or_else(|| {
+            let number = given.as_f64().filter(|number| *number >= 0.0 && number.fract() == 0.0)?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a larger number means all lines"
+            )]
+            Some(number as u64)
+        });
+        let count = whole.ok_or_else(|| format!("{given} is not a number of lines; give a whole number from 1 on"))?;
+        let nothing = || "0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned();
+        NonZeroU64::new(count).map(Self).ok_or_else(nothing)
+    }
+}
+
 /// Reads arguments as what they should be, and names the one that is wrong.
 pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) -> Result<T, ArgumentError> {
     // Some clients send nothing where there is nothing to send.
@@ -159,7 +184,8 @@ pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) ->
         let cause = cause
             .to_string()
             .replace("expected f64", "expected a number")
-            .replace("expected u64", "expected a whole number");
+            .replace("expected u64", "expected a whole number")
+            .replace("expected path string", "expected a string");
         // Some messages name the field themselves.
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }
@@ -185,11 +211,16 @@ pub struct Clamped {
     pub notice: Option<String>,
 }
 
+/// A number from here on is written with an exponent.
+const LONG_NUMBER: f64 = 1e15;
+
 /// Brings a number of seconds within 1 and `most`. What is no number becomes 1.
 pub fn clamp(asked: f64, most: f64) -> Clamped {
     let seconds = asked.max(1.0).min(most);
     let is_allowed = (1.0..=most).contains(&asked);
-    let notice = || format!("Timeout clamped to {seconds}s (requested {asked}s; allowed range 1-{most}s).");
+    // 1e308 has 309 digits, which nobody wants to read.
+    let asked_text = if asked.abs() < LONG_NUMBER { asked.to_string() } else { format!("{asked:e}") };
+    let notice = || format!("Timeout clamped to {seconds}s (requested {asked_text}s; allowed range 1-{most}s).");
     Clamped {
         lifetime: Lifetime(Duration::from_secs_f64(seconds)),
         notice: if is_allowed { None } else { Some(notice()) },
@@ -230,5 +261,24 @@ mod tests {
         check(3600.0, 3600.0, None);
         check(0.0, 1.0, Some("Timeout clamped to 1s (requested 0s; allowed range 1-3600s)."));
         check(9999.0, 3600.0, Some("Timeout clamped to 3600s (requested 9999s; allowed range 1-3600s)."));
+        check(1e308, 3600.0, Some("Timeout clamped to 3600s (requested 1e308s; allowed range 1-3600s)."));
+        check(-1e-7, 1.0, Some("Timeout clamped to 1s (requested -0.0000001s; allowed range 1-3600s)."));
+        check(f64::NAN, 1.0, Some("Timeout clamped to 1s (requested NaNs; allowed range 1-3600s)."));
+    }
+
+    #[test]
+    fn a_number_of_lines_is_at_least_one() {
+        let lines = |given| LineCount::try_from(given).map(|count| count.0.get());
+        assert_eq!(lines(json!(3)), Ok(3));
+        assert_eq!(lines(json!(3.0)), Ok(3));
+        assert_eq!(lines(json!(1e300)), Ok(u64::MAX));
+        assert_eq!(
+            lines(json!(0)),
+            Err("0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned())
+        );
+        for given in [json!(-1), json!(1.5), json!("3"), json!([3]), json!(-1e300)] {
+            let expected = format!("{given} is not a number of lines; give a whole number from 1 on");
+            assert_eq!(lines(given), Err(expected));
+        }
     }
 }

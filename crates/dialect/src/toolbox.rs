@@ -23,6 +23,7 @@ use crate::job::mask;
 use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
+use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::text::{NO_LIMIT, NO_LIMIT_ANY_MORE};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
@@ -35,6 +36,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     engine: Engine,
+    latest_engine: LatestEngine,
     dialect: Dialect,
     limits: Limits,
     tools: Vec<Tool>,
@@ -50,6 +52,8 @@ pub struct Toolbox {
     pub log: Option<Arc<dyn CommandLog>>,
     /// Names better tools for commands, before the guard judges them.
     pub interceptor: Option<Arc<dyn Interceptor>>,
+    /// Settings of the host that may change between two commands.
+    pub shell_settings: Option<Arc<dyn ShellSettings>>,
 }
 
 /// There is no such tool.
@@ -114,6 +118,7 @@ impl Toolbox {
         let directory = engine.redactor().redact(directory.to_string_lossy());
         let tools = dialect.tools(&limits, Path::new(directory.as_str()), Abilities::of(&engine));
         Self {
+            latest_engine: LatestEngine::new(engine.clone()),
             engine,
             dialect,
             limits,
@@ -124,6 +129,7 @@ impl Toolbox {
             no_state_was_told: Arc::default(),
             log: None,
             interceptor: None,
+            shell_settings: None,
         }
     }
 
@@ -228,8 +234,10 @@ impl Toolbox {
         };
         let caller = self.engine_caller(call.manner, shared, watch);
         call.notices.extend(self.untold_no_state());
+        let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
+        call.notices.extend(notice);
         let request = call.request.clone();
-        let reply = watch.while_waiting(Box::pin(self.engine.call(request, caller))).await;
+        let reply = watch.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
             RunError::NoJobs => Failure::new("failed", self.no_jobs()),
             other => Failure::failed(&other),

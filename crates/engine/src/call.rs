@@ -1,9 +1,9 @@
 //! The one road of a command: from a request to a reply.
 //!
-//! Refreshing the snapshot, rewriting, planning, intercepting, judging, starting, waiting, handing over to the background and
+//! Intercepting, refreshing the snapshot, rewriting, planning, judging, starting, waiting, handing over to the background and
 //! logging come in this order, here and nowhere else. Every surface parses its arguments, calls, and words the reply.
 //!
-//! Invariant: whatever becomes of a call that got as far as a plan, its log gets one record.
+//! Invariant: whatever becomes of a call that was intercepted or got as far as a plan, its log gets one record.
 
 mod caller;
 mod reply;
@@ -11,6 +11,7 @@ mod reply;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bashful_guard::Interception;
 use bashful_keeper::{End, Exit, StopReason};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -20,13 +21,13 @@ pub use reply::{Background, BetterTool, Finished, Reply, ShownSoFar};
 use caller::cancelled;
 
 use crate::check::{Checked, Refusal, warnings};
-use crate::command_log::LogEntry;
+use crate::command_log::{CommandText, LogEntry};
 use crate::engine::{Engine, RunError};
 use crate::outcome::Outcome;
 use crate::redact::{Redacted, Redactor, error_chain};
 use crate::reply_limit::ReplyLimit;
-use crate::request::Request;
-use crate::rewrite::{RewriteFor, Rewritten};
+use crate::request::{Request, Script};
+use crate::rewrite::{RewriteFor, Rewritten, without_leading_cd};
 use crate::running::{Handles, InBackground, NotSent, Run, Running};
 use crate::units::Lifetime;
 use crate::window::Window;
@@ -189,18 +190,18 @@ impl Engine {
 
     /// Decides whether the command runs, and as what. The inner error is the reply to a command that does not run.
     async fn clear(&self, request: Request, caller: &Caller) -> Result<Result<Cleared, Reply>, RunError> {
+        if let Some(better) = self.intercept(&request, caller) {
+            return Ok(Err(Reply::Intercepted(better)));
+        }
         self.refresh_snapshot().await;
         let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
         let waits = caller.waiting != Waiting::InBackground;
         let purpose = if waits && caller.listener.is_none() { RewriteFor::Reply } else { RewriteFor::Job };
-        let given_lines = request.lines;
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();
         if let Some(name) = caller.shared_session.clone().filter(|_| waits) {
             request.session = Some(name);
-            // Behind a pipe it would have had a shell of its own: its changes to that shell must not stay.
-            request.apart = request.lines != given_lines;
             request.env_apart = true;
             request.workdir.get_or_insert_with(|| ".".into());
         }
@@ -210,15 +211,6 @@ impl Engine {
         let redactor = self.redactor_for(&plan);
         let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
         let mut about = CallContext { entry, notices, redactor, limit: caller.limit };
-        if let Some(interceptor) = &caller.interceptor {
-            let scripts = [plan.given_script(), &plan.script];
-            if let Some(found) = scripts.into_iter().find_map(|script| interceptor.intercept(script.as_bytes())) {
-                about.note(LogEntry::intercepted);
-                let (text, name) = (found.text(), found.suggested_tool);
-                let redact = |text| about.redactor.redact(text);
-                return Ok(Err(Reply::Intercepted(BetterTool { name: redact(name), text: redact(text) })));
-            }
-        }
         let checked = match self.check(plan, caller.approver.as_deref()).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Err(about.refused(refusal))),
@@ -226,6 +218,25 @@ impl Engine {
         about.notices.extend(warnings(checked.verdict()));
         rewritten.make_room().inspect_err(|_| about.note(LogEntry::not_started))?;
         Ok(Ok(Cleared { checked, rewritten, about }))
+    }
+
+    /// Names a better tool for a command, as it was given or without its leading `cd`. Nothing has been looked up by then: a
+    /// command that is for another tool needs neither its URLs nor its directory.
+    fn intercept(&self, request: &Request, caller: &Caller) -> Option<BetterTool> {
+        let interceptor = caller.interceptor.as_ref()?;
+        let given = &request.script;
+        let rest = without_leading_cd(given).filter(|_| request.workdir.is_none());
+        let scripts = std::iter::once(given).chain(&rest);
+        let found = scripts.map(Script::as_bytes).find_map(|script| interceptor.intercept(script))?;
+        let redactor = self.redactor();
+        if let Some(log) = &caller.log {
+            let directory = request.workdir.as_ref().map(|workdir| self.options().directory.join(workdir));
+            let directory = directory.as_deref().unwrap_or(&self.options().directory);
+            LogEntry::unplanned(log, CommandText::new(&redactor, given.as_bytes(), directory)).intercepted();
+        }
+        let found = Interception { script: String::from_utf8_lossy(given.as_bytes()).into_owned(), ..found };
+        let (text, name) = (found.text(), found.suggested_tool);
+        Some(BetterTool { name: redactor.redact(name), text: redactor.redact(text) })
     }
 
     async fn start_in_background(&self, cleared: Cleared) -> Result<Reply, RunError> {

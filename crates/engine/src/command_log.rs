@@ -110,9 +110,16 @@ impl LogEntry {
     /// An entry for a command that counts as cancelled until more is known.
     pub(crate) fn new(log: &Arc<dyn CommandLog>, plan: &Plan, redactor: &Redactor) -> Self {
         let text = |script: &Script, directory| CommandText::new(redactor, script.as_bytes(), directory);
+        let mut entry = Self::unplanned(log, text(plan.given_script(), plan.given_directory()));
+        entry.record.rewritten = plan.given.as_ref().map(|_| text(&plan.script, &plan.directory));
+        entry
+    }
+
+    /// The same for a command that has no plan.
+    pub(crate) fn unplanned(log: &Arc<dyn CommandLog>, given: CommandText) -> Self {
         let record = CommandRecord {
-            given: text(plan.given_script(), plan.given_directory()),
-            rewritten: plan.given.as_ref().map(|_| text(&plan.script, &plan.directory)),
+            given,
+            rewritten: None,
             fate: Fate::Cancelled,
             elapsed: Duration::ZERO,
             output_bytes: 0,

@@ -1,5 +1,6 @@
 //! The engine: from a request to a reply.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,6 +93,17 @@ pub struct Options {
     pub limits: Vec<Limit>,
     /// File-creation mask that commands get instead of this program's own.
     pub umask: Option<u32>,
+}
+
+/// The options that may differ from one command of an engine to the next; see [`Engine::with_shell`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellOptions {
+    /// [`Options::shell`].
+    pub shell: PathBuf,
+    /// [`Rewriting::prefix`].
+    pub prefix: String,
+    /// [`EnvironmentPolicy::set`].
+    pub set: BTreeMap<String, Option<String>>,
 }
 
 /// What becomes of processes that outlive their shell.
@@ -252,6 +264,45 @@ impl Engine {
             backend,
             mask: Arc::default(),
             begun: Arc::default(),
+        }
+    }
+
+    /// The same engine for commands with another shell, prefix or variables: it shares everything that runs, waits or is kept.
+    /// The guard and the lists of what is withheld are the same. Rc files are read anew, because the shell and the variables
+    /// are part of what comes of them.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options, Request, Script, ShellOptions};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// let set = [("GREETING".to_owned(), Some("hello".to_owned()))].into();
+    /// let other = engine.with_shell(ShellOptions { shell: "/bin/bash".into(), prefix: String::new(), set });
+    /// let reply = other.run(Request::new(Script::new("echo $GREETING")?)).await?;
+    /// assert_eq!(reply.finished().ok_or("refused")?.output.text(), "hello\n");
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_shell(&self, shell: ShellOptions) -> Self {
+        let ShellOptions { shell, prefix, set } = shell;
+        let mut options = Options { shell, ..Options::clone(&self.options) };
+        options.rewriting.prefix = prefix;
+        options.environment.set = set;
+        let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
+        Self {
+            snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
+            environment: Arc::new(options.environment.of_host(&options.host_environment)),
+            options: Arc::new(options),
+            mask: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The options that [`with_shell`](Self::with_shell) changes.
+    pub fn shell_options(&self) -> ShellOptions {
+        ShellOptions {
+            shell: self.options.shell.clone(),
+            prefix: self.options.rewriting.prefix.clone(),
+            set: self.options.environment.set.clone(),
         }
     }
 

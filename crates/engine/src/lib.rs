@@ -99,7 +99,7 @@ pub use check::{Approval, Approver, Checked, Judge, Refusal, warnings};
 pub use clean::Changes;
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use early::start_keeper_early;
-pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError};
+pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use fixed_name::FixedName;
 pub use jobs::{
@@ -128,7 +128,7 @@ pub use sessions::{
     BadSessionName, EndSessionError, Entered, InSession, ListSessionsError, NewerSession, SessionEntry, SessionLimits,
     SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
-pub use shell::{BashSearch, NotBash, bash_version, find_bash, search_bash};
+pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};

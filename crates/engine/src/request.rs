@@ -70,6 +70,40 @@ pub enum Lines {
     },
 }
 
+impl Lines {
+    /// The lines that both limits leave, the first one applied first; none if there is no limit.
+    pub fn of(first: Option<NonZeroU64>, last: Option<NonZeroU64>) -> Option<Self> {
+        match (first, last) {
+            (Some(first), Some(last)) => Some(Self::LastOfFirst { first, last }),
+            (Some(first), None) => Some(Self::First(first)),
+            (None, Some(last)) => Some(Self::Last(last)),
+            (None, None) => None,
+        }
+    }
+
+    /// The limit on the first lines.
+    pub fn first(self) -> Option<NonZeroU64> {
+        match self {
+            Self::First(first) | Self::LastOfFirst { first, .. } => Some(first),
+            Self::Last(_) => None,
+        }
+    }
+
+    /// The limit on the last lines.
+    pub fn last(self) -> Option<NonZeroU64> {
+        match self {
+            Self::Last(last) | Self::LastOfFirst { last, .. } => Some(last),
+            Self::First(_) => None,
+        }
+    }
+
+    /// The same limits, with those of `other` where there is none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::of(self.first().or(other.first()), self.last().or(other.last())).unwrap_or(self)
+    }
+}
+
 /// How standard output and error are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Streams {

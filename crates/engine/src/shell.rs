@@ -65,6 +65,12 @@ pub enum NotBash {
         /// What the system said.
         source: io::Error,
     },
+    /// It is a script, and nothing but running it would tell what it is.
+    #[error("the shell {} is a script, which is accepted only when the program starts", path.display())]
+    Script {
+        /// Its path.
+        path: PathBuf,
+    },
     /// It runs, and does not know what only bash knows.
     #[error("the shell {} is not bash: it has no BASH_VERSION", path.display())]
     Other {
@@ -85,6 +91,35 @@ pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
     let said = ask(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
     let version = said.trim().strip_prefix("bash ").unwrap_or_default();
     if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
+}
+
+/// Finds out whether a program is bash by its file alone. It runs nothing, so that a file which commands may have written can be
+/// looked at while no keeper watches over it.
+///
+/// ```
+/// assert!(bashful_engine::check_bash_file("/bin/bash".as_ref()).is_ok());
+/// assert!(bashful_engine::check_bash_file("/bin/cat".as_ref()).is_err());
+/// ```
+pub fn check_bash_file(shell: &Path) -> Result<(), NotBash> {
+    check_file(shell)?;
+    let path = shell.to_path_buf();
+    match read_kind(shell) {
+        Ok(Kind::Bash) => Ok(()),
+        Ok(Kind::Other) => Err(NotBash::Other { path }),
+        Ok(Kind::Script) => Err(NotBash::Script { path }),
+        Err(source) => Err(NotBash::Broken { path, source }),
+    }
+}
+
+/// The first program in the directories of a `PATH`, and then in `/bin` and `/usr/bin`, that is bash by its file.
+pub fn find_bash_file(path: &OsStr) -> Option<PathBuf> {
+    candidates(path).find(|candidate| check_bash_file(candidate).is_ok())
+}
+
+/// The places where a search for bash looks.
+fn candidates(path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let on_path = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    on_path.map(|directory| directory.join("bash")).chain(USUAL.map(PathBuf::from))
 }
 
 /// True if this is a file that somebody may run.
@@ -118,9 +153,8 @@ pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
 ///
 /// A program of the system is taken at its name, another one if bash's own words are in its file. Only scripts are run to see.
 pub fn search_bash(path: &OsStr) -> BashSearch {
-    let on_path = std::env::split_paths(path).filter(|directory| directory.is_absolute());
     let mut skipped = Vec::new();
-    for candidate in on_path.map(|directory| directory.join("bash")).chain(USUAL.map(PathBuf::from)) {
+    for candidate in candidates(path) {
         match check_cheaply(&candidate) {
             Ok(()) => return BashSearch { found: Some(candidate), skipped },
             Err(other @ NotBash::Other { .. }) => skipped.push(other),

@@ -2,13 +2,12 @@
 //!
 //! It goes by the same resolved words as the rules. It only speaks up if the better tool is there.
 
-use regex::RegexBuilder;
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
 use crate::syntax::ast::SourceExtent;
+use crate::text_rule::TextRule;
 use crate::walk::ScriptWalk;
 use crate::walk::trail::CommandWatch;
 
@@ -40,35 +39,6 @@ impl Interception {
     /// The whole text for the model.
     pub fn text(&self) -> String {
         format!("Blocked: {}\n\nOriginal command: {}", self.message, self.script)
-    }
-}
-
-/// A rule of the user: an expression for the text of a command.
-#[derive(Debug, Clone)]
-pub struct TextRule {
-    expression: regex::Regex,
-    tool: String,
-    message: String,
-}
-
-/// An expression that cannot be used.
-#[derive(Debug, Error)]
-#[error("the expression for the tool `{tool}` cannot be used")]
-pub struct ExpressionError {
-    /// The tool it should lead to.
-    pub tool: String,
-    /// The fault in the expression.
-    pub source: regex::Error,
-}
-
-impl TextRule {
-    /// A rule that leads to `tool` whenever a command's text matches.
-    pub fn new(expression: &str, tool: &str, message: &str) -> Result<Self, ExpressionError> {
-        let expression = RegexBuilder::new(expression)
-            .size_limit(1 << 20)
-            .build()
-            .map_err(|source| ExpressionError { tool: tool.to_owned(), source })?;
-        Ok(Self { expression, tool: tool.to_owned(), message: message.to_owned() })
     }
 }
 
@@ -140,11 +110,12 @@ impl Interceptor {
         for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
             let texts = commands.iter().filter(|command| !command.reads_pipe).flat_map(|command| {
                 let written = cleaned.get(command.extent.start..command.extent.end).unwrap_or("").to_owned();
-                let resolved: Vec<String> = command.words.iter().map(|word| readable(word)).collect();
-                [written, resolved.join(" ")]
+                let resolved: Vec<String> = command.words.iter().map(|word| quoted(&readable(word))).collect();
+                let resolved = Some(resolved.join(" ")).filter(|resolved| *resolved != written);
+                std::iter::once(written).chain(resolved)
             });
             // The whole text too: an expression may be about more than one command.
-            if std::iter::once(script.trim().to_owned()).chain(texts).any(|text| rule.expression.is_match(&text)) {
+            if rule.matches(std::iter::once(script.trim().to_owned()).chain(texts)) {
                 return Some(self.says(&rule.tool, &rule.message, script));
             }
         }
@@ -162,6 +133,16 @@ impl Interceptor {
     #[expect(clippy::unused_self, reason = "what it says belongs to it")]
     fn says(&self, tool: &str, message: &str, script: &str) -> Interception {
         Interception { suggested_tool: tool.to_owned(), message: message.to_owned(), script: script.to_owned() }
+    }
+}
+
+/// A word as somebody would write it: what is no operator must not look like one (`printf 'server &'`).
+fn quoted(word: &str) -> String {
+    let is_special = |letter: char| letter.is_whitespace() || ";&|<>()'\"`\\".contains(letter);
+    if word.contains(is_special) || word.is_empty() {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    } else {
+        word.to_owned()
     }
 }
 
@@ -223,5 +204,34 @@ fn writes(command: &ResolvedCommand) -> bool {
         "echo" | "printf" => to_file,
         "cat" => to_file && command.here,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn matches(pattern: &str, script: &str) -> bool {
+        let rule = TextRule::new(pattern, "", "tool", "message").expect("it can be used");
+        Interceptor { own: vec![rule] }.intercept(script, &["tool"]).is_some()
+    }
+
+    #[test]
+    fn a_users_rule_sees_each_command_as_written_and_as_bash_understands_it() {
+        for script in ["git commit", "true; git commit", "sudo \"git\" commit -m x", "( git commit )", "A=b git commit"]
+        {
+            assert!(matches(r"^\s*git\s+commit", script), "{script}");
+        }
+        for script in ["echo git commit", "echo 'a; git commit'", "true # git commit", "true | git commit"] {
+            assert!(!matches(r"^\s*git\s+commit", script), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_is_quoted_does_not_look_like_an_operator() {
+        let in_background = r"(?<!&)&\s*$";
+        assert!(matches(in_background, "server &") && matches(in_background, "a && server &"));
+        assert!(!matches(in_background, "printf 'server &'") && !matches(in_background, "printf \"server &\""));
     }
 }

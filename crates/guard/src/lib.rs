@@ -34,12 +34,14 @@ mod marks;
 mod pattern;
 mod rules;
 mod syntax;
+mod text_rule;
 mod walk;
 
 pub use finding::{Finding, Level, Verdict};
 pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
-pub use intercept::{ExpressionError, Interception, Interceptor, TextRule};
+pub use intercept::{Interception, Interceptor};
 pub use rules::{BUILT_IN, Rule, RuleError};
 pub use syntax::mention::mentioned_names;
 pub use syntax::opening::{Opening, OpeningKind};
 pub use syntax::outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};
+pub use text_rule::{ExpressionError, TextRule};

@@ -386,6 +386,8 @@ pub(crate) struct Intercepts(pub(crate) Vec<Intercept>);
 #[serde(deny_unknown_fields)]
 pub(crate) struct Intercept {
     pub(crate) pattern: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) flags: String,
     pub(crate) tool: String,
     pub(crate) message: String,
 }

@@ -1,7 +1,6 @@
 //! From the arguments of pi's tools to what is to be done.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use bashful_engine::{Lines, Request, Script};
@@ -10,7 +9,8 @@ use serde_json::Value;
 
 use super::WINDOW;
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_SECONDS, Manner, RunCall, clamp, numbers, read, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, LineCount, MOST_SECONDS, Manner, RunCall, clamp, numbers, read,
+    variables,
 };
 use crate::text;
 
@@ -28,9 +28,9 @@ struct BashArgs {
     #[serde(default)]
     cwd: Option<PathBuf>,
     #[serde(default)]
-    head: Option<NonZeroU64>,
+    head: Option<LineCount>,
     #[serde(default)]
-    tail: Option<NonZeroU64>,
+    tail: Option<LineCount>,
     #[serde(default)]
     pty: Option<bool>,
     #[serde(default, rename = "async")]
@@ -53,12 +53,12 @@ struct JobArgs {
 /// Reads the arguments of `bash`.
 pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let args: BashArgs = read("bash", arguments)?;
+    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
+        return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
+    }
     if args.in_background == Some(true) && !limits.async_enabled {
         let text = "Async bash execution is disabled. Enable async.enabled to use async mode.";
         return Err(ArgumentError::Senseless(text.to_owned()));
-    }
-    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
-        return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
     }
     let asked = args.timeout.unwrap_or(DEFAULT_SECONDS);
     let clamped = clamp(asked, MOST_SECONDS);
@@ -67,12 +67,7 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     request.workdir = args.cwd;
     request.env = variables(args.env);
     request.window = Some(WINDOW);
-    request.lines = match (args.head, args.tail) {
-        (Some(first), Some(last)) => Some(Lines::LastOfFirst { first, last }),
-        (Some(first), None) => Some(Lines::First(first)),
-        (None, Some(last)) => Some(Lines::Last(last)),
-        (None, None) => None,
-    };
+    request.lines = Lines::of(args.head.map(|head| head.0), args.tail.map(|tail| tail.0));
     let clamped_from = clamped.notice.is_some().then_some(asked);
     let mut notices: Vec<String> = clamped.notice.into_iter().collect();
     notices.extend(args.pty.filter(|wanted| *wanted).map(|_| text::NO_TERMINAL.to_owned()));

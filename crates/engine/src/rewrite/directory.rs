@@ -55,6 +55,12 @@ impl LeadingCd {
     }
 }
 
+/// The home directory that a command with these variables has, if it is an absolute path.
+pub(super) fn home(options: &Options, env: &[(String, OsString)]) -> Option<PathBuf> {
+    let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
+    variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
 /// Where it leads, if `cd` would get there; otherwise bash is to say what it thinks of it.
 pub(super) fn resolve(
     to: &PlainWord,

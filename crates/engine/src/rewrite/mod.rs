@@ -25,7 +25,7 @@ use thiserror::Error;
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};
 
 use crate::backend::Backend;
-use crate::request::{Given, Lines, Request, Script, ScriptError};
+use crate::request::{Given, Request, Script, ScriptError};
 use crate::trust::make_missing;
 use crate::{Engine, Streams};
 
@@ -38,7 +38,7 @@ const CUT: &str = "…";
 /// What is rewritten.
 #[derive(Debug, Clone, Default)]
 pub struct Rewriting {
-    /// Whether a leading `cd X &&` becomes the directory.
+    /// Whether a leading `cd X &&` becomes the directory, and a `~` at the beginning of a directory the home directory.
     pub directory: bool,
     /// Whether a trailing `| head` or `| tail` becomes a limit on what is shown.
     pub lines: bool,
@@ -131,11 +131,14 @@ impl Engine {
             };
             snapshot.as_deref().is_some_and(names)
         };
+        if rewriting.directory {
+            rewritten.expand_tilde(options);
+        }
         if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
             rewritten.take_directory(options, self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
-        if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply && rewritten.request.lines.is_none() {
+        if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {
             rewritten.take_lines(options)?;
         }
         if !rewriting.prefix.is_empty() {
@@ -174,18 +177,28 @@ impl Rewritten {
             }
         }
         for (_, value) in &mut self.request.env {
-            if let Some(path) = value.to_str().map(|value| finder.as_value(value)).transpose()?.flatten() {
-                *value = path.into();
+            if let Some(replaced) = value.to_str().map(|value| finder.in_value(value)).transpose()?.flatten() {
+                *value = replaced;
             }
         }
         if let Some(cwd) = self.request.workdir.as_deref().and_then(|path| path.to_str())
-            && let Some(path) = finder.as_value(cwd)?
+            && let Some(path) = finder.as_path(cwd)?
         {
             self.request.workdir = Some(path);
         }
         self.notices.append(&mut finder.notices);
         self.wanted.append(&mut finder.wanted);
         Ok(())
+    }
+
+    /// A working directory `~` or `~/…` is the home directory, or below it, as a shell would have it.
+    fn expand_tilde(&mut self, options: &crate::Options) {
+        let Some(below) = self.request.workdir.as_deref().and_then(|asked| asked.strip_prefix("~").ok()) else {
+            return;
+        };
+        if let Some(home) = directory::home(options, &self.request.env) {
+            self.request.workdir = Some(if below.as_os_str().is_empty() { home } else { home.join(below) });
+        }
     }
 
     fn take_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
@@ -214,14 +227,20 @@ impl Rewritten {
         if ["head", "tail"].iter().any(|name| is_function(name, options, &self.request.env)) {
             return Ok(());
         }
-        self.notices
-            .push(format!("`{}` became a limit on what is shown; the exit status is the command's own", taken.said));
-        self.becomes(taken.rest(&self.request.script)?);
-        self.request.lines = Some(taken.lines);
-        self.request.enough = match taken.lines {
-            Lines::First(first) => Some(first),
-            Lines::Last(_) | Lines::LastOfFirst { .. } => None,
+        // A limit that the caller has asked for wins over one of the same kind in the script.
+        let lines = self.request.lines.map_or(taken.lines, |asked| asked.or(taken.lines));
+        let became = if taken.lines.or(lines) == lines {
+            "became a limit on what is shown"
+        } else {
+            "gave way to the limit that was asked for"
         };
+        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.said));
+        self.becomes(taken.rest(&self.request.script)?);
+        self.request.lines = Some(lines);
+        // As by `head`, the output is closed after so many lines. `tail` reads to the end.
+        self.request.enough = taken.lines.first().and(lines.first());
+        // Behind a pipe it would have had a shell of its own: its changes to a session's shell must not stay.
+        self.request.apart = true;
         // Standard error does not go through a pipe, and is shown whole.
         self.request.streams = Streams::Split;
         Ok(())
@@ -236,6 +255,11 @@ impl Rewritten {
         self.notices.push(notice);
         Ok(())
     }
+}
+
+/// A script without the `cd X &&` that it begins with, wherever that leads; none if it begins with none.
+pub(crate) fn without_leading_cd(script: &Script) -> Option<Script> {
+    outlined(script, b"cd", directory::leading)?.rest(script).ok()
 }
 
 /// A change of a script.

@@ -1,8 +1,13 @@
 //! Finds internal URLs where they are words of a script, and puts the paths of their files there.
 //!
-//! A URL counts if it is a word of its own, bare or in double quotes, or stands behind `name=`, `--option=` or `@`. In the
-//! middle of a text it is only mentioned, and single quotes, comments and here-documents hold text.
+//! A URL counts if it is a word of its own, bare or in quotes, or stands behind `name=`, `--option=` or `@`. In the middle of
+//! a text it is only mentioned, and comments and here-documents hold text. Quoted, a URL may hold blanks; a text may begin with
+//! one too. So a quoted URL counts that stands for a file which is there or can be written. In double quotes and without
+//! blanks it counts in any case, and one that stands for nothing is refused.
+//!
+//! The value of a variable is no script: every URL in it counts.
 
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -68,13 +73,17 @@ impl<'a> Finder<'a> {
             let quoted = |path: &Path| match stretch.quoting {
                 Quoting::Bare => bare(path),
                 Quoting::Double => double(path),
+                Quoting::Single => single(path),
             };
             let after = script.get(stretch.range.end..stretch.word.end).unwrap_or("");
             let pattern = url.name.find(['*', '?', '[', '{']).filter(|_| stretch.quoting == Quoting::Bare);
-            let ends_word = after == if stretch.quoting == Quoting::Double { "\"" } else { "" };
+            let ends_word = after == stretch.quoting.mark();
             if pattern.is_none() && ends_word {
-                let Some(path) = self.resolve(&url)? else { continue };
-                edits.push(Edit { range: start..stretch.range.end, text: quoted(&path) });
+                let is_text = stretch.quoting == Quoting::Single || url.name.contains(char::is_whitespace);
+                let path = if is_text { self.if_usable(&url) } else { Some(self.resolve(&url)?) };
+                edits.extend(path.map(|path| Edit { range: start..stretch.range.end, text: quoted(&path) }));
+            } else if stretch.quoting == Quoting::Single {
+                // Bash finishes nothing there: it is a text.
             } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
                 let end = start + url.scheme.len() + "://".len() + length;
                 edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
@@ -86,12 +95,45 @@ impl<'a> Finder<'a> {
         Ok(edits)
     }
 
-    /// The path that a whole value stands for, if it is a URL.
-    pub(super) fn as_value(&mut self, value: &str) -> Result<Option<PathBuf>, UrlError> {
-        match value.split_once("://") {
-            Some((scheme, name)) if self.knows(scheme.as_bytes()) => self.resolve(&Url { scheme, name, at: 0 }),
+    /// The path that a whole text stands for, if it is a URL.
+    pub(super) fn as_path(&mut self, text: &str) -> Result<Option<PathBuf>, UrlError> {
+        match text.split_once("://") {
+            Some((scheme, name)) if self.knows(scheme.as_bytes()) => {
+                self.resolve(&Url { scheme, name, at: 0 }).map(Some)
+            }
             _ => Ok(None),
         }
+    }
+
+    /// The value of a variable with paths in the place of its URLs; none if it holds none.
+    pub(super) fn in_value(&mut self, value: &str) -> Result<Option<OsString>, UrlError> {
+        if !self.may_be_in(value.as_bytes()) {
+            return Ok(None);
+        }
+        // The name of a file may hold blanks and colons.
+        if let Some((scheme, name)) = value.split_once("://")
+            && let Some(found) = self.find(&Url { scheme, name, at: 0 }).ok().filter(|found| found.path.exists())
+        {
+            return Ok(Some(self.take(&Url { scheme, name, at: 0 }, found).into()));
+        }
+        let mut replaced = OsString::new();
+        let mut rest = value;
+        while let Some(colon) = rest.find("://") {
+            let scheme = str::from_utf8(scheme_before(&rest.as_bytes()[..colon])).unwrap_or_default();
+            let name = &rest[colon + 3..];
+            let end = colon + 3 + name.find(ends_url).unwrap_or(name.len());
+            if self.knows(scheme.as_bytes()) {
+                let url = Url { scheme, name: &rest[colon + 3..end], at: colon - scheme.len() };
+                replaced.push(&rest[..url.at]);
+                replaced.push(self.resolve(&url)?);
+            } else {
+                // A URL of another kind stays as it is, whatever stands in it.
+                replaced.push(&rest[..end]);
+            }
+            rest = &rest[end..];
+        }
+        replaced.push(rest);
+        Ok(Some(replaced))
     }
 
     /// The URL at the beginning of a word, or behind what may stand before one.
@@ -148,21 +190,30 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The path of a URL; none if it is only a mention.
-    fn resolve(&mut self, url: &Url<'_>) -> Result<Option<PathBuf>, UrlError> {
-        let name = decoded(url.name);
-        let found = match self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) {
-            Some(scheme) => find(scheme.as_ref(), &name),
+    /// The path of a URL.
+    fn resolve(&mut self, url: &Url<'_>) -> Result<PathBuf, UrlError> {
+        let found = self.find(url)?;
+        Ok(self.take(url, found))
+    }
+
+    /// The path of a URL that may be the beginning of a text: none if there is no such file and none can be written.
+    fn if_usable(&mut self, url: &Url<'_>) -> Option<PathBuf> {
+        let is_usable = |found: &UrlFile| found.path.exists() || (found.wanted.is_some() && !url.name.contains("://"));
+        let found = self.find(url).ok().filter(is_usable)?;
+        Some(self.take(url, found))
+    }
+
+    fn find(&self, url: &Url<'_>) -> Result<UrlFile, UrlError> {
+        match self.rewriting.schemes.iter().find(|scheme| scheme.name() == url.scheme) {
+            Some(scheme) => find(scheme.as_ref(), &decoded(url.name)),
             None => Err(UrlError::Unsupported { url: url.text() }),
-        };
-        // A sentence may begin with one.
-        if url.name.contains(char::is_whitespace) && !found.as_ref().is_ok_and(|found| found.path.exists()) {
-            return Ok(None);
         }
-        let UrlFile { path, wanted } = found?;
+    }
+
+    fn take(&mut self, url: &Url<'_>, UrlFile { path, wanted }: UrlFile) -> PathBuf {
         self.note(format!("{} is {}", url.text(), path.display()));
         self.wanted.extend(wanted);
-        Ok(Some(path))
+        path
     }
 }
 
@@ -190,7 +241,7 @@ fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
     match stretch.quoting {
         Quoting::Bare => introduces_value(&script[stretch.word.start..start + at]),
         // The quote begins the value, or else the word.
-        Quoting::Double => match before.strip_suffix('"') {
+        Quoting::Double | Quoting::Single => match before.strip_suffix(stretch.quoting.mark()) {
             Some(outside) if inside.is_empty() => introduces_value(outside),
             Some(outside) => outside.is_empty() && introduces_value(inside),
             None => false,
@@ -208,6 +259,11 @@ fn introduces_value(beginning: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part)
 }
 
+/// True for a character that ends a URL in the value of a variable: such values are texts, lists like `PATH`, or options.
+fn ends_url(letter: char) -> bool {
+    letter.is_whitespace() || "'\")`\\:;,".contains(letter)
+}
+
 /// A path as a word.
 fn bare(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_bytes();
@@ -215,14 +271,18 @@ fn bare(path: &Path) -> Vec<u8> {
     if bytes.iter().all(is_plain) {
         return bytes.to_vec();
     }
-    let mut text = vec![b'\''];
-    for byte in bytes {
+    [b"'", single(path).as_slice(), b"'"].concat()
+}
+
+/// A path between single quotes.
+fn single(path: &Path) -> Vec<u8> {
+    let mut text = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
         match byte {
             b'\'' => text.extend_from_slice(b"'\\''"),
             other => text.push(*other),
         }
     }
-    text.push(b'\'');
     text
 }
 
@@ -294,9 +354,23 @@ mod tests {
         }
     }
 
+    /// A scheme of files that can be written.
+    #[derive(Debug)]
+    struct Notes;
+
+    impl Scheme for Notes {
+        fn name(&self) -> &'static str {
+            "note-of"
+        }
+
+        fn find(&self, name: &str) -> Result<UrlFile, UrlError> {
+            Ok(UrlFile { path: Path::new("/notes").join(name), wanted: Some("/notes".into()) })
+        }
+    }
+
     fn rewriting() -> Rewriting {
         Rewriting {
-            schemes: vec![Arc::new(Files), Arc::new(Directories)],
+            schemes: vec![Arc::new(Files), Arc::new(Directories), Arc::new(Notes)],
             unsupported: vec!["agent".to_owned()],
             ..Rewriting::default()
         }
@@ -393,13 +467,39 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_a_url_is_a_path_without_quotes() {
+    fn a_quoted_url_may_hold_blanks_if_its_file_is_there_or_can_be_written() {
+        check("echo > \"note-of://my notes\"", "echo > \"/notes/my notes\"");
+        check("tee 'note-of://it is' < 'note-of://a'", "tee '/notes/it is' < '/notes/a'");
+        check("a --in='note-of://a b' x='dir-of://lib'", "a --in='/notes/a b' x='/usr/lib'");
+        check("cat 'note-of://%27'", r"cat '/notes/'\'''");
+        for text in [
+            "echo 'see note-of://a' x'note-of://a' 'note-of://a'x",
+            "echo 'note-of://a and note-of://b' \"note-of://a and note-of://b\"",
+            "grep 'agent://' 'file-of://gone'",
+            "echo \"agent://1 is it\"",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn every_url_in_a_value_becomes_a_path_without_quotes() {
         let rewriting = rewriting();
         let mut finder = Finder::new(&rewriting);
-        assert_eq!(finder.as_value("file-of://a%20b").expect("found"), Some("/files/a b".into()));
-        for value in ["a file-of://a", "https://x", "file-of:/a", "", "file-of://a is it"] {
-            assert_eq!(finder.as_value(value).expect("left alone"), None, "{value}");
+        for (value, expected) in [
+            ("file-of://a%20b", "/files/a b"),
+            ("see file-of://a and file-of://b.", "see /files/a and /files/b."),
+            ("dir-of://bin:dir-of://lib:/bin", "/usr/bin:/usr/lib:/bin"),
+            ("--in=file-of://a,\"file-of://b\" (note-of://c)", "--in=/files/a,\"/files/b\" (/notes/c)"),
+            ("note-of://my notes.md", "/notes/my notes.md"),
+            ("https://x/?u=file-of://a file-of://b", "https://x/?u=file-of://a /files/b"),
+        ] {
+            assert_eq!(finder.in_value(value).expect("found"), Some(expected.into()), "{value}");
         }
-        assert!(finder.as_value("agent://x").is_err());
+        for value in ["https://x", "file-of:/a", "", "git+file-of://a", "a://b"] {
+            assert_eq!(finder.in_value(value).expect("left alone"), None, "{value}");
+        }
+        assert!(finder.in_value("agent://x").is_err() && finder.in_value("to agent://x").is_err());
+        assert_eq!(finder.as_path("file-of://a b").expect("found"), Some("/files/a b".into()));
     }
 }

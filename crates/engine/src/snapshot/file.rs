@@ -14,7 +14,7 @@ use crate::environment::Withheld;
 use crate::fixed_name::FixedName;
 
 /// The version of the file. One that differs is captured anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How the first line begins. To a shell it is a comment.
 const MARK: &[u8] = b"# bashful snapshot ";

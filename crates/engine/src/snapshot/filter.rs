@@ -39,13 +39,13 @@ pub(super) struct Facts {
     pub(super) took: Duration,
 }
 
-/// Options that commands get. `extglob` makes more scripts right and none wrong, and functions that were written with it
-/// cannot do without; `checkhash` only finds a program that has moved. All others change what scripts do (`noclobber`,
-/// `nounset`, `errexit`, `pipefail`, `noglob`, `posix`, `globstar`, `dotglob`, `nullglob`, `failglob`, `nocaseglob`,
-/// `nocasematch`, `lastpipe`, `xpg_echo`, `physical`, `allexport`, `keyword`, `compat…`), what they say (`xtrace`, `verbose`,
-/// `gnu_errfmt`, `shift_verbose`), whether they run at all (`noexec`, `onecmd`, `restricted`), or mean nothing without
-/// somebody who types (`emacs`, `vi`, `history`, `histexpand`, `monitor`, `autocd`, `cdspell`, `checkwinsize` and so on).
-const OPTIONS: [&str; 2] = ["extglob", "checkhash"];
+/// Options that commands get: those about the patterns of file names, which somebody who turns them on writes commands for, and
+/// `checkhash`, which only finds a program that has moved. All others change what scripts do that were written without them
+/// (`noclobber`, `nounset`, `errexit`, `pipefail`, `noglob`, `failglob`, `posix`, `nocasematch`, `lastpipe`, `xpg_echo`, `physical`,
+/// `allexport`, `keyword`, `compat…`), what they say (`xtrace`, `verbose`, `gnu_errfmt`, `shift_verbose`), whether they run at all
+/// (`noexec`, `onecmd`, `restricted`), or mean nothing without somebody who types (`emacs`, `vi`, `history`, `histexpand`,
+/// `monitor`, `autocd`, `cdspell`, `checkwinsize` and so on).
+const OPTIONS: [&str; 6] = ["checkhash", "dotglob", "extglob", "globstar", "nocaseglob", "nullglob"];
 
 /// Options that bash itself turns on for somebody who types: nobody has asked for them.
 const BY_BASH: [&str; 7] =

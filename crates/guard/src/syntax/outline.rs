@@ -31,13 +31,26 @@ pub struct Stretch {
     pub word: Range<usize>,
 }
 
-/// How text is quoted. Text between single quotes, in a comment or in a here-document makes no stretch.
+/// How text is quoted. Text between `$'` and `'`, in a comment or in a here-document makes no stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     /// Not at all.
     Bare,
     /// Between double quotes.
     Double,
+    /// Between single quotes, where every character means itself.
+    Single,
+}
+
+impl Quoting {
+    /// The quote before and behind such text; empty if there is none.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Bare => "",
+            Self::Double => "\"",
+            Self::Single => "'",
+        }
+    }
 }
 
 /// A word whose value can be told from its text.
@@ -332,12 +345,13 @@ mod tests {
 
     #[test]
     fn text_is_told_with_its_quotes_and_without_what_is_none() {
-        use Quoting::{Bare, Double};
+        use Quoting::{Bare, Double, Single};
         let texts = |script: &'static str| -> Vec<(&str, Quoting)> {
             let outline = Outline::of(script).expect("it parses");
             outline.stretches().iter().map(|stretch| (&script[stretch.range.clone()], stretch.quoting)).collect()
         };
-        assert_eq!(texts("cat a://b \"c d\" 'no' # no"), [("cat", Bare), ("a://b", Bare), ("c d", Double)]);
+        assert_eq!(texts("cat a://b \"c d\" # no"), [("cat", Bare), ("a://b", Bare), ("c d", Double)]);
+        assert_eq!(texts("'a \"b'\"c\"'' $'no'"), [("a \"b", Single), ("c", Double)]);
         assert_eq!(texts("x=a://b <c://d"), [("a://b", Bare), ("c://d", Bare)]);
         assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);
         assert_eq!(texts("a \"$(b \"c\")\" `d`"), [("a", Bare), ("b", Bare), ("c", Double), ("d", Bare)]);

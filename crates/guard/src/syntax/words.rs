@@ -99,7 +99,7 @@ impl Parser<'_> {
                     }
                     _ => break,
                 },
-                b'\'' if !until.quoted => pieces.push(self.single_quoted()?),
+                b'\'' if !until.quoted => pieces.push(self.single_quoted(until.operators)?),
                 b'"' => pieces.push(self.double_quoted()?),
                 b'\\' => self.escape(&mut pieces, until.quoted),
                 b'$' => self.dollar(&mut pieces, until.quoted)?,
@@ -144,10 +144,15 @@ impl Parser<'_> {
         }
     }
 
-    fn single_quoted(&mut self) -> ParseResult<WordPiece> {
+    fn single_quoted(&mut self, is_noted: bool) -> ParseResult<WordPiece> {
         let inside = self.rest().get(1..).unwrap_or("");
         let length = inside.find('\'').ok_or(ParseStop::Syntax)?;
-        self.at += length + 2;
+        let start = self.at + 1;
+        self.at = start + length;
+        if is_noted && length > 0 {
+            self.note(start, Quoting::Single);
+        }
+        self.at += 1;
         Ok(WordPiece::Quoted(inside.get(..length).unwrap_or("").to_owned()))
     }
 

@@ -288,11 +288,28 @@ async fn what_cannot_be_a_limit_is_left_alone() {
     }
     let job = engine.rewrite(request("seq 5 | head -2"), RewriteFor::Job).expect("left alone");
     assert_eq!(script(&job), "seq 5 | head -2", "what a job writes goes to a file");
-    let mut explicit = request("seq 5 | head -2");
-    explicit.lines = first(4);
-    let explicit = engine.rewrite(explicit, RewriteFor::Reply).expect("left alone");
-    assert_eq!((script(&explicit), explicit.request.lines), ("seq 5 | head -2", first(4)), "what was said counts");
-    assert_eq!(explicit.request.streams, Streams::Combined);
+}
+
+#[tokio::test]
+async fn a_limit_that_was_asked_for_wins_over_the_one_in_the_script() {
+    let place = place();
+    let engine = place.engine();
+    let taken = |given: &str, asked| {
+        let explicit = bashful_engine::Request { lines: asked, ..request(given) };
+        let rewritten = engine.rewrite(explicit, RewriteFor::Reply).expect("rewritten");
+        assert_eq!(script(&rewritten).trim_end(), "seq 5");
+        assert_eq!((rewritten.request.streams, rewritten.request.apart), (Streams::Split, true));
+        (rewritten.request.lines, rewritten.request.enough.map(std::num::NonZero::get), rewritten.notices)
+    };
+    let said = |word: &str, became: &str| vec![format!("`| {word} -2` {became}; the exit status is the command's own")];
+    let (gave_way, became) = ("gave way to the limit that was asked for", "became a limit on what is shown");
+    assert_eq!(taken("seq 5 | head -2", first(4)), (first(4), Some(4), said("head", gave_way)));
+    assert_eq!(taken("seq 5 | head -2", first(2)), (first(2), Some(2), said("head", became)));
+    let both = Lines::of(NonZeroU64::new(2), NonZeroU64::new(4));
+    assert_eq!(taken("seq 5 | head -2", Lines::of(None, NonZeroU64::new(4))), (both, Some(2), said("head", became)));
+    // `tail` reads to the end.
+    let both = Lines::of(NonZeroU64::new(4), NonZeroU64::new(2));
+    assert_eq!(taken("seq 5 | tail -2", first(4)), (both, None, said("tail", became)));
 }
 
 #[tokio::test]

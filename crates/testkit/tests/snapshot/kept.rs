@@ -138,9 +138,27 @@ echo "${PS1-}${PROMPT_COMMAND-}${CDPATH-}${HISTFILE-}${TMOUT-}${GLOBIGNORE-}${BA
     std::fs::remove_file(place.path().join("made")).expect("a script has made it");
     assert_eq!(says_waiting(&place, script).await, expected);
     let left_out = engine.snapshot().expect("it works").left_out().to_vec();
-    for name in ["option globstar", "option noclobber", "variable TTY", "function command_not_found_handle"] {
+    for name in ["option nocasematch", "option noclobber", "variable TTY", "function command_not_found_handle"] {
         assert!(left_out.iter().any(|out| out == name), "{name}: {left_out:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_about_the_patterns_of_file_names_are_taken_over() {
+    let place =
+        home("shopt -s globstar nullglob dotglob nocaseglob extglob failglob checkhash\nset -o errexit -o nounset\n");
+    std::fs::create_dir_all(place.path().join("d/e")).expect("a directory");
+    std::fs::write(place.path().join("d/e/.Hidden"), "").expect("a file");
+    let script = "cd d; echo **/*hid*; echo none*; echo +(e); shopt -p globstar nullglob dotglob nocaseglob failglob; echo $unset";
+    let expected = "e/.Hidden\n\ne\nshopt -s globstar\nshopt -s nullglob\nshopt -s dotglob\nshopt -s nocaseglob\nshopt -u failglob\n\n";
+    let engine = working(&place).await;
+    assert_eq!(says(&engine, script).await, expected);
+    assert_eq!(says_waiting(&place, script).await, expected);
+    let snapshot = engine.snapshot().expect("it works");
+    let mut taken = snapshot.options().to_vec();
+    taken.sort_unstable();
+    assert_eq!(taken, ["checkhash", "dotglob", "extglob", "globstar", "nocaseglob", "nullglob"]);
+    assert!(snapshot.left_out().iter().any(|out| out == "option failglob"), "{:?}", snapshot.left_out());
 }
 
 #[tokio::test(flavor = "multi_thread")]
