@@ -43,7 +43,7 @@ mod toolbox;
 mod visible;
 
 pub use answer::{Answer, ResourceLink};
-pub use approval::{Allowable, allow_line, how_to_allow, question};
+pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};

@@ -210,7 +210,11 @@ pub fn background(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
     // The signal of the reminder reaches one group of processes, this all of them.
     let better = match reader {
-        Reader::Program => format!("bashful jobs kill {id}"),
+        Reader::Program => {
+            return format!(
+                "job {id}\n  follow it:  bashful jobs logs -f {id}\n  stop it:    bashful jobs kill {id}\n"
+            );
+        }
         Reader::Tools => format!("the job tool, action \"kill\", ids [{id}]"),
         Reader::Pi => format!("the job tool, cancel: [\"bg_{id}\"]"),
     };
