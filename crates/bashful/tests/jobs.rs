@@ -141,7 +141,7 @@ fn a_command_that_takes_too_long_goes_on_in_the_background() {
     let output = home.run(&["run", "--patience", "0.3", script]);
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("begun\n", Some(0)));
     let said = text(&output.stderr);
-    assert!(said.contains("now as job 1: do not start it again; `bashful jobs wait 1` waits for it]"), "{said}");
+    assert!(said.contains("now job 1; do not start it again; to wait: bashful jobs wait 1]"), "{said}");
     assert!(said.contains("stop it:    bashful jobs kill 1\n"), "{said}");
     let facts = json(&home, &["run", "--patience", "0.1", "--json", "sleep 1000"]);
     assert_eq!((&facts["status"], &facts["job"]["id"]), (&Value::from("running"), &Value::from(2)));

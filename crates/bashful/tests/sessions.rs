@@ -39,10 +39,10 @@ fn a_session_stays_from_one_run_of_the_program_to_the_next() {
     run(
         "exit 3",
         "",
-        "[the shell of session \"build 1\" has ended, with everything in it; the next command in it starts anew]\n[command failed: exit code 3]\n",
+        "[the shell of session \"build 1\" has ended; the next command starts a new one]\n[command failed: exit code 3]\n",
         3,
     );
-    let lost = "[session \"build 1\" began anew with this command: its shell ended with exit code 3; nothing of its earlier state is left]\n";
+    let lost = "[session \"build 1\" was restarted before this command (its shell ended with exit code 3); its variables, functions and directory are gone]\n";
     run("echo ${x-none}", "none\n", lost, 0);
     let listed = json(&home, &["sessions", "list", "--json"]);
     assert_eq!(
@@ -66,7 +66,7 @@ fn sessions_are_ended_with_everything_in_them() {
     for name in ["a", "b"] {
         let output = home.run(&["run", "--session", name, "setsid sleep 1000 & echo started"]);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "started\n");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("to end it: bashful sessions end"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("end it with: bashful sessions end"), "{output:?}");
     }
     assert_eq!(json(&home, &["sessions", "list", "--json"])[1]["left"], 1);
     check(

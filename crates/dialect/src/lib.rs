@@ -51,3 +51,8 @@ pub use subscriptions::ResourceChanges;
 pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{Progress, ToolCaller, Toolbox, UnknownTool};
 pub use visible::{visible, visible_lines};
+
+/// Compiles the examples of the page about the library.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;
