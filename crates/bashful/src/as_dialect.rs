@@ -5,15 +5,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_dialect::{Abilities, Dialect, Tool, ToolCaller, Toolbox, how_to_allow};
-use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience};
-use serde_json::{Map, Value};
+use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience, error_chain};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::cli::{Mode, RunArgs};
 use crate::exit::Exit;
-use crate::guard::ToolAdvice;
+use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
 use crate::print;
+use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 
@@ -31,23 +32,44 @@ enum AskError {
 /// Calls the tool, and prints what a model would read: the text, or the facts.
 pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let (settings, _) = around.settings(file)?;
+    let (mut settings, _) = around.settings(file)?;
+    guard::set_dialect_levels(&mut settings, dialect);
     let tools = dialect.tools(&setup::limits(&settings), Path::new("/"), Abilities::ALL);
     let bash = tools.iter().find(|tool| tool.name == "bash").ok_or(AskError::NoBash { dialect })?;
     let arguments = arguments(args, dialect, bash)?;
     // A tool that takes no directory has that of its server.
-    let here = setup::directory(&around, args.command.cwd.as_deref().filter(|_| !takes(bash, "cwd")))?;
+    let cwd = args.command.cwd.as_deref().filter(|_| !takes(bash, "cwd"));
+    let called = call(args, dialect, &settings, &around, (cwd, arguments));
+    called.or_else(|error| {
+        if dialect != Dialect::PLAIN {
+            return Err(error);
+        }
+        // Its callers parse JSON, whatever has kept the command from running.
+        print::json(json!({ "error": error_chain(error.as_ref()) }), print::redactor())?;
+        Ok(Exit::Failed)
+    })
+}
+
+/// Makes the call, from a directory or the current one.
+fn call(
+    args: &RunArgs,
+    dialect: Dialect,
+    settings: &Settings,
+    around: &Surroundings,
+    (cwd, arguments): (Option<&Path>, Value),
+) -> Result<Exit, Box<dyn Error>> {
+    let here = setup::directory(around, cwd)?;
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let mut options = setup::options(&settings, &around, Some(&here))?;
+        let mut options = setup::options(settings, around, Some(&here))?;
         dialect.adjust(&mut options);
         options.directory.clone_from(&here);
-        let last = Arc::new(LastRecord { log: Log::new(&settings, &around, "run"), record: Mutex::default() });
-        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(&settings), &here);
+        let last = Arc::new(LastRecord { log: Log::new(settings, around, "run"), record: Mutex::default() });
+        let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, setup::limits(settings), &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        toolbox.interceptor = ToolAdvice::new(&settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+        toolbox.interceptor = ToolAdvice::new(settings)?.map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
         let patience = args.patience.map(Patience);
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };
@@ -63,7 +85,7 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
             }
         };
         drop(call);
-        let shown = if args.json { answer.structured().to_string() } else { answer.text.into_string() };
+        let shown = if args.json { answer.structured_text() } else { answer.text.into_string() };
         print::data(format!("{}\n", shown.trim_end_matches('\n')).as_bytes())?;
         // The model may have been told, too; here it is for whoever has typed this.
         if let Some(how) = last.how_to_allow().filter(|how| !shown.contains(how.as_str())) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bashful_dialect::{facts, how_to_allow, visible, visible_lines};
+use bashful_dialect::{Dialect, facts, how_to_allow, visible, visible_lines};
 use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
     Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, trust_settings,
@@ -70,7 +70,7 @@ pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option
 
 /// The guard that the settings describe.
 pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard, GuardError> {
-    let mut place = "`[guard] levels` in the settings".to_owned();
+    let mut place = "`[guard] levels` or `dialects` in the settings".to_owned();
     let mut own_rules = String::new();
     let named = Some(PathBuf::from(&settings.guard.rules_file)).filter(|path| !path.as_os_str().is_empty());
     let usual =
@@ -92,6 +92,13 @@ pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard,
 /// Turns on the rule about shells that wait for more commands, unless the settings have a level for it.
 pub(crate) fn ask_about_interactive_shells(settings: &mut Settings) {
     settings.guard.levels.0.entry("shell/interactive".to_owned()).or_insert(RuleLevel::Ask);
+}
+
+/// Sets the levels that the settings have for this dialect, unless they have a level for the rule everywhere.
+pub(crate) fn set_dialect_levels(settings: &mut Settings, dialect: Dialect) {
+    for (rule, level) in settings.guard.dialects.of(dialect) {
+        settings.guard.levels.0.entry(rule.clone()).or_insert(level);
+    }
 }
 
 /// Where it is kept what the user has allowed; none if there is no place for it.

@@ -11,7 +11,7 @@ use bashful_mcp::{serve_http, serve_stdio};
 
 use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
-use crate::guard::ToolAdvice;
+use crate::guard::{self, ToolAdvice};
 use crate::http::{self, Listening, TOKEN};
 use crate::install;
 use crate::log::Log;
@@ -48,7 +48,8 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         return install::main(args, file);
     }
     let around = Surroundings::read();
-    let (settings, _) = around.settings(file)?;
+    let (mut settings, _) = around.settings(file)?;
+    guard::set_dialect_levels(&mut settings, args.dialect);
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;

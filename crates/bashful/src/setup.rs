@@ -351,6 +351,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         default: Lifetime(settings.lifetime.default_seconds.duration()),
         slow: Lifetime(settings.lifetime.slow_seconds.duration()),
         background: Lifetime(settings.lifetime.background_seconds.duration()),
+        shown: settings.output.whole_bytes.size(),
         auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
         async_enabled: settings.r#async.enabled,
     }

@@ -43,7 +43,7 @@ fn the_reply_is_the_dialects_and_the_exit_code_the_commands() {
     check(&["native", "echo hi; exit 3"], "[command failed: exit code 3]\nhi", 3);
     check(&["pi", "echo hi; exit 3"], "hi\n\nWall time\n\nCommand exited with code 3", 3);
     check(&["pi", "kill -9 $$"], "(no output)\n\nWall time\n\nCommand exited with code 137", 137);
-    check(&["plain", "echo out; echo err >&2"], "{\"exitCode\":0,\"stderr\":\"err\\n\",\"stdout\":\"out\\n\"}", 0);
+    check(&["plain", "echo out; echo err >&2"], "{\"stdout\":\"out\\n\",\"stderr\":\"err\\n\",\"exitCode\":0}", 0);
     check(&["native", "--timeout", "1", "sleep 100"], "[command timed out after 1s]\n(no output)", 124);
     check(
         &["pi", "--timeout", "1.4", "sleep 100"],
@@ -70,7 +70,7 @@ fn options_become_arguments_of_the_tool_if_it_has_them() {
     let options = ["--cwd", "/usr", "--env", "A=a=b", "pwd; echo $A"];
     check(&[&["native"], options.as_slice()].concat(), "/usr\na=b", 0);
     check(&[&["pi"], options.as_slice()].concat(), "/usr\na=b\n\nWall time", 0);
-    check(&["plain", "--cwd", "/usr", "pwd"], "{\"exitCode\":0,\"stderr\":\"\",\"stdout\":\"/usr\\n\"}", 0);
+    check(&["plain", "--cwd", "/usr", "pwd"], "{\"stdout\":\"/usr\\n\",\"stderr\":\"\",\"exitCode\":0}", 0);
     check(&["pi", "--cwd", "/none", "pwd"], "Working directory does not exist: /none", 125);
     check(
         &["plain", "--timeout", "9", "pwd"],

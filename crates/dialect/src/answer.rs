@@ -51,18 +51,17 @@ impl Answer {
         structured["output"] = self.text.as_str().into();
         structured
     }
+
+    /// The same as JSON text. Where the text of the reply is JSON, this is that text, with its keys in the same order.
+    pub fn structured_text(&self) -> String {
+        if self.fields.is_some() { self.text.as_str().to_owned() } else { self.structured().to_string() }
+    }
 }
 
 impl RawAnswer {
     /// A call that went well.
     pub(crate) fn new(text: String, facts: Value) -> Self {
         Self { text, facts, fields: None, is_error: false, links: Vec::new() }
-    }
-
-    /// An answer whose text is these fields as JSON.
-    pub(crate) fn of_fields(fields: Value, facts: Value) -> Self {
-        let text = fields.to_string();
-        Self { fields: Some(fields), ..Self::new(text, facts) }
     }
 
     /// A call that came to nothing, because of this.

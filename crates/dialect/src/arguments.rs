@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use bashful_engine::{Lifetime, Patience, Request, ScriptError, Stop};
+use bashful_engine::{ByteSize, Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub struct Limits {
     pub slow: Lifetime,
     /// In the background.
     pub background: Lifetime,
+    /// Output that is shown whole, as the definitions tell a model. The engine's window decides; a client may be shown less.
+    pub shown: ByteSize,
     /// After how long a command becomes a job by itself, however long its caller would wait; none if it never does.
     pub auto_after: Option<Patience>,
     /// Whether pi may start commands in the background.
@@ -38,6 +40,7 @@ impl Default for Limits {
             default: Lifetime(Duration::from_secs(30)),
             slow: Lifetime(Duration::from_mins(15)),
             background: Lifetime(Duration::from_hours(24)),
+            shown: ByteSize::kib(128),
             auto_after: None,
             async_enabled: true,
         }

@@ -188,7 +188,7 @@ pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
         End::Own(Exit::Code(0)) => None,
         End::Own(Exit::Code(code)) => Some(format!("[command failed: exit code {code}]")),
         End::Own(Exit::Signal(number)) => Some(format!("[command killed by signal {}]", signal_text(number))),
-        End::Stopped { why: StopReason::TimeUp, .. } => Some(format!("[command timed out after {lifetime}]")),
+        End::Stopped { why: StopReason::TimeUp, .. } => Some(format!("[command timed out after {:?}]", lifetime.0)),
         End::Stopped { why: StopReason::Cancelled, .. } => Some("[command cancelled]".to_owned()),
         End::Stopped { why, .. } => Some(format!("[command stopped: {why}]")),
         End::Lost => Some(format!("[{LOST}]")),
@@ -222,7 +222,7 @@ pub fn background(job: &JobRecord, reader: Reader) -> String {
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<job>{id}</job>\n<reminder>To stop: kill -9 -{pid}</reminder>\n[to stop all its processes: {better}]\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all its processes: {better}]\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
     )
@@ -336,3 +336,17 @@ pub(crate) fn or_none(text: &str) -> String {
 
 /// What is said to those who want a terminal.
 pub(crate) const NO_TERMINAL: &str = "pty requested but unavailable in this environment; ran without a terminal";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_told_in_seconds_however_long_it_was() {
+        let time_up = End::Stopped { why: StopReason::TimeUp, exit: Exit::Signal(15) };
+        let said = |seconds| end(time_up, Lifetime(Duration::from_secs_f64(seconds)));
+        assert_eq!(said(30.0).as_deref(), Some("[command timed out after 30s]"));
+        assert_eq!(said(900.0).as_deref(), Some("[command timed out after 900s]"));
+        assert_eq!(said(2.5).as_deref(), Some("[command timed out after 2.5s]"));
+    }
+}

@@ -47,6 +47,7 @@ impl Tool {
 }
 
 /// The parts of an engine that definitions speak of. A model is offered nothing that would always fail.
+#[expect(clippy::struct_excessive_bools, reason = "an engine may have any of them without the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// Commands can become jobs.
@@ -55,16 +56,22 @@ pub struct Abilities {
     pub sessions: bool,
     /// Long output is kept on disk.
     pub artifacts: bool,
+    /// The guard refuses to delete what nobody means to lose.
+    pub guard: bool,
 }
 
 impl Abilities {
     /// An engine with a place for everything.
-    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true };
+    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, guard: true };
 
     /// Those of an engine.
     pub fn of(engine: &Engine) -> Self {
-        let artifacts = engine.artifacts().is_some();
-        Self { jobs: engine.jobs().is_some(), sessions: engine.sessions().is_some(), artifacts }
+        Self {
+            jobs: engine.jobs().is_some(),
+            sessions: engine.sessions().is_some(),
+            artifacts: engine.artifacts().is_some(),
+            guard: engine.refuses("rm -rf /"),
+        }
     }
 }
 
@@ -175,7 +182,7 @@ pub fn facts_schemas(tools: &[Tool], run: &Value) -> Value {
 
 /// What the texts of definitions have in common: names in braces, and what stands for them.
 #[derive(Debug)]
-pub(crate) struct Words([(&'static str, String); 4]);
+pub(crate) struct Words([(&'static str, String); 5]);
 
 impl Words {
     pub(crate) fn new(limits: &Limits, directory: &Path) -> Self {
@@ -183,6 +190,7 @@ impl Words {
             ("{default}", limits.default.to_string()),
             ("{slow}", limits.slow.to_string()),
             ("{background}", limits.background.to_string()),
+            ("{shown}", limits.shown.to_string()),
             // The last one, so that nothing in it is taken for a name.
             ("{pwd}", directory.display().to_string()),
         ])

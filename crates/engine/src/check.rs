@@ -62,6 +62,11 @@ impl Judge {
         Self { guard: Arc::new(guard), approver: None }
     }
 
+    /// True if the guard would refuse this script in an ordinary shell.
+    pub fn refuses(&self, script: &str) -> bool {
+        self.guard.judge(script, &Prelude::default()).refuses()
+    }
+
     /// What the guard says about a plan.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
         let script = String::from_utf8_lossy(plan.script.as_bytes());

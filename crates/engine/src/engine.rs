@@ -287,6 +287,20 @@ impl Engine {
         self.options.judge.as_ref().map(|judge| judge.verdict(plan)).unwrap_or_default()
     }
 
+    /// True if the guard would refuse this script in an ordinary shell. Nothing runs, and nobody is asked.
+    ///
+    /// ```
+    /// # use bashful_engine::{Engine, Options};
+    /// let mut options = Options::new("/bin/bash".into(), "/".into());
+    /// assert!(Engine::new(options.clone())?.refuses("rm -rf /"));
+    /// options.judge = None;
+    /// assert!(!Engine::new(options)?.refuses("rm -rf /"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refuses(&self, script: &str) -> bool {
+        self.options.judge.as_ref().is_some_and(|judge| judge.refuses(script))
+    }
+
     /// Judges whether a plan may run. The caller's approver decides if the engine's own has not.
     pub async fn check(&self, plan: Plan, approver: Option<&dyn Approver>) -> Result<Checked, Refusal> {
         check::check(plan, self.options.judge.as_ref(), approver).await

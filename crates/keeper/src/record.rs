@@ -154,7 +154,8 @@ impl Record {
             && !self.end_is_said
             && (self.kind != Kind::Leftover || matches!(state, State::Ended(_)))
         {
-            self.end_is_said = true;
+            // What cannot be killed may still end by itself, and then its real end is told as well.
+            self.end_is_said = *end != End::Lost;
             // On a full disk there is no last line, but the status has room of its own.
             let _ = self.say_end(*end, output);
         }
@@ -276,7 +277,8 @@ fn last_line(end: End, lifetime: Option<Duration>) -> String {
         }
         End::Stopped { why: StopReason::Cancelled, .. } => "cancelled".to_owned(),
         End::Stopped { why, .. } => format!("stopped: {why}"),
-        End::Lost => "lost: part of it could not be killed".to_owned(),
+        // A system that refuses signals (a seccomp filter, a process of another user), or a process stuck in the kernel.
+        End::Lost => return "[background process error: part of it cannot be killed]".to_owned(),
     };
     format!("[background process failed: {why}]")
 }
@@ -326,6 +328,7 @@ mod tests {
         let stopped = |why| End::Stopped { why, exit: Exit::Signal(15) };
         assert_eq!(said(stopped(StopReason::TimeUp)), "[background process failed: timed out after 24h]");
         assert_eq!(said(stopped(StopReason::Cancelled)), "[background process failed: cancelled]");
+        assert_eq!(said(End::Lost), "[background process error: part of it cannot be killed]");
     }
 
     #[test]

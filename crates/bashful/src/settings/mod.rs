@@ -15,8 +15,8 @@ pub(crate) use clients::ClientRows;
 pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, Intercepts, LargeBytes, Leftovers, Levels, Lines, MoreNames, Names, Number, Seconds,
-    Secret, Sizes, Snapshots, Variables, WhenBusy,
+    Bytes, Columns, Count, Days, DialectLevels, Intercepts, LargeBytes, Leftovers, Levels, Lines, MoreNames, Names,
+    Number, Seconds, Secret, Sizes, Snapshots, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key. The names of variables are the library's.
@@ -121,7 +121,7 @@ settings! {
     /// Starting commands in the background, where a model asks for that.
     r#async: Async, AsyncLayer { enabled: bool, }
     /// What judges scripts before they run.
-    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, rules_file: String, }
+    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
     /// What points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// Serving the tools of a model.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use bashful_dialect::{Dialect, UnknownDialect};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -312,6 +313,43 @@ pub(crate) struct Levels(pub(crate) BTreeMap<String, RuleLevel>);
 impl Merge for Levels {
     fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
+    }
+}
+
+/// Levels of rules that differ in one dialect, by its name. A later layer adds to an earlier one, rule by rule.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "BTreeMap<String, Levels>", into = "BTreeMap<String, Levels>")]
+pub(crate) struct DialectLevels(BTreeMap<String, Levels>);
+
+impl DialectLevels {
+    /// The levels of one dialect.
+    pub(crate) fn of(&self, dialect: Dialect) -> impl Iterator<Item = (&String, RuleLevel)> {
+        self.0.get(dialect.name()).into_iter().flat_map(|levels| levels.0.iter().map(|(rule, level)| (rule, *level)))
+    }
+}
+
+impl TryFrom<BTreeMap<String, Levels>> for DialectLevels {
+    type Error = UnknownDialect;
+
+    fn try_from(levels: BTreeMap<String, Levels>) -> Result<Self, UnknownDialect> {
+        for name in levels.keys() {
+            name.parse::<Dialect>()?;
+        }
+        Ok(Self(levels))
+    }
+}
+
+impl From<DialectLevels> for BTreeMap<String, Levels> {
+    fn from(levels: DialectLevels) -> Self {
+        levels.0
+    }
+}
+
+impl Merge for DialectLevels {
+    fn merge(&mut self, later: Self) {
+        for (dialect, levels) in later.0 {
+            self.0.entry(dialect).or_insert_with(|| Levels(BTreeMap::new())).merge(levels);
+        }
     }
 }
 

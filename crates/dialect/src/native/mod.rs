@@ -27,8 +27,9 @@ impl Shape for Native {
             .replace("{session}", part(abilities.sessions, include_str!("session.md")))
             .replace("{jobs}", part(abilities.jobs, include_str!("jobs.md")))
             .replace("{artifacts}", part(abilities.artifacts, include_str!("artifacts.md")));
-        let files = [include_str!("bash.input.json"), include_str!("bash.facts.json")];
-        let mut bash = Tool::new("bash", "Run a command", words.fill(&text), files);
+        let background = part(abilities.jobs, ", background (detached)");
+        let input = words.fill(&include_str!("bash.input.json").replace("{detached}", background));
+        let mut bash = Tool::new("bash", "Run a command", words.fill(&text), [&input, include_str!("bash.facts.json")]);
         if !abilities.sessions {
             remove_properties(&mut bash.input, &["session"]);
         }
