@@ -20,8 +20,10 @@ use crate::setup::{self, Surroundings};
 /// Why a text is not a range.
 #[derive(Debug, Error)]
 pub(crate) enum RangeError {
-    #[error("give a range as in `10-20`, or `10-` for all from there")]
+    #[error("write a range as in `10-20`, or `10-` for everything from there on")]
     Shape,
+    #[error("{0} is one number: `{0}-{0}` is that line, and `--head {0}` and `--tail {0}` are the first and last ones")]
+    OneLine(u64),
     #[error("{0:?} is not a number that fits")]
     Number(String, #[source] ParseIntError),
     #[error("lines are counted from 1")]
@@ -38,19 +40,29 @@ pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Ex
     match command {
         ArtifactsCommand::List(args) => list(&store, args.json),
         ArtifactsCommand::Show(args) => show(&store, args, &setup::output_redactor(&settings, &around)?),
-        ArtifactsCommand::Path { id } => {
+        ArtifactsCommand::Path { id, json: true } => {
+            print::pretty_json(as_json(&store.get(*id)?))?;
+            Ok(Exit::Code(0))
+        }
+        ArtifactsCommand::Path { id, json: false } => {
             use std::os::unix::ffi::OsStrExt;
             let entry = store.get(*id)?;
             print::data(&[entry.path.as_os_str().as_bytes(), b"\n"].concat())?;
             Ok(Exit::Code(0))
         }
-        ArtifactsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
+        ArtifactsCommand::Rm { ids, json } => {
+            let results = ids.iter().map(|id| (json!(id), format!("artifact {id}"), store.remove(*id)));
+            Ok(print::changes(*json, "removed", results)?)
+        }
         ArtifactsCommand::Sweep { json } => sweep(&store, *json),
     }
 }
 
 /// Lines as in `10-20`, from 1, both included.
 pub(crate) fn lines(text: &str) -> Result<RangeInclusive<u64>, RangeError> {
+    if let Ok(line) = text.parse() {
+        return Err(RangeError::OneLine(line));
+    }
     let (begin, end) = range(text)?;
     match (begin, end.unwrap_or(u64::MAX)) {
         (0, _) => Err(RangeError::LineZero),
@@ -103,7 +115,7 @@ fn as_json(entry: &ArtifactEntry) -> Value {
         "path": entry.path,
         "bytes": entry.bytes,
         "on_disk_bytes": entry.on_disk.0,
-        "modified_unix_seconds": modified.as_secs(),
+        "modified_unix_ms": u64::try_from(modified.as_millis()).unwrap_or(u64::MAX),
         "in_use": entry.in_use,
         "missing": entry.missing.iter().map(missing).collect::<Vec<_>>(),
     })
@@ -207,8 +219,7 @@ fn sweep(store: &ArtifactStore, json: bool) -> Result<Exit, Box<dyn Error>> {
     if json {
         print::pretty_json(json!({ "removed": report.removed, "freed_bytes": report.freed.0 }))?;
     } else {
-        let many = if report.removed.len() == 1 { "artifact" } else { "artifacts" };
-        print::text(&format!("{} {many} removed, {} freed\n", report.removed.len(), report.freed))?;
+        print::text(&format!("{} removed, {} freed\n", print::count(report.removed.len(), "artifact"), report.freed))?;
     }
     Ok(Exit::Code(0))
 }
@@ -232,8 +243,9 @@ mod tests {
         assert_eq!(said("0-5"), "lines are counted from 1");
         assert_eq!(said("5-4"), "it ends before it begins");
         assert_eq!(said("1-99999999999999999999"), "\"99999999999999999999\" is not a number that fits");
-        for text in ["", "5", "-", "-5", "a-b", "1-+2", "1-2-3", "1..2", " 1-2"] {
-            assert_eq!(said(text), "give a range as in `10-20`, or `10-` for all from there", "{text}");
+        assert!(said("5").starts_with("5 is one number: `5-5` is that line, and `--head 5`"), "{}", said("5"));
+        for text in ["", "-", "-5", "a-b", "1-+2", "1-2-3", "1..2", " 1-2"] {
+            assert_eq!(said(text), "write a range as in `10-20`, or `10-` for everything from there on", "{text}");
         }
     }
 }

@@ -71,7 +71,7 @@ fn call(
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
         toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
-        let patience = args.patience.map(|patience| Patience(patience.duration()));
+        let patience = args.patience.map(Patience);
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };
         let mut call = Box::pin(toolbox.call("bash", arguments, caller));
@@ -107,7 +107,7 @@ fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box
     let script = String::from_utf8(script).map_err(|_| AskError::NotText { what: "the command" })?;
     let mut arguments = Map::from_iter([("command".to_owned(), Value::from(script))]);
     let mut give = |name: &str, value: Value| drop(arguments.insert(name.to_owned(), value));
-    let mode = match args.command.mode {
+    let mode = match args.command.mode() {
         Mode::Default => None,
         Mode::Slow => Some(dialect.slow().ok_or_else(|| no("--mode slow; --timeout says how long"))?),
         Mode::Background => Some(dialect.background().ok_or_else(|| no("--mode background"))?),
@@ -141,6 +141,9 @@ fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box
         give("session", session.as_str().into());
     }
     if args.stdin {
+        if !takes(bash, "stdin") {
+            return Err(no("--stdin").into());
+        }
         give("stdin", true.into());
     }
     Ok(arguments.into())

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::print;
@@ -16,7 +18,17 @@ pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<d
         return Ok(Exit::Code(0));
     }
     let around = Surroundings::read();
-    let (settings, used) = around.settings(file)?;
+    let (settings, used, problem) = around.settings_for_diagnosis(file);
+    let exit = if problem.is_some() { Exit::Failed } else { Exit::Code(0) };
+    if args.json {
+        let problem = problem.map(|problem| bashful_engine::error_chain(problem.as_ref()));
+        print::pretty_json(json!({ "settings": serde_json::to_value(&settings)?, "sources": used, "error": problem }))?;
+        return Ok(exit);
+    }
+    if let Some(problem) = problem {
+        print::error(problem.as_ref());
+        print::talk("[commands will not run until this is mended; the settings without it are:]");
+    }
     let mut from = vec!["# The defaults (`bashful config --defaults`)".to_owned()];
     from.extend(used.iter().map(|place| format!("then {place}")));
     if let Some(path) = around.settings_file().filter(|path| !may_be_there(path)) {
@@ -24,5 +36,5 @@ pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<d
     }
     let text = format!("{}.\n\n{}", from.join(", "), toml::to_string(&settings)?);
     print::text(&text)?;
-    Ok(Exit::Code(0))
+    Ok(exit)
 }

@@ -21,7 +21,8 @@ use crate::setup::{self, Surroundings};
 /// Looks at this machine and says what can be relied on here.
 pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let (settings, used) = around.settings(file)?;
+    let (settings, used, problem) = around.settings_for_diagnosis(file);
+    let problem = problem.map(|problem| bashful_engine::error_chain(problem.as_ref()));
     if let Some(name) = &args.client {
         let row = client::examine(&settings.mcp, name);
         if args.json {
@@ -35,6 +36,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let report = runtime.block_on(async {
         let engine = setup::engine(&settings, &around, None)?;
         let mut report = examine(&engine, &around, &used).await?;
+        report["settings_problem"] = problem.clone().into();
         report["prefix"] = settings.shell.prefix.trim().into();
         let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
         report["skipped_interceptor_rules"] = skipped.collect();
@@ -46,7 +48,8 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     } else {
         print::text(&as_text(&report))?;
     }
-    Ok(Exit::Code(0))
+    let needs_attention = problem.is_some() || around.state().problem().is_some();
+    Ok(Exit::Code(u8::from(needs_attention)))
 }
 
 async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Result<Value, Box<dyn Error>> {
@@ -122,7 +125,7 @@ fn as_text(report: &Value) -> String {
     let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
     let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
     let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
-    if let Some(problem) = report["state_problem"].as_str() {
+    for problem in ["settings_problem", "state_problem"].iter().filter_map(|key| report[*key].as_str()) {
         let _ = writeln!(text, "PROBLEM: {problem}");
     }
     if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {

@@ -23,7 +23,7 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     let (request, mut notices) = setup::request(&args.command, &settings)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     engine.recall_snapshot();
-    let purpose = if args.command.mode == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };
+    let purpose = if args.command.mode() == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };
     let rewritten = engine.rewrite(request, purpose)?;
     notices.extend(rewritten.notices);
     let plan = engine.plan(rewritten.request)?;

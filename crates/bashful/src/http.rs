@@ -25,7 +25,7 @@ const BACKLOG: i32 = 4096;
 /// Why the server cannot listen.
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
-    #[error("{given:?} is no address to listen on: it takes HOST:PORT or :PORT, as in 127.0.0.1:8331")]
+    #[error("{given:?} is not an address: use PORT or HOST:PORT, as in 8331 or 127.0.0.1:8331")]
     Address { given: String },
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: std::io::Error },
@@ -82,7 +82,11 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
 
 /// An address; without a host it is this machine alone.
 fn address(given: &str) -> Result<SocketAddr, HttpError> {
-    let whole = if given.starts_with(':') { format!("127.0.0.1{given}") } else { given.to_owned() };
+    let is_port = !given.is_empty() && given.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = match given.strip_prefix(':').or(is_port.then_some(given)) {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => given.to_owned(),
+    };
     let found = whole.to_socket_addrs().ok().and_then(|mut found| found.next());
     found.ok_or_else(|| HttpError::Address { given: given.to_owned() })
 }
@@ -134,10 +138,11 @@ mod tests {
             assert_eq!(address(given).expect("an address").to_string(), expected, "{given}");
         };
         check(":8331", "127.0.0.1:8331");
+        check("8331", "127.0.0.1:8331");
         check("127.0.0.2:0", "127.0.0.2:0");
         check("[::1]:5", "[::1]:5");
         check("0.0.0.0:80", "0.0.0.0:80");
-        for given in ["", ":", "8331", "127.0.0.1", ":99999", "::1:5x", "http://127.0.0.1:80", ":8331 "] {
+        for given in ["", ":", "127.0.0.1", ":99999", "99999", "::1:5x", "http://127.0.0.1:80", ":8331 "] {
             assert!(address(given).is_err(), "{given}");
         }
     }

@@ -8,6 +8,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use unicode_width::UnicodeWidthChar;
 
+use crate::print;
+
 /// Nothing is shown of commands that end sooner than this.
 const AFTER: Duration = Duration::from_millis(300);
 
@@ -73,12 +75,12 @@ impl LiveTail {
     pub(crate) fn draw(&mut self) {
         let Some(shown) = &mut self.shown else { return };
         let Some(Ticking { began, .. }) = shown.ticking else { return };
-        let width =
-            rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map_or(80, |size| usize::from(size.ws_col.max(20)));
+        let width = print::columns(stderr()).unwrap_or(80);
         let live = shown.output.borrow_and_update().clone();
         let text = String::from_utf8_lossy(&live.newest);
         let newest: Vec<String> = text.lines().rev().take(LINES).map(|line| fit(line, width)).collect();
-        let status = format!("[running {}s, {} lines, Ctrl-C stops it]", began.elapsed().as_secs(), live.lines);
+        let lines = if live.lines == 1 { "line" } else { "lines" };
+        let status = format!("[running {}s, {} {lines}, Ctrl-C stops it]", began.elapsed().as_secs(), live.lines);
         let mut screen = erase(shown.lines);
         for line in newest.iter().rev().chain([&fit(&status, width)]) {
             screen.push_str(line);

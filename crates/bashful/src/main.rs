@@ -5,6 +5,7 @@ mod artifacts;
 mod as_dialect;
 mod check;
 mod cli;
+mod color;
 mod config;
 mod direct;
 mod doctor;

@@ -1,6 +1,7 @@
 //! `bashful mcp`
 
 use std::error::Error;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::guard::{self, ToolAdvice};
 use crate::http::{self, Listening, TOKEN};
 use crate::install;
 use crate::log::Log;
+use crate::print;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::shell_settings::SettingsFiles;
@@ -61,6 +63,12 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let asked_to_end = async {
             signals.next().await;
         };
+        if http.is_none() && std::io::stdin().is_terminal() {
+            print::talk(
+                "[waiting for an MCP client on standard input; Ctrl-C ends this]\n\
+                 [agents start this program themselves: bashful mcp install claude]",
+            );
+        }
         let clients = settings.mcp.clients(args.structured);
         match http {
             Some(Listening { listener, door }) => serve_http(listener, toolbox, clients, door, asked_to_end).await?,

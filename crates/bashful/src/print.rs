@@ -6,13 +6,16 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
+use bashful_dialect::table::Table;
 use bashful_dialect::{facts, visible_lines};
 use bashful_engine::{EnvironmentPolicy, Redacted, Redactor, error_chain};
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::color::{self, Paint};
 use crate::exit::Exit;
 use crate::settings::Environment;
 
@@ -40,6 +43,20 @@ pub(crate) fn pretty_json(value: Value) -> Result<(), PrintError> {
 /// Writes text for people.
 pub(crate) fn text(text: &str) -> Result<(), PrintError> {
     data(shown(&redactor().redact(text)).as_bytes())
+}
+
+/// Writes a table, as wide as the terminal. A file or a program gets all of it.
+pub(crate) fn table<const N: usize>(table: &Table<N>) -> Result<(), PrintError> {
+    match columns(io::stdout()) {
+        Some(columns) => text(&table.fit(columns)),
+        None => text(&table.to_string()),
+    }
+}
+
+/// The columns of a terminal; none if it is something else. A terminal that does not know its size has the usual one.
+pub(crate) fn columns(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    let usual = |columns: u16| if columns == 0 { 80 } else { usize::from(columns).max(20) };
+    stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).map_or(80, |size| usual(size.ws_col)))
 }
 
 /// Text for people as it is written.
@@ -97,15 +114,40 @@ pub(crate) fn talk(text: &str) {
 
 /// Says what went wrong, and why.
 pub(crate) fn error(error: &(dyn Error + 'static)) {
-    talk(&format!("bashful: {}", error_chain(error)));
+    let name = if color::on_stderr() { Paint::Failed.on("bashful:") } else { "bashful:".to_owned() };
+    let text = shown(&redactor().redact(error_chain(error).trim_end()));
+    // Nobody is left to tell.
+    let _ = io::stderr().lock().write_all(format!("{name} {text}\n").as_bytes());
 }
 
-/// Says what went wrong of several things; one that fails does not spare the others.
-pub(crate) fn failures<E: Error + 'static>(done: impl Iterator<Item = Result<(), E>>) -> Exit {
-    let mut exit = Exit::Code(0);
-    for failure in done.filter_map(Result::err) {
-        error(&failure);
-        exit = Exit::Failed;
+/// Prints what became of several things that were to be removed or ended. One that fails does not spare the others.
+///
+/// The verb is a participle; in JSON it is the key of those that went well.
+pub(crate) fn changes<E: Error + 'static>(
+    as_json: bool,
+    verb: &str,
+    results: impl Iterator<Item = (Value, String, Result<(), E>)>,
+) -> Result<Exit, PrintError> {
+    let (mut done, mut errors) = (Vec::new(), Vec::new());
+    for (id, label, result) in results {
+        match result {
+            Ok(()) if as_json => done.push(id),
+            Ok(()) => talk(&format!("[{label} {verb}]")),
+            Err(failure) if as_json => errors.push(json!({ "id": id, "error": error_chain(&failure) })),
+            Err(failure) => {
+                error(&failure);
+                errors.push(id);
+            }
+        }
     }
-    exit
+    let exit = if errors.is_empty() { Exit::Code(0) } else { Exit::Failed };
+    if as_json {
+        pretty_json(json!({ verb: done, "errors": errors }))?;
+    }
+    Ok(exit)
+}
+
+/// A number of things, with their noun in the right form.
+pub(crate) fn count(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }

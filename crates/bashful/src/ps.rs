@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::{self, one_line};
-use bashful_dialect::table::table;
+use bashful_dialect::table::Table;
 use bashful_dialect::visible;
 use bashful_engine::{ByteSize, JobRecord, JobStore, Lifetime, RegisteredCommand, Registry};
 use bashful_sys::notify::pause_while_read;
@@ -80,8 +80,8 @@ fn show(commands: &[ListedCommand]) -> Result<(), Box<dyn Error>> {
         print::talk("[no command is running]");
         return Ok(());
     }
-    let rows: Vec<[String; 6]> = commands.iter().map(ListedCommand::row).collect();
-    print::text(&table(["STARTED BY", "PID", "TIME", "OUTPUT", "DIRECTORY", "COMMAND"], &rows, &[1, 2, 3]))?;
+    let rows = commands.iter().map(ListedCommand::row).collect();
+    print::table(&Table::new(["STARTED BY", "PID", "TIME", "OUTPUT", "DIRECTORY", "COMMAND"], rows, &[1, 2, 3]))?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `bashful run`: arguments become a request, the engine's reply is printed, and the program ends as the command did.
 
 use std::error::Error;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use crate::guard::{Intercepted, ToolAdvice};
 use crate::live::LiveTail;
 use crate::log::Log;
 use crate::report::Report;
-use crate::settings::{Seconds, Settings};
-use crate::setup::{self, SetupError, Surroundings};
+use crate::settings::Settings;
+use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
 use crate::{as_dialect, guard, print};
@@ -48,7 +49,7 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
         let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
-        let direct = Direct::new(args.json).filter(|_| args.command.mode != Mode::Background);
+        let direct = Direct::new(args.json).filter(|_| args.command.mode() != Mode::Background);
         let mut caller = Caller {
             waiting: waiting(args, settings),
             interceptor: ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>),
@@ -62,6 +63,7 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
             writing = Some(direct.write(stream));
         }
         let (reply, interrupted) = call(&engine, request, caller, writing).await?;
+        notices.extend(unread_input(args));
         let exit = match reply {
             Reply::Finished(finished) => Report { args, settings, direct, notices }.finished(finished, interrupted)?,
             Reply::Background(background) => Report { args, settings, direct, notices }.background(background)?,
@@ -80,6 +82,13 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
     ran
 }
 
+/// A remark about input that somebody has piped in and no command could read.
+fn unread_input(args: &RunArgs) -> Option<String> {
+    let is_passed_on = args.stdin || args.command.script == "-";
+    let is_unread = !is_passed_on && bashful_sys::pipe::has_input(std::io::stdin().as_fd());
+    is_unread.then(|| "standard input was not read; add --stdin (-i) to pass it to the command".to_owned())
+}
+
 /// The request that the arguments make, and remarks about it.
 fn request(args: &RunArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
     let (mut request, notices) = setup::request(&args.command, settings)?;
@@ -87,16 +96,13 @@ fn request(args: &RunArgs, settings: &Settings) -> Result<(Request, Vec<String>)
         request.streams = Streams::Split;
     }
     if args.stdin {
-        if args.command.mode != Mode::Background {
-            return Err(SetupError::StdinInForeground.into());
-        }
-        request.input = Input::Open;
+        request.input = if args.command.mode() == Mode::Background { Input::Open } else { Input::Host };
     }
     Ok((request, notices))
 }
 
 fn waiting(args: &RunArgs, settings: &Settings) -> Waiting {
-    match (args.command.mode, args.patience.map(Seconds::duration), settings.jobs.auto) {
+    match (args.command.mode(), args.patience, settings.jobs.auto) {
         (Mode::Background, ..) => Waiting::InBackground,
         (_, Some(patience), _) => Waiting::WithPatience(Patience(patience)),
         (_, None, true) => Waiting::BeforeTimeout(Patience(settings.jobs.auto_after_seconds.duration())),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
+use bashful_dialect::table::Table;
 use bashful_dialect::visible;
 use bashful_engine::{EndSessionError, Lifetime, NewerSession, SessionEntry, SessionName, SessionOwner, SessionStore};
 use clap::{Args, Subcommand};
@@ -16,29 +17,32 @@ use crate::setup::{self, Surroundings};
 /// What to do with sessions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List the shells that stay: those of `bashful run --session`, and those of servers.
+    /// List sessions of `bashful run --session` and of servers.
     #[command(after_help = "Example: bashful sessions list --json")]
     List(ListArgs),
-    /// End sessions, and stop everything that runs in them.
+    /// End sessions and stop everything that runs in them.
     #[command(after_help = "Example: bashful sessions end build")]
     End(EndArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Print it as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EndArgs {
-    /// Their names.
+    /// Names of the sessions to end.
     #[arg(value_name = "NAME", required_unless_present = "all")]
     names: Vec<SessionName>,
-    /// All of them, also those of servers.
+    /// End all sessions, those of servers included.
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Lists or ends sessions.
@@ -65,7 +69,7 @@ async fn list(store: &SessionStore, args: &ListArgs) -> Result<Exit, Box<dyn Err
     } else if entries.is_empty() && newer.is_empty() {
         print::talk(&format!("[no sessions in {}]", store.directory().display()));
     } else if !entries.is_empty() {
-        print::text(&table(&entries))?;
+        print::table(&table(&entries))?;
     }
     for session in newer.iter().filter(|_| !args.json) {
         print::talk(&format!(
@@ -81,10 +85,10 @@ async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error
     let mut results = Vec::new();
     if args.all {
         for entry in store.list().await? {
-            results.push(store.end_one(&entry).await);
+            results.push((entry.name.clone(), store.end_one(&entry).await));
         }
         for session in store.list_newer().await? {
-            results.push(store.end_newer(&session).await);
+            results.push((session.name.clone(), store.end_newer(&session).await));
         }
     }
     for name in &args.names {
@@ -94,9 +98,13 @@ async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error
             (Err(EndSessionError::NoSession { .. }), Ok(redacted)) if redacted != *name => store.end(&redacted).await,
             (ended, _) => ended,
         };
-        results.push(ended.map(drop));
+        results.push((name.as_str().to_owned(), ended.map(drop)));
     }
-    Ok(print::failures(results.into_iter()))
+    if results.is_empty() && !args.json {
+        print::talk("[no sessions to end]");
+    }
+    let results = results.into_iter().map(|(name, result)| (json!(name), format!("session {name:?}"), result));
+    Ok(print::changes(args.json, "ended", results)?)
 }
 
 fn facts(entry: &SessionEntry) -> Value {
@@ -104,7 +112,7 @@ fn facts(entry: &SessionEntry) -> Value {
         "name": entry.name,
         "owner": if entry.owner == SessionOwner::User { "user" } else { "server" },
         "state": if entry.busy { "busy" } else { "idle" },
-        "seconds": entry.since.as_secs_f64(),
+        "since_ms": u64::try_from(entry.since.as_millis()).unwrap_or(u64::MAX),
         "pid": entry.pid,
         "cwd": entry.cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
         "commands": entry.commands,
@@ -116,8 +124,8 @@ fn newer_facts(session: &NewerSession) -> Value {
     json!({ "name": session.name, "state": "unknown", "protocol": session.protocol })
 }
 
-fn table(entries: &[SessionEntry]) -> String {
-    let rows: Vec<[String; 6]> = entries
+fn table(entries: &[SessionEntry]) -> Table<6> {
+    let rows = entries
         .iter()
         .map(|entry| {
             let state = if entry.busy { "busy" } else { "idle" };
@@ -134,5 +142,5 @@ fn table(entries: &[SessionEntry]) -> String {
             ]
         })
         .collect();
-    bashful_dialect::table::table(["SESSION", "OWNER", "STATE", "PID", "LEFT RUNNING", "DIRECTORY"], &rows, &[3, 4])
+    Table::new(["SESSION", "OWNER", "STATE", "PID", "LEFT", "DIRECTORY"], rows, &[3, 4])
 }

@@ -51,8 +51,6 @@ pub(crate) enum SetupError {
     Descriptors { limit: u64, source: std::io::Error },
     #[error("the system refuses `socketpair`, which every command needs; allow it in the seccomp filter")]
     SocketPair(#[source] std::io::Error),
-    #[error("--stdin is for commands in the background: add --mode background")]
-    StdinInForeground,
 }
 
 /// Descriptors that the program itself needs: those of the event loop, of signals, and of one command.
@@ -139,6 +137,24 @@ impl Surroundings {
         let (settings, sources) = settings::load(&self.sources(file))?;
         print::redact_by(settings.environment.clone());
         Ok((settings, sources))
+    }
+
+    /// The settings as far as they can be used, where they came from, and the error of those that cannot.
+    ///
+    /// For commands that examine the settings themselves. No command of a user ever runs with this.
+    pub(crate) fn settings_for_diagnosis(
+        &self,
+        file: Option<&Path>,
+    ) -> (Settings, Vec<String>, Option<Box<dyn Error>>) {
+        let error = match self.settings(file) {
+            Ok((settings, sources)) => return (settings, sources, None),
+            Err(error) => error,
+        };
+        let without_files = Sources { user_file: None, named_file: None, ..self.sources(file) };
+        let loaded = settings::load(&without_files).or_else(|_| settings::load(&Sources::default()));
+        let (settings, sources) = loaded.expect("a test reads the defaults");
+        print::redact_by(settings.environment.clone());
+        (settings, sources, Some(error))
     }
 
     /// The places that settings come from.
@@ -362,7 +378,7 @@ pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Reques
     request.workdir.clone_from(&args.cwd);
     request.session.clone_from(&args.session);
     request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
-    let lifetime = match (args.timeout, args.mode) {
+    let lifetime = match (args.timeout, args.mode()) {
         (Some(asked), Mode::Background) => clamp(asked, MOST_IN_BACKGROUND, &mut notices)?,
         (Some(asked), _) => clamp(asked, MOST_SECONDS, &mut notices)?,
         (None, Mode::Background) => settings.lifetime.background_seconds.duration(),

@@ -26,9 +26,9 @@ pub(crate) enum State {
 /// Why there is no place for something.
 #[derive(Debug, Error)]
 pub(crate) enum NoPlace {
-    #[error("there is no place for {wanted}: neither XDG_STATE_HOME nor HOME is set")]
+    #[error("{wanted} need a state directory: set XDG_STATE_HOME or HOME")]
     Unset { wanted: &'static str },
-    #[error("there is no place for {wanted}: {why}")]
+    #[error("{wanted} need a state directory: {why}")]
     Distrusted { wanted: &'static str, why: String },
 }
 

@@ -117,14 +117,14 @@ fn what_cannot_be_shown_is_said_and_is_125() {
     let home = Home::new();
     home.check(&["show", "1"], "", "bashful: there has never been an artifact 1\n", 125);
     home.keep(b"x");
-    home.check(&["rm", "1"], "", "", 0);
+    home.check(&["rm", "1"], "", "[artifact 1 removed]\n", 0);
     home.check(&["show", "1"], "", "bashful: artifact 1 was removed\n", 125);
     home.check(&["path", "1"], "", "bashful: artifact 1 was removed\n", 125);
     home.check_wrong(&["show", "seven"], "\"seven\" is not an artifact: give a number as in `7` or `artifact://7`");
     home.check_wrong(&["show", "../1"], "is not an artifact");
     home.check_wrong(&["show", "1", "--lines", "0-5"], "lines are counted from 1");
     home.check_wrong(&["show", "1", "--lines", "5-1"], "it ends before it begins");
-    home.check_wrong(&["show", "1", "--bytes", "x"], "give a range as in `10-20`");
+    home.check_wrong(&["show", "1", "--bytes", "x"], "write a range as in `10-20`");
     home.check_wrong(&["show", "1", "--grep", "("], "unclosed group");
     home.check_wrong(&["show", "1", "--head", "1", "--tail", "1"], "cannot be used with");
     home.check_wrong(&["rm"], "<ID>");
@@ -177,7 +177,7 @@ fn the_list_says_what_there_is_and_what_is_in_use() {
     home.check(
         &["rm", "2", "1", "3"],
         "",
-        "bashful: artifact 2 is still being written\nbashful: there has never been an artifact 3\n",
+        "bashful: artifact 2 is still being written\n[artifact 1 removed]\nbashful: there has never been an artifact 3\n",
         125,
     );
     assert_eq!(home.json(&["list", "--json"]).as_array().map(Vec::len), Some(1));
@@ -215,9 +215,6 @@ fn a_program_that_runs_one_command_sweeps_when_that_is_due() {
 #[test]
 fn without_a_home_it_is_said_what_is_lacking() {
     let output = Home::new().command(&["list"]).env_remove("HOME").output().expect("it runs");
-    assert_eq!(
-        text(&output.stderr),
-        "bashful: there is no place for artifacts: neither XDG_STATE_HOME nor HOME is set\n"
-    );
+    assert_eq!(text(&output.stderr), "bashful: artifacts need a state directory: set XDG_STATE_HOME or HOME\n");
     assert_eq!(output.status.code(), Some(125));
 }

@@ -120,7 +120,7 @@ fn a_command_in_the_background_is_a_job() {
 fn pi_is_told_how_to_stop_what_is_left_in_its_own_words() {
     let home = home();
     let (said, _) = run(&home, &["pi", "(setsid sleep 1000 &); echo left"], &[]);
-    assert!(said.contains("they are job bg_1; the job tool stops all of them (cancel: [\"bg_1\"])"), "{said}");
+    assert!(said.contains("now job bg_1; to stop it: job tool, cancel: [\"bg_1\"]"), "{said}");
     assert!(home.run(&["jobs", "kill", "1"]).status.success());
     home.check_nothing_survives();
 }

@@ -55,22 +55,15 @@ fn a_command_in_the_background_returns_at_once_with_all_that_is_needed() {
     let home = home();
     let output = home.run(&["run", "--mode", "background", "echo hi; until [ -e go ]; do sleep 0.01; done"]);
     assert_eq!(output.status.code(), Some(0));
-    let said = text(&output.stdout);
-    let pid = said.lines().next().and_then(|line| line.strip_prefix("<pid>")?.strip_suffix("</pid>")).expect("a pid");
-    let file = home.state().join("jobs/1/output");
     assert_eq!(
-        said,
-        format!(
-            "<pid>{pid}</pid>\n<output_file>{}</output_file>\n<reminder>To stop: kill -9 -{pid}</reminder>\n<job>1</job>\n\
-             [to stop every process that it started: bashful jobs kill 1]\n",
-            file.display()
-        )
+        text(&output.stdout),
+        "job 1\n  follow it:  bashful jobs logs -f 1\n  stop it:    bashful jobs kill 1\n"
     );
     check(
         &home,
         &["wait", "1", "--timeout", "0.05"],
         "job 1: running\n",
-        "[the time is up; nothing was stopped]\n",
+        "[timed out; the jobs were not stopped]\n",
         124,
     );
     std::fs::write(home.path().join("go"), "").expect("it may go on");
@@ -148,8 +141,8 @@ fn a_command_that_takes_too_long_goes_on_in_the_background() {
     let output = home.run(&["run", "--patience", "0.3", script]);
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("begun\n", Some(0)));
     let said = text(&output.stderr);
-    assert!(said.contains("now as job 1: do not start it again; `bashful jobs wait 1` waits for it]"), "{said}");
-    assert!(said.contains("<reminder>To stop: kill -9 -"), "{said}");
+    assert!(said.contains("now job 1; do not start it again; to wait: bashful jobs wait 1]"), "{said}");
+    assert!(said.contains("stop it:    bashful jobs kill 1\n"), "{said}");
     let facts = json(&home, &["run", "--patience", "0.1", "--json", "sleep 1000"]);
     assert_eq!((&facts["status"], &facts["job"]["id"]), (&Value::from("running"), &Value::from(2)));
     std::fs::write(home.path().join("go"), "").expect("it may go on");
@@ -210,7 +203,7 @@ fn one_waits_for_a_line_or_a_port_and_not_for_a_time() {
     check(&home, &["wait", &id, "--until-port", port], "job 1: running\n", &format!("[port {port} is open]\n"), 0);
     check(&home, &["kill", &id, "--signal", "KILL"], "", "[job 1: killed by signal 9 (SIGKILL)]\n", 0);
     let ended = home.run(&["jobs", "wait", &id, "--until", "never"]);
-    assert_eq!((ended.status.code(), text(&ended.stderr).as_str()), (Some(1), "[every job has ended before that]\n"));
+    assert_eq!((ended.status.code(), text(&ended.stderr).as_str()), (Some(1), "[every job ended before that]\n"));
     let closed = home.run(&["jobs", "wait", &id, "--until-port", port]);
     assert_eq!(closed.status.code(), Some(1), "{closed:?}");
 }
@@ -219,14 +212,12 @@ fn one_waits_for_a_line_or_a_port_and_not_for_a_time() {
 fn what_is_sent_is_read() {
     let home = home();
     let (id, _) = start(&home, &["--stdin", "while read line; do echo \"got $line\"; done; echo over"]);
-    check(&home, &["send", &id, "one"], "", "", 0);
+    check(&home, &["send", &id, "one"], "", "[sent 4 bytes to job 1]\n", 0);
     check(&home, &["wait", &id, "--until", "got one"], "job 1: running\n", "[job 1 wrote: got one]\n", 0);
-    check(&home, &["send", &id, "two", "--eof"], "", "", 0);
+    check(&home, &["send", &id, "two", "--eof"], "", "[sent 4 bytes to job 1, and closed its input]\n", 0);
     check(&home, &["wait", &id], "job 1: completed\n", "", 0);
     assert_eq!(output_of(&home, &id), "got one\ngot two\nover\n\n[background process completed]\n");
     check(&home, &["send", &id, "three"], "", "bashful: job 1 has ended\n", 125);
-    let wrong = home.run(&["run", "--stdin", "cat"]);
-    assert_eq!(text(&wrong.stderr), "bashful: --stdin is for commands in the background: add --mode background\n");
 }
 
 #[test]
@@ -237,7 +228,7 @@ fn ids_that_never_were_that_ended_and_that_were_removed_answer_each_in_their_way
     let (id, _) = start(&home, &["exit 2"]);
     check(&home, &["wait", &id], "job 1: exit code 2\n", "", 1);
     check(&home, &["kill", &id], "", "bashful: job 1 has ended\n", 125);
-    check(&home, &["rm", &id], "", "", 0);
+    check(&home, &["rm", &id], "", &format!("[job {id} removed]\n"), 0);
     check(&home, &["show", &id], "", "bashful: job 1 has ended, and its record was removed\n", 125);
     check(&home, &["wait", &id], "", "bashful: job 1 has ended, and its record was removed\n", 125);
     check(&home, &["wait", "9"], "", "bashful: there has never been a job 9\n", 125);

@@ -123,7 +123,7 @@ fn a_line_that_a_full_disk_has_torn_costs_no_other_line() {
     let commands: Vec<_> = log(&home, &[]).iter().map(|line| line["command"].clone()).collect();
     assert_eq!(commands, ["true before", "true behind"]);
     let said = home.run(&["log"]).stderr;
-    assert_eq!(String::from_utf8_lossy(&said), "[1 line of the log cannot be read]\n");
+    assert_eq!(String::from_utf8_lossy(&said), "[cannot read 1 line of the log]\n");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn long_output_is_cut_in_the_middle_with_exact_ranges() {
     assert!(shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"), "{}", &shown[..80]);
     assert!(shown.contains("\n\n[snip]\n\n"));
     let ranges = "[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out; \
-                  all of it: artifact://1, `bashful artifacts show 1`]\n";
+                  full output: artifact://1, `bashful artifacts show 1`]\n";
     assert!(shown.ends_with(&format!("\n100000\n{ranges}")), "{}", &shown[shown.len() - 200..]);
     let whole = (1..=100_000).fold(String::new(), |text, number| text + &format!("{number}\n"));
     let artifact = home.path().join(".local/state/bashful/artifacts/1");
@@ -252,7 +252,7 @@ fn long_lines_are_shortened_where_they_are_shown_and_whole_on_disk() {
     let output = command.env("BASHFUL_OUTPUT_LINE_COLUMNS", "11").output().expect("it runs");
     let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     assert_eq!(facts["output"], "short\nxxxxxxxxxxx…[+4989 bytes]\n漢字漢字漢…[+3 bytes]\n");
-    assert_eq!(facts["notices"], serde_json::json!(["2 lines were shortened; all of it: artifact://1"]));
+    assert_eq!(facts["notices"], serde_json::json!(["2 lines were shortened; full output: artifact://1"]));
     let artifact = std::fs::read(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
     assert_eq!(artifact.len(), 6 + 5001 + 19);
     let mut command = home.command(&["run", "--json", "echo 123456789012"]);
@@ -489,7 +489,7 @@ fn what_is_shown_is_clean_and_what_is_kept_is_not() {
     let bar = "for i in {1..50000}; do printf '\\r%9d%%' $i; done; echo";
     let facts = json(&home, &["run", "--json", bar]);
     assert_eq!(facts["output"], "    50000%\n");
-    assert_eq!(facts["notices"], serde_json::json!(["537.1KB as written; all of it: artifact://1"]));
+    assert_eq!(facts["notices"], serde_json::json!(["537.1KB as written; full output: artifact://1"]));
     let artifact = std::fs::metadata(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
     assert_eq!(artifact.len(), 50_000 * 11 + 1);
 }
@@ -662,7 +662,7 @@ fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() 
     let home = home();
     let script = r"echo first; until [ -e go ]; do sleep 0.01; done; echo last";
     let terminal = Terminal::run(&home, &format!("{BASHFUL} run '{script}'; echo ended $?; read"));
-    let screen = terminal.shows("s, 1 lines, Ctrl-C stops it]");
+    let screen = terminal.shows("s, 1 line, Ctrl-C stops it]");
     assert!(screen.starts_with("first\n[running "), "{screen}");
     std::fs::write(home.path().join("go"), "").expect("a file");
     assert_eq!(terminal.shows("ended 0").trim_end(), "first\nlast\nended 0");

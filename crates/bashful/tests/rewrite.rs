@@ -44,7 +44,7 @@ fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
     fs::create_dir(home.path().join("my dir")).expect("made");
     let (told_of, code) = facts(&home, &["cd 'my dir' && seq 9 | head -n 2"]);
     let ranges =
-        "[showing lines 1-2 of 9; 7 lines (14 bytes) left out; all of it: artifact://1, `bashful artifacts show 1`]";
+        "[showing lines 1-2 of 9; 7 lines (14 bytes) left out; full output: artifact://1, `bashful artifacts show 1`]";
     assert_eq!(told_of["output"], format!("1\n2\n{ranges}\n"));
     let notices = serde_json::json!([
         "`cd 'my dir'` became the working directory",
@@ -74,7 +74,11 @@ fn an_endless_command_ends_well_once_its_lines_are_there() {
     assert_eq!(facts["cut_off"]["signal"]["name"], "SIGPIPE");
     assert!(facts["output"].as_str().expect("text").starts_with("y\ny\ny\n[showing lines 1-3 of "), "{facts}");
     let notices = facts["notices"].to_string();
-    assert!(notices.contains("its output was closed after 3 lines, as `head` does: that it ended by signal 13 (SIGPIPE) then does not count"), "{notices}");
+    assert!(
+        notices
+            .contains("stopped reading after 3 lines, as `head` would; the resulting signal 13 (SIGPIPE) is ignored"),
+        "{notices}"
+    );
     assert_eq!(output.status.code(), Some(0));
     home.check_nothing_survives();
 }
@@ -257,7 +261,7 @@ fn a_command_that_outlasts_its_call_has_no_limit_any_more() {
     let (sent, code) = facts(&home, &["--patience", "1", script]);
     assert_eq!((&sent["output"], code), (&"oh\na\n".into(), Some(0)), "{sent}");
     let notices = sent["notices"].to_string();
-    assert!(notices.contains("the limit on lines ends here: the job's file gets all that it writes"), "{notices}");
+    assert!(notices.contains("the line limit no longer applies: the job's file gets all output"), "{notices}");
     fs::write(home.path().join("go"), "").expect("it may go on");
     home.run(&["jobs", "wait", "1"]);
     let written = fs::read_to_string(home.state().join("jobs/1/output")).expect("there");

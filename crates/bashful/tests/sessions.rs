@@ -39,10 +39,10 @@ fn a_session_stays_from_one_run_of_the_program_to_the_next() {
     run(
         "exit 3",
         "",
-        "[the shell of session \"build 1\" has ended, with everything in it; the next command in it starts anew]\n[command failed: exit code 3]\n",
+        "[the shell of session \"build 1\" has ended; the next command starts a new one]\n[command failed: exit code 3]\n",
         3,
     );
-    let lost = "[session \"build 1\" began anew with this command: its shell ended with exit code 3; nothing of its earlier state is left]\n";
+    let lost = "[session \"build 1\" was restarted before this command (its shell ended with exit code 3); its variables, functions and directory are gone]\n";
     run("echo ${x-none}", "none\n", lost, 0);
     let listed = json(&home, &["sessions", "list", "--json"]);
     assert_eq!(
@@ -66,11 +66,18 @@ fn sessions_are_ended_with_everything_in_them() {
     for name in ["a", "b"] {
         let output = home.run(&["run", "--session", name, "setsid sleep 1000 & echo started"]);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "started\n");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("to end it: bashful sessions end"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("end it with: bashful sessions end"), "{output:?}");
     }
     assert_eq!(json(&home, &["sessions", "list", "--json"])[1]["left"], 1);
-    check(&home, &["sessions", "end", "a", "nosuch"], "", "bashful: there is no session \"nosuch\"\n", 125);
-    check(&home, &["sessions", "end", "--all"], "", "", 0);
+    check(
+        &home,
+        &["sessions", "end", "a", "nosuch"],
+        "",
+        "[session \"a\" ended]\nbashful: there is no session \"nosuch\"\n",
+        125,
+    );
+    check(&home, &["sessions", "end", "--all"], "", "[session \"b\" ended]\n", 0);
+    check(&home, &["sessions", "end", "--all"], "", "[no sessions to end]\n", 0);
     let nothing = format!("[no sessions in {}]\n", home.state().join("sessions").display());
     check(&home, &["sessions", "list"], "", &nothing, 0);
     home.check_nothing_survives();
@@ -91,7 +98,7 @@ fn a_program_that_is_killed_ends_its_command_and_not_the_session() {
         "[command failed: exit code 1]\n",
         1,
     );
-    check(&home, &["sessions", "end", "s"], "", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
     home.check_nothing_survives();
 }
 
@@ -106,7 +113,7 @@ fn what_makes_no_sense_is_said() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("a background job has a shell of its own"), "{output:?}");
     let mut homeless = home.command(&["run", "--session", "s", "true"]);
     let output = homeless.env_remove("HOME").output().expect("it runs");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no place for sessions"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("sessions need a state directory"), "{output:?}");
 }
 
 #[test]
@@ -120,7 +127,7 @@ fn a_session_that_is_busy_refuses_if_the_settings_say_so() {
     assert_eq!((String::from_utf8_lossy(&output.stderr).as_ref(), output.status.code()), (said, Some(125)));
     std::fs::write(home.path().join("go"), "").expect("a file");
     assert!(child.wait().expect("it ends").success());
-    check(&home, &["sessions", "end", "s"], "", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
 }
 
 #[test]
@@ -129,7 +136,7 @@ fn a_plan_names_the_session_and_where_it_is() {
     check(&home, &["run", "--session", "s", "cd /usr"], "", "", 0);
     let plan = json(&home, &["explain", "--session", "s", "--json", "pwd"]);
     assert_eq!((&plan["session"], &plan["cwd"]), (&"s".into(), &"/usr".into()));
-    check(&home, &["sessions", "end", "s"], "", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
 }
 
 #[test]
@@ -147,7 +154,7 @@ fn a_command_behind_a_busy_session_is_waited_for_as_long_as_it_was_asked_for() {
     let second = second.wait_with_output().expect("it ends");
     assert!(second.status.success(), "{second:?}");
     check(&home, &["run", "--session", "s", "ls ran 2>/dev/null; echo next"], "next\n", "", 0);
-    check(&home, &["sessions", "end", "s"], "", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
     home.check_nothing_survives();
 }
 
@@ -186,5 +193,5 @@ fn a_session_ends_when_its_directory_is_removed() {
     std::fs::remove_dir_all(home.state().join("sessions")).expect("it can be removed");
     home.check_nothing_survives();
     check(&home, &["run", "--session", "s", "echo ${x-none}"], "none\n", "", 0);
-    check(&home, &["sessions", "end", "s"], "", "", 0);
+    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
 }

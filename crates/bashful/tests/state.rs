@@ -94,7 +94,7 @@ fn check_not_used(home: &Home, why: &str) {
         let failed = home.run(args);
         assert_eq!(failed.status.code(), Some(125), "{args:?}: {failed:?}");
         let said = text(&failed.stderr);
-        assert!(said.contains("there is no place for") && said.contains(why), "{args:?}: {said}");
+        assert!(said.contains("need a state directory") && said.contains(why), "{args:?}: {said}");
     }
     let reply = text(&home.run(&["run", "--dialect", "native", "seq 100000"]).stdout);
     assert!(reply.contains("\n100000\n") && reply.contains(why) && !reply.contains("artifact://"), "{reply}");

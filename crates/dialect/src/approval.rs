@@ -131,14 +131,14 @@ pub fn allow_line(refused: &Allowable<'_>, redactor: &Redactor) -> String {
         let text = String::from_utf8_lossy(bytes);
         let is_simple = text.len() <= REPEATED && !text.contains('\t') && visible(&text).as_bytes() == bytes;
         // A secret is no part of a line to copy.
-        if is_simple && !redactor.finds_any_in(&text) { quoted(&text) } else { otherwise.to_owned() }
+        if is_simple && !redactor.finds_any_in(&text) { shell_quoted(&text) } else { otherwise.to_owned() }
     };
     let directory = word(refused.directory.as_os_str().as_bytes(), "DIRECTORY");
     format!("bashful allow --cwd {directory} {}", word(refused.script, "SCRIPT"))
 }
 
-/// One word for a shell.
-fn quoted(text: &str) -> String {
+/// The text as one word of a shell. Quotes only where a shell needs them.
+pub fn shell_quoted(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-".contains(char);
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
         return text.to_owned();

@@ -7,6 +7,7 @@ use bashful_sys::signal;
 use serde_json::{Value, json};
 
 use crate::facts::{exit_facts, status};
+use crate::table::Table;
 use crate::visible::visible;
 
 /// How much of a command is shown in a table.
@@ -118,16 +119,16 @@ pub fn version_note(job: &JobRecord) -> Option<String> {
     }
 }
 
-/// All of them, a line each.
-pub fn table(jobs: &[JobRecord]) -> String {
-    let rows: Vec<[String; 5]> = jobs
+/// A table of jobs, a line each.
+pub fn table(jobs: &[JobRecord]) -> Table<5> {
+    let rows = jobs
         .iter()
         .map(|job| {
             let pid = job.pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
             [job.id.to_string(), state_text(job), pid, time(job.elapsed), one_line(&job.script)]
         })
         .collect();
-    crate::table::table(["JOB", "STATE", "PID", "TIME", "COMMAND"], &rows, &[2, 3])
+    Table::new(["JOB", "STATE", "PID", "TIME", "COMMAND"], rows, &[2, 3])
 }
 
 /// To the second: nobody reads more in a table.

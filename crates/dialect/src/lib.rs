@@ -45,7 +45,7 @@ mod updates;
 mod visible;
 
 pub use answer::{Answer, Conclusion, ResourceLink};
-pub use approval::{Allowable, allow_line, how_to_allow, question};
+pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
@@ -55,3 +55,8 @@ pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_s
 pub use toolbox::{ToolCaller, Toolbox, UnknownTool};
 pub use updates::{Update, UpdateState};
 pub use visible::{visible, visible_lines};
+
+/// Compiles the examples of the page about the library.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;

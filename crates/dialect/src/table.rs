@@ -1,36 +1,121 @@
-//! Rows of words below each other.
+//! Rows of words in columns.
 
-/// A table with one line of heads. The columns of these numbers are aligned to the right; the last one is not filled up.
-pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]], right: &[usize]) -> String {
-    let heads = heads.map(str::to_owned);
-    let all = || std::iter::once(&heads).chain(rows);
-    let widths: [usize; N] =
-        std::array::from_fn(|column| all().map(|row| row[column].chars().count()).max().unwrap_or_default());
-    let mut text = String::new();
-    for row in all() {
-        for (column, word) in row.iter().enumerate() {
-            let fill = " ".repeat(widths[column].saturating_sub(word.chars().count()));
-            let is_last = column + 1 == N;
-            let cell = match (right.contains(&column), is_last) {
-                (true, _) => format!("{fill}{word}"),
-                (false, false) => format!("{word}{fill}"),
-                (false, true) => word.clone(),
-            };
-            text.push_str(&cell);
-            text.push_str(if is_last { "\n" } else { "  " });
-        }
+use std::fmt;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// No column is made narrower than this to fit a screen.
+const NARROWEST: usize = 8;
+
+/// A table with one line of heads.
+#[derive(Debug, Clone)]
+pub struct Table<const N: usize> {
+    heads: [String; N],
+    rows: Vec<[String; N]>,
+    /// The numbers of the columns that are aligned to the right. They are never cut.
+    right: &'static [usize],
+}
+
+impl<const N: usize> Table<N> {
+    /// A table whose columns of these numbers are aligned to the right.
+    pub fn new(heads: [&str; N], rows: Vec<[String; N]>, right: &'static [usize]) -> Self {
+        Self { heads: heads.map(str::to_owned), rows, right }
     }
-    text
+
+    /// The table on a screen of so many columns. Long words are cut, in the widest columns first; of a path the end stays.
+    pub fn fit(&self, columns: usize) -> String {
+        let mut widths = self.widths();
+        let room = columns.saturating_sub(GAP * N.saturating_sub(1));
+        while widths.iter().sum::<usize>() > room {
+            let cuttable = (0..N).filter(|column| !self.right.contains(column));
+            let widest = cuttable.max_by_key(|column| widths[*column]).filter(|column| widths[*column] > NARROWEST);
+            let Some(widest) = widest else { break };
+            widths[widest] -= 1;
+        }
+        self.lay_out(widths)
+    }
+
+    fn widths(&self) -> [usize; N] {
+        std::array::from_fn(|column| self.lines().map(|row| row[column].width()).max().unwrap_or_default())
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &[String; N]> {
+        std::iter::once(&self.heads).chain(&self.rows)
+    }
+
+    fn lay_out(&self, widths: [usize; N]) -> String {
+        let mut text = String::new();
+        for row in self.lines() {
+            for (column, word) in row.iter().enumerate() {
+                let word = cut(word, widths[column]);
+                let fill = " ".repeat(widths[column].saturating_sub(word.width()));
+                let is_last = column + 1 == N;
+                let cell = match (self.right.contains(&column), is_last) {
+                    (true, _) => format!("{fill}{word}"),
+                    (false, false) => format!("{word}{fill}"),
+                    (false, true) => word,
+                };
+                text.push_str(&cell);
+                text.push_str(if is_last { "\n" } else { "  " });
+            }
+        }
+        text
+    }
+}
+
+/// The whole table, as wide as it is.
+impl<const N: usize> fmt::Display for Table<N> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.lay_out(self.widths()))
+    }
+}
+
+/// The beginning of a word, or the end of a path, with a mark where the rest was.
+fn cut(word: &str, width: usize) -> String {
+    if word.width() <= width {
+        return word.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let mut fits = |char: &char| {
+        let taken = char.width().unwrap_or(0);
+        let fits = taken <= room;
+        room = room.saturating_sub(taken);
+        fits
+    };
+    if word.starts_with('/') {
+        let end: Vec<char> = word.chars().rev().take_while(&mut fits).collect();
+        return std::iter::once('…').chain(end.into_iter().rev()).collect();
+    }
+    word.chars().take_while(fits).chain(['…']).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(name: &str, number: &str, last: &str) -> [String; 3] {
+        [name.to_owned(), number.to_owned(), last.to_owned()]
+    }
+
     #[test]
     fn columns_are_as_wide_as_their_widest_word() {
-        let row = |name: &str, number: &str, last: &str| [name.to_owned(), number.to_owned(), last.to_owned()];
-        let text = table(["NAME", "N", "WHERE"], &[row("a", "10", "x"), row("longer", "2", "")], &[1]);
-        assert_eq!(text, "NAME     N  WHERE\na       10  x\nlonger   2  \n");
+        let table = Table::new(["NAME", "N", "WHERE"], vec![row("a", "10", "x"), row("longer", "2", "")], &[1]);
+        assert_eq!(table.to_string(), "NAME     N  WHERE\na       10  x\nlonger   2  \n");
+        assert_eq!(table.fit(80), table.to_string());
+    }
+
+    #[test]
+    fn a_narrow_screen_cuts_the_widest_columns() {
+        let rows =
+            vec![row("a name that is long", "12345", "/home/somebody/project/src"), row("漢字漢字漢字", "1", "")];
+        let table = Table::new(["NAME", "N", "WHERE"], rows, &[1]);
+        for columns in [28, 40, 60] {
+            let fitted = table.fit(columns);
+            assert!(fitted.lines().all(|line| line.width() <= columns), "{columns}\n{fitted}");
+        }
+        assert_eq!(table.fit(28), "NAME             N  WHERE\na name …     12345  …ect/src\n漢字漢…          1  \n",);
     }
 }

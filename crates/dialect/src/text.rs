@@ -96,7 +96,7 @@ fn saved(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> Optio
     };
     let (id, place) = (artifact.id, place(artifact));
     Some(match missing(artifact) {
-        None => format!("all of it: artifact://{id}{place}"),
+        None => format!("full output: artifact://{id}{place}"),
         Some(missing) => format!("{NOT_SAVED}: artifact://{id}{place} lacks {missing}"),
     })
 }
@@ -155,14 +155,15 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     };
     let name = name.as_str();
     let lost = lost_before.as_ref().map(|why| {
-        format!("session {name:?} began anew with this command: {why}; nothing of its earlier state is left")
+        format!("session {name:?} was restarted before this command ({why}); its variables, functions and directory are gone")
     });
     // Of a command that was lost nobody knows what became of its shell.
-    let over = (!shell_stays && outcome.end != End::Lost).then(|| {
-        format!("the shell of session {name:?} has ended, with everything in it; the next command in it starts anew")
-    });
+    let over = (!shell_stays && outcome.end != End::Lost)
+        .then(|| format!("the shell of session {name:?} has ended; the next command starts a new one"));
     let others = (*is_new && *has_others && lost.is_none()).then(|| {
-        format!("session {name:?} has another shell, for other variables or rc files; this is a new one, with nothing of its state")
+        format!(
+            "session {name:?} has another shell for other variables or rc files; this is a new shell without its state"
+        )
     });
     lost.into_iter().chain(others).chain(over).collect()
 }
@@ -171,14 +172,14 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
 pub fn missed(outcome: &Outcome) -> Option<String> {
     let (are, them) = if outcome.missed.len() == 1 { ("is", "it") } else { ("are", "them") };
     let (names, list) = (outcome.missed.join(", "), Value::from(outcome.missed.clone()));
-    let notice = format!("{names} {are} withheld from commands; [environment] allow = {list} passes {them}");
+    let notice = format!("{names} {are} withheld from commands; to pass {them}, set [environment] allow = {list}");
     (!outcome.missed.is_empty()).then_some(notice)
 }
 
 /// What has to be said about a session that a command has left, with the shell.
 pub fn session_left(job: &JobRecord, so_far: &ShownSoFar) -> Option<String> {
     let name = so_far.session.as_ref()?.as_str();
-    Some(format!("the shell of session {name:?} went on with job {}; the next command in it starts anew", job.id))
+    Some(format!("the shell of session {name:?} stays with job {}; the next command starts a new one", job.id))
 }
 
 /// What is to be said about the end; none if all went well.
@@ -195,7 +196,7 @@ pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
 }
 
 /// What is known when nobody can say how a command ended.
-pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; how it ended is unknown";
+pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; its exit code is unknown";
 
 /// `9 (SIGKILL)`.
 fn signal_text(number: u8) -> String {
@@ -210,14 +211,18 @@ pub fn background(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
     // The signal of the reminder reaches one group of processes, this all of them.
     let better = match reader {
-        Reader::Program => format!("bashful jobs kill {id}"),
-        Reader::Tools => format!("the job tool, action \"kill\", ids [{id}]"),
-        Reader::Pi => format!("the job tool, cancel: [\"bg_{id}\"]"),
+        Reader::Program => {
+            return format!(
+                "job {id}\n  follow it:  bashful jobs logs -f {id}\n  stop it:    bashful jobs kill {id}\n"
+            );
+        }
+        Reader::Tools => format!("job tool, action \"kill\", ids [{id}]"),
+        Reader::Pi => format!("job tool, cancel: [\"bg_{id}\"]"),
     };
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop every process that it started: {better}]\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all its processes: {better}]\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
     )
@@ -231,11 +236,14 @@ pub fn still_running(job: &JobRecord, reader: Reader) -> String {
         return format!("now job {id}: {}", state_text(job));
     }
     let how = match reader {
-        Reader::Program => format!("`bashful jobs wait {id}` waits for it"),
-        Reader::Tools => format!("the job tool waits for it (action wait, ids [{id}])"),
-        Reader::Pi => format!("the job tool waits for it (poll: [\"bg_{id}\"])"),
+        Reader::Program => format!("bashful jobs wait {id}"),
+        Reader::Tools => format!("job tool, action \"wait\", ids [{id}]"),
+        Reader::Pi => format!("job tool, poll: [\"bg_{id}\"]"),
     };
-    format!("still running after {}, now as job {id}: do not start it again; {how}", Lifetime(tenths(job.elapsed)))
+    format!(
+        "still running after {}, now job {id}; do not start it again; to wait: {how}",
+        Lifetime(tenths(job.elapsed))
+    )
 }
 
 /// No more exact than people are.
@@ -266,23 +274,24 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     }));
     let more = left.processes.len() - (lines.len() - 1);
     lines.extend((more > 0).then(|| format!("  and {more} more")));
+    let (their, them) = if left.processes.len() == 1 { ("its", "it") } else { ("their", "them") };
     lines.push(match &left.output_file {
-        Some(file) => format!("  what they write goes to {}", file.display()),
-        None => "  what they write is not kept".to_owned(),
+        Some(file) => format!("  {their} output continues in {}", file.display()),
+        None => format!("  {their} output is not kept"),
     });
     lines.extend(match (left.job, left.keeper) {
         _ if left.session.is_some() => left.session.as_ref().map(SessionName::as_str).map(|name| match reader {
-            Reader::Program => format!("  they end with session {name:?}; to end it: bashful sessions end {name:?}"),
+            Reader::Program => format!("  part of session {name:?}; end it with: bashful sessions end {name:?}"),
             Reader::Tools | Reader::Pi => {
-                format!("  they end with session {name:?}; to stop them before, kill them in it")
+                format!("  part of session {name:?}; to stop {them} before it ends, use kill in it")
             }
         }),
         (Some(job), _) => Some(match reader {
-            Reader::Program => format!("  they are job {job}; to stop all of them: bashful jobs kill {job}"),
-            Reader::Tools => format!("  they are job {job}; the job tool stops all of them (action kill, ids [{job}])"),
-            Reader::Pi => format!("  they are job bg_{job}; the job tool stops all of them (cancel: [\"bg_{job}\"])"),
+            Reader::Program => format!("  now job {job}; stop {them} with: bashful jobs kill {job}"),
+            Reader::Tools => format!("  now job {job}; to stop {them}: job tool, action \"kill\", ids [{job}]"),
+            Reader::Pi => format!("  now job bg_{job}; to stop {them}: job tool, cancel: [\"bg_{job}\"]"),
         }),
-        (None, keeper) => keeper.map(|keeper| format!("  to stop all of them: kill {keeper}")),
+        (None, keeper) => keeper.map(|keeper| format!("  stop {them} with: kill {keeper}")),
     });
     lines.join("\n") + "]"
 }
@@ -303,19 +312,18 @@ pub fn outputs(of: &Output, stderr: Option<&Output>, whole: Budget, reader: Read
 pub fn cut_off(cut: &CutOff) -> String {
     let lines = if cut.after_lines == 1 { "line" } else { "lines" };
     let how = match cut.end {
-        Exit::Code(code) => format!("with exit code {code}"),
-        Exit::Signal(number) => format!("by signal {}", signal_text(number)),
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(number) => format!("signal {}", signal_text(number)),
     };
-    let after = cut.after_lines;
-    format!("its output was closed after {after} {lines}, as `head` does: that it ended {how} then does not count")
+    format!("stopped reading after {} {lines}, as `head` would; the resulting {how} is ignored", cut.after_lines)
 }
 
 /// What is to be said where only some lines were wanted of a command that is now a job.
-pub const NO_LIMIT_ANY_MORE: &str = "the limit on lines ends here: the job's file gets all that it writes";
+pub const NO_LIMIT_ANY_MORE: &str = "the line limit no longer applies: the job's file gets all output";
 
 /// The notice to a command that was started as a job with a limit on its lines.
 pub(crate) const NO_LIMIT: &str =
-    "head and tail do not apply to a background job: its file gets all that it writes, and poll shows the end of it";
+    "head and tail do not apply to a background job: its file gets all output, and poll shows the end of it";
 
 /// Adds something on a line of its own.
 pub(crate) fn add_line(text: &mut String, line: &str) {

@@ -121,17 +121,16 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(given: &str) -> Result<Self, UnknownFormat> {
-        Ok(match given {
-            "mcp" => Self::Mcp,
-            "anthropic" => Self::Anthropic,
-            "openai" => Self::OpenAi,
-            "gemini" => Self::Gemini,
-            _ => return Err(UnknownFormat { given: given.to_owned() }),
-        })
+        let formats = [Self::Mcp, Self::Anthropic, Self::OpenAi, Self::Gemini];
+        let named = Self::NAMES.into_iter().zip(formats).find(|(name, _)| *name == given);
+        named.map(|(_, format)| format).ok_or_else(|| UnknownFormat { given: given.to_owned() })
     }
 }
 
 impl Format {
+    /// The names that people choose them by.
+    pub const NAMES: [&str; 4] = ["mcp", "anthropic", "openai", "gemini"];
+
     /// The definitions, ready to paste.
     pub fn write(self, tools: &[Tool], form: ReplyForm) -> Value {
         match self {
@@ -175,10 +174,10 @@ pub fn tool_meta() -> Map<String, Value> {
 }
 
 /// The schemas of the facts that results carry in `_meta`, by the name of their tool.
-pub fn facts_schemas(tools: &[Tool]) -> Value {
+pub fn facts_schemas(tools: &[Tool], run: &Value) -> Value {
     let schemas: Map<String, Value> =
         tools.iter().map(|tool| (tool.name.to_owned(), tool.facts.clone().into())).collect();
-    json!({ "_meta": FACTS, "tools": schemas })
+    json!({ "_meta": FACTS, "tools": schemas, "run --json": run })
 }
 
 /// What the texts of definitions have in common: names in braces, and what stands for them.

@@ -237,7 +237,7 @@ pub enum RunError {
     #[error(transparent)]
     Job(#[from] CreateJobError),
     /// There is no place for jobs.
-    #[error("there is no place for jobs: no state directory is known")]
+    #[error("jobs need a state directory: set XDG_STATE_HOME or HOME")]
     NoJobs,
     /// A job outlives every call, and a session does one command after the other.
     #[error("a background job has a shell of its own; leave out the session, or run it in the foreground")]

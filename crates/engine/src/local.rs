@@ -115,8 +115,10 @@ impl Local {
 
     async fn start(&self, checked: &Checked) -> Result<Attached, StartError> {
         let plan = checked.plan();
+        // The standard input of a waiting shell is empty, and cannot be changed any more.
+        let fits = plan.input == Input::Nothing;
         // One that died while it waited is found out here, and so may the next be.
-        while let Some(ready) = self.ready.take(plan) {
+        while let Some(ready) = fits.then(|| self.ready.take(plan)).flatten() {
             if let Some(attached) = ready.begin(plan, &self.reserve).await {
                 return Ok(attached);
             }
@@ -257,7 +259,11 @@ impl Starter {
         if bytes > LARGEST_ENVIRONMENT {
             return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
         }
-        let input = job.filter(|_| plan.input == Input::Open).map(NewJob::input).transpose().map_err(failed)?;
+        let input: Option<OwnedFd> = match (plan.input, job) {
+            (Input::Open, Some(job)) => Some(job.input().map_err(failed)?.into()),
+            (Input::Host, _) => Some(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?),
+            (Input::Nothing | Input::Open, _) => None,
+        };
         let long_script = long_script(plan).map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);

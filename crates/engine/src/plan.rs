@@ -98,8 +98,11 @@ pub enum PlanError {
         source: std::io::Error,
     },
     /// There is no place for sessions.
-    #[error("there is no place for sessions: no state directory is known")]
+    #[error("sessions need a state directory: set XDG_STATE_HOME or HOME")]
     NoSessions,
+    /// The standard input of a session's shell is its own.
+    #[error("a session cannot pass on standard input; leave out the session, or redirect a file inside the command")]
+    InputInSession,
     /// A variable cannot be.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -115,6 +118,9 @@ impl Plan {
         environment: &Environment,
         rc: Option<&Current>,
     ) -> Result<Self, PlanError> {
+        if request.session.is_some() && request.input == Input::Host {
+            return Err(PlanError::InputInSession);
+        }
         let asked = || backend.working_directory(&options.directory, request.workdir.as_deref());
         // In a session it is where the shell is, unless another one is asked for.
         let stays = request.session.is_some() && request.workdir.is_none();

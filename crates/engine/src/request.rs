@@ -120,8 +120,10 @@ pub enum Input {
     /// Nothing: it finds the end at once.
     #[default]
     Nothing,
-    /// What [`JobStore::send`](crate::JobStore::send) gives it.
+    /// What [`JobStore::send`](crate::JobStore::send) gives it. For jobs.
     Open,
+    /// The host's own standard input. A session has its own, and refuses this.
+    Host,
 }
 
 impl Request {

@@ -63,7 +63,7 @@ impl<'a> ShellKey<'a> {
             script: _,
             lifetime: _,
             session: _,
-            // Only jobs read anything, and they get a new shell.
+            // A command that reads something gets a new shell.
             input: _,
             // The engine's part, whatever the shell.
             given: _,

@@ -9,6 +9,7 @@ pub mod ascii;
 pub mod event;
 pub mod inherited;
 pub mod limits;
+mod local_time;
 pub mod news;
 pub mod notify;
 pub mod pidfd;
@@ -23,6 +24,7 @@ pub mod terminal;
 pub mod wait;
 pub mod wake;
 
+pub use local_time::utc_offset;
 pub use rustix::io::Errno;
 
 use std::io;

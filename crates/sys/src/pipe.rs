@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
@@ -36,6 +36,18 @@ pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
     Ok(())
+}
+
+/// True if a pipe, socket or file holds bytes that nobody has read. Takes nothing away, and never waits.
+pub fn has_input(fd: impl AsFd) -> bool {
+    let Ok(facts) = rustix::fs::fstat(&fd) else { return false };
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::Fifo | FileType::Socket => rustix::io::ioctl_fionread(&fd).is_ok_and(|bytes| bytes > 0),
+        FileType::RegularFile => {
+            rustix::fs::tell(&fd).is_ok_and(|at| u64::try_from(facts.st_size).is_ok_and(|size| at < size))
+        }
+        _ => false,
+    }
 }
 
 /// A pipe of our own, through which another one is read.

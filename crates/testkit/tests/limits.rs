@@ -154,7 +154,7 @@ fn a_long_list_of_processes_left_running_does_not_exceed_the_limit() {
     let end = &answer.text[answer.text.len().saturating_sub(1500)..];
     assert!(answer.text.contains("[60 processes are still running") && answer.text.contains(" more\n"), "{end}");
     // The output gave way, and is kept.
-    assert!(answer.text.contains("all of it: artifact://1"), "{}", &answer.text[..300]);
+    assert!(answer.text.contains("full output: artifact://1"), "{}", &answer.text[..300]);
     let job = answer.facts["leftover"]["job"].as_u64().expect("they are a job");
     let killed = bench.toolbox.call("job", json!({ "action": "kill", "ids": [job] }), ToolCaller::default());
     bench.runtime.block_on(killed).expect("there is such a tool");

@@ -91,6 +91,7 @@ fn understood(call: &Value) -> Reading {
     Reading::Shell(ShellCall { script, directory })
 }
 
+/// The word in quotes in any case, so that a shell takes it for no keyword or alias.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -27,16 +27,16 @@ Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done
 
 Example: bashful hook install codex")]
 pub(crate) struct InstallArgs {
-    /// Which agent.
-    #[arg(value_enum)]
+    /// claude, codex or gemini.
+    #[arg(value_enum, hide_possible_values = true)]
     agent: Agent,
-    /// Take it out again.
+    /// Remove the hook.
     #[arg(long)]
     remove: bool,
-    /// Do not ask whether to write.
-    #[arg(long)]
+    /// Write without asking.
+    #[arg(short, long)]
     yes: bool,
-    /// Show the change, and write nothing.
+    /// Show the change and write nothing.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }

@@ -12,7 +12,7 @@ mod sha256;
 mod status;
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -31,15 +31,15 @@ const BLOCKS: u8 = 2;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HookCommand {
-    /// Judge a call of Claude Code: reads it from standard input, and answers on standard output.
+    /// Judge a tool call of Claude Code, read from standard input.
     Claude,
-    /// Judge a call of Codex.
+    /// Judge a tool call of Codex, read from standard input.
     Codex,
-    /// Judge a call of Gemini CLI.
+    /// Judge a tool call of Gemini CLI, read from standard input.
     Gemini,
-    /// Put the hook into an agent's settings, or take it out.
+    /// Add the hook to an agent's settings, or remove it.
     Install(install::InstallArgs),
-    /// Tell whether the hooks are in force.
+    /// Show whether the hooks are in force.
     Status(status::StatusArgs),
 }
 
@@ -137,6 +137,14 @@ fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
         print::talk(&format!("bashful failed while it judged this command, which is therefore refused: {panic}"));
         std::process::exit(BLOCKS.into());
     }));
+    if std::io::stdin().is_terminal() {
+        let word = agent.word();
+        print::talk(&format!(
+            "[waiting for a tool call of {} on standard input; Ctrl-C ends this]\n\
+             [agents start this program themselves: bashful hook install {word}]",
+            agent.title()
+        ));
+    }
     let answer = match call::read(agent, std::io::stdin().lock()) {
         Reading::NotOurs => None,
         Reading::Shell(call) => judge(agent, &call, file),

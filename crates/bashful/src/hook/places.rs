@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use bashful_dialect::shell_quoted;
 use bashful_guard::{Opening, OpeningKind};
 use serde_json::{Value, json};
 
@@ -86,19 +87,13 @@ impl Agent {
 
 /// The command line of a hook, with the absolute path of this program.
 pub(super) fn command(agent: Agent, around: &Surroundings, config: Option<&Path>) -> Result<String, Box<dyn Error>> {
-    let mut command = format!("{} hook {}", quoted(&program_text(around)?), agent.word());
+    let mut command = format!("{} hook {}", shell_quoted(&program_text(around)?), agent.word());
     if let Some(config) = config {
         around.settings(Some(config))?;
         let config = std::path::absolute(config)?;
-        command = format!("{command} --config {}", quoted(&config.to_string_lossy()));
+        command = format!("{command} --config {}", shell_quoted(&config.to_string_lossy()));
     }
     Ok(command)
-}
-
-/// The word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = word.chars().all(|char| char.is_ascii_alphanumeric() || "/._-+".contains(char));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// The program of a hook's command line, without quotes. A variable in its path stays as it is spelled.
@@ -116,7 +111,7 @@ mod tests {
     #[test]
     fn a_program_is_found_again_however_it_is_quoted() {
         for path in ["/usr/bin/bashful", "/a b/bashful", "/it's/bashful", "/ä\\\"/bashful"] {
-            let command = format!("{} hook claude", quoted(path));
+            let command = format!("{} hook claude", shell_quoted(path));
             assert_eq!(program(&command), Some(PathBuf::from(path)), "{command}");
         }
         assert_eq!(program(r#""/a b/bashful" hook"#), Some(PathBuf::from("/a b/bashful")));

@@ -28,10 +28,10 @@ in its settings); 1 if not.
 
 Example: bashful hook status codex")]
 pub(crate) struct StatusArgs {
-    /// Which agent; all of them without it.
-    #[arg(value_enum)]
+    /// claude, codex or gemini; without it, all of them.
+    #[arg(value_enum, hide_possible_values = true)]
     agent: Option<Agent>,
-    /// Print it as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

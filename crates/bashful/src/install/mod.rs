@@ -51,34 +51,34 @@ Examples:
   bashful mcp install gemini --remove")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct InstallArgs {
-    /// Which client.
-    #[arg(value_enum)]
+    /// claude, claude-desktop, codex, gemini, qwen, vscode, cursor, windsurf, zed, copilot or opencode.
+    #[arg(value_enum, hide_possible_values = true)]
     client: Client,
-    /// Write the project's settings, in the current directory, instead of your own.
-    #[arg(long)]
-    project: bool,
-    /// The server's name there: letters, digits, `-` and `_`.
-    #[arg(long, value_name = "NAME", default_value = "bashful", value_parser = server_name)]
-    name: String,
-    /// The tools to serve: native, plain or pi.
-    #[arg(long, value_name = "DIALECT")]
-    dialect: Option<Dialect>,
-    /// Directory to run commands in. Without it, the one where the client starts the server; some start it anywhere.
-    #[arg(long, value_name = "DIR")]
-    cwd: Option<PathBuf>,
-    /// Let every command of this tool run without asking.
+    /// Run every command of this tool without asking.
     #[arg(long, conflicts_with = "remove")]
     approve: bool,
-    /// Turn the client's own shell tool off. Includes --approve.
+    /// Turn the client's own shell tool off; includes --approve.
     #[arg(long, conflicts_with = "remove")]
     replace: bool,
-    /// Take everything out again that was written.
+    /// Write the settings of the project in the current directory.
+    #[arg(long)]
+    project: bool,
+    /// Remove everything that was written.
     #[arg(long, conflicts_with_all = ["dialect", "cwd"])]
     remove: bool,
-    /// Do not ask whether to write. Approves nothing by itself.
-    #[arg(long)]
+    /// Tools to serve: native, plain or pi.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<Dialect>,
+    /// Directory that commands run in, if not where the client starts the server.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Name of the server in the settings.
+    #[arg(long, value_name = "NAME", default_value = "bashful", value_parser = server_name)]
+    name: String,
+    /// Write without asking; approves nothing by itself.
+    #[arg(short, long)]
     yes: bool,
-    /// Show the changes, and write nothing.
+    /// Show the changes and write nothing.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }

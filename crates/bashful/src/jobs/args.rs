@@ -1,42 +1,44 @@
 //! `bashful jobs`, as it is typed.
 
+use std::time::Duration;
+
 use bashful_engine::job_id;
 use bashful_sys::signal;
 use clap::{Args, Subcommand};
 use regex::bytes::Regex;
 
+use crate::cli::positive;
+
 /// What to do with jobs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
-    /// List jobs: those that run, and those that have ended lately.
+    /// List running jobs and those that ended recently.
     #[command(after_help = "Example: bashful jobs list --running")]
     List(ListArgs),
-    /// Show how far a job has come, and the end of its output.
+    /// Show the state of a job and the end of its output.
     Show(ShowArgs),
-    /// Print all of a job's output, and with -f what it writes from then on.
+    /// Print the output of a job.
     #[command(after_help = "Example: bashful jobs logs -f 7")]
     Logs(LogsArgs),
-    /// Wait for jobs to end, for something to be written, or for a port to be open.
+    /// Wait until jobs end, write a line or open a port.
     Wait(WaitArgs),
-    /// Write a line to the standard input of a job that was started with --stdin.
+    /// Write to the standard input of a job started with --stdin.
     #[command(after_help = "Example: bashful jobs send 7 'print(1 + 1)'")]
     Send(SendArgs),
-    /// Stop jobs: ask every process of them, and kill what has not ended when the grace is over.
-    #[command(after_help = "Asked twice, a job is killed at once.
+    /// Stop jobs and every process they started.
+    #[command(after_help = "\
+Sends SIGTERM, and SIGKILL when the grace is over (15 s, a setting). A second
+kill during the grace kills at once.
 
 Example: bashful jobs kill 7")]
     Kill(KillArgs),
-    /// Forget jobs that have ended, and remove their output. (What went to an artifact stays there.)
-    #[command(after_help = "Example: bashful jobs rm 7 8")]
-    Rm {
-        /// Numbers, or `job://` and a number.
-        #[arg(value_parser = job_id, required = true, value_name = "ID")]
-        ids: Vec<u64>,
-    },
-    /// Forget jobs that ended too long ago, by the settings `[jobs]`.
+    /// Remove ended jobs and their output.
+    #[command(after_help = "Artifacts of a job stay.\n\nExample: bashful jobs rm 7 8")]
+    Rm(RmArgs),
+    /// Remove ended jobs beyond the limits of the `[jobs]` settings.
     #[command(after_help = "Example: BASHFUL_JOBS_AGE_DAYS=1 bashful jobs sweep")]
     Sweep {
-        /// Print what was done as JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -44,108 +46,125 @@ Example: bashful jobs kill 7")]
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only those of which something still runs.
+    /// List only jobs with running processes.
     #[arg(long)]
     pub(crate) running: bool,
-    /// Print it as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Reading takes nothing away: the next offset is said, and can be given as --since.
+#[command(after_help = "\
+The last line names the offset for the next call: --since shows only newer output.
 
 Example: bashful jobs show 7 --since 2048")]
 pub(crate) struct ShowArgs {
-    /// A number, or `job://` and a number.
+    /// A number, or `job://NUMBER`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
-    /// Show what was written behind this offset, in bytes.
+    /// Show the last N lines.
+    #[arg(short = 'n', long, group = "part", value_name = "N", default_value_t = 20)]
+    pub(crate) lines: u64,
+    /// Show the output after this byte offset.
     #[arg(long, group = "part", value_name = "N")]
     pub(crate) since: Option<u64>,
-    /// Show so many lines from the end.
-    #[arg(long, group = "part", value_name = "N", default_value_t = 20)]
-    pub(crate) lines: u64,
-    /// Print it as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// A number, or `job://` and a number.
+    /// A number, or `job://NUMBER`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
-    /// Go on until the job has ended.
+    /// Keep printing until the job ends.
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Begin behind this offset, in bytes.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Start after this byte offset.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) since: u64,
-    /// Print the bytes as they were written, escape sequences and all.
+    /// Print the bytes as written, escape sequences included.
     #[arg(long)]
     pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit code: 0 if what was waited for has come, and every job that was waited for had exit code 0;
-1 if a job failed, or ended before what was waited for; 124 if the time was up, which harms no job.
+Exit code: 0 on success, with every awaited job ended with code 0; 1 if a job
+failed or ended too early; 124 after a timeout, which stops no job.
 
 Examples: bashful jobs wait 7 8 --any
-          bashful jobs wait 7 --until 'listening on' --timeout 30
+          bashful jobs wait 7 --until 'listening on' --timeout 30s
           bashful jobs wait 7 --until-port 8080")]
 pub(crate) struct WaitArgs {
-    /// Numbers, or `job://` and a number.
+    /// Numbers, or `job://NUMBER`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
-    /// Until the first of them has ended.
+    /// Stop waiting when the first job ends.
     #[arg(long, conflicts_with = "all")]
     pub(crate) any: bool,
-    /// Until all of them have ended. This is what happens anyway.
+    /// Wait until all jobs have ended (the default).
     #[arg(long)]
     pub(crate) all: bool,
-    /// No longer than so many seconds.
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<f64>,
-    /// Until a line of the output of one of them matches this regular expression.
-    #[arg(long, value_name = "RE", conflicts_with = "until_port")]
+    /// Longest time to wait, as in 30, 30s or 5m.
+    #[arg(short, long, value_name = "TIME", value_parser = positive)]
+    pub(crate) timeout: Option<Duration>,
+    /// Wait for a line of output that matches this regular expression.
+    #[arg(long, value_name = "REGEX", conflicts_with = "until_port")]
     pub(crate) until: Option<Regex>,
-    /// Until somebody listens on this TCP port of this machine.
+    /// Wait until this TCP port of this machine is open.
     #[arg(long, value_name = "PORT")]
     pub(crate) until_port: Option<u16>,
-    /// Print what is known of the jobs as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A number, or `job://` and a number.
+    /// A number, or `job://NUMBER`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
-    /// What to write; a newline is added. `-` sends all of standard input as it is.
+    /// Line to write; `-` sends standard input as it is.
     #[arg(required_unless_present = "eof")]
     pub(crate) text: Option<String>,
     /// Add no newline.
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Then let the job find the end of its input.
+    /// Close the job's input afterwards.
     #[arg(long)]
     pub(crate) eof: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KillArgs {
-    /// Numbers, or `job://` and a number.
+    /// Numbers, or `job://NUMBER`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
-    /// Only send this signal to every process of the jobs, by name or number. KILL leaves nothing.
+    /// Send only this signal, by name or number; KILL spares nothing.
     #[arg(long, value_name = "SIGNAL", value_parser = signal_number)]
     pub(crate) signal: Option<u8>,
-    /// Do not wait until they are gone.
+    /// Return before the processes have ended.
     #[arg(long)]
     pub(crate) no_wait: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RmArgs {
+    /// Numbers, or `job://NUMBER`.
+    #[arg(value_parser = job_id, required = true, value_name = "ID")]
+    pub(crate) ids: Vec<u64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn signal_number(text: &str) -> Result<u8, String> {

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
 use bashful_dialect::unique;
-use bashful_engine::{ControlError, GetJobError, JobStore, LONGEST_SCRIPT, Stop};
+use bashful_engine::{ControlError, GetJobError, JobStore, LONGEST_SCRIPT, Stop, error_chain};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use args::JobsCommand;
-use args::{KillArgs, ListArgs, SendArgs};
+use args::{KillArgs, ListArgs, RmArgs, SendArgs};
 
 use crate::exit::Exit;
 use crate::print;
@@ -31,11 +31,11 @@ const AFTER_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Error)]
 enum JobsError {
-    #[error("that is more than the {LONGEST_SCRIPT} that are sent at once; nothing was sent, send it in pieces")]
+    #[error("input is limited to {LONGEST_SCRIPT} at once; nothing was sent, so send it in pieces")]
     TooMuch,
-    #[error("cannot read what to send from standard input")]
+    #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
-    #[error("job {id} was told to end, and is still there; see `bashful jobs show {id}`")]
+    #[error("job {id} was told to stop, and is still running; see: bashful jobs show {id}")]
     StillThere { id: u64 },
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
             JobsCommand::Send(args) => send(&store, args).await,
-            JobsCommand::Kill(args) => Ok(kill(&store, args, settings.stop.grace_seconds.duration()).await),
-            JobsCommand::Rm { ids } => Ok(print::failures(ids.iter().map(|id| store.remove(*id)))),
+            JobsCommand::Kill(args) => kill(&store, args, settings.stop.grace_seconds.duration()).await,
+            JobsCommand::Rm(args) => remove(&store, args),
             JobsCommand::Sweep { json } => sweep(&store, *json),
         }
     })
@@ -71,7 +71,7 @@ fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     } else if jobs.is_empty() {
         print::talk(&format!("[no jobs in {}]", store.directory().display()));
     } else {
-        print::text(&job::table(&jobs))?;
+        print::table(&job::table(&jobs))?;
     }
     Ok(Exit::Code(0))
 }
@@ -93,46 +93,72 @@ async fn send(store: &JobStore, args: &SendArgs) -> Result<Exit, Box<dyn Error>>
     if args.eof {
         store.close_input(args.id).await?;
     }
+    if args.json {
+        print::pretty_json(json!({ "id": args.id, "sent_bytes": text.len(), "closed": args.eof }))?;
+    } else {
+        let closed = if args.eof { ", and closed its input" } else { "" };
+        print::talk(&format!("[sent {} to job {}{closed}]", print::count(text.len(), "byte"), args.id));
+    }
     Ok(Exit::Code(0))
 }
 
+fn remove(store: &JobStore, args: &RmArgs) -> Result<Exit, Box<dyn Error>> {
+    let results = args.ids.iter().map(|id| (json!(id), format!("job {id}"), store.remove(*id)));
+    Ok(print::changes(args.json, "removed", results)?)
+}
+
 /// Stops as many as can be; one that cannot be reached does not spare the others.
-async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Exit {
+async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Result<Exit, Box<dyn Error>> {
     let how = args.signal.map_or(Stop::Ask, Stop::Signal);
-    let mut exit = Exit::Code(0);
-    let mut told = Vec::new();
-    for id in &unique(args.ids.iter().copied()) {
-        match store.stop(*id, how).await {
-            Ok(()) => told.push(*id),
-            Err(error) => {
-                print::error(&error);
-                exit = Exit::Failed;
-            }
+    let (mut killed, mut errors) = (Vec::new(), Vec::new());
+    for id in unique(args.ids.iter().copied()) {
+        match store.stop(id, how).await {
+            Ok(()) => killed.push(id),
+            Err(error) => errors.push((id, error.into())),
         }
     }
     // A signal that may be caught is no reason to expect an end.
-    let ends = matches!(args.signal, None | Some(9));
-    if args.no_wait || !ends {
-        return exit;
-    }
+    let ends = matches!(args.signal, None | Some(9)) && !args.no_wait;
     let give_up = Instant::now() + grace + AFTER_GRACE;
-    for id in told {
+    let mut states = Vec::new();
+    for id in killed {
+        if !ends {
+            let sent = args.signal.map_or("asked to stop".to_owned(), |number| format!("sent signal {number}"));
+            states.push((id, sent));
+            continue;
+        }
         match timeout_at(give_up, store.wait_until_gone(id)).await {
-            Ok(Ok(job)) => print::talk(&format!("[job {id}: {}]", state_text(&job))),
+            Ok(Ok(job)) => states.push((id, state_text(&job))),
             Ok(Err(ControlError::Get(GetJobError::Removed { .. }))) => {
-                print::talk(&format!("[job {id}: ended; its record was removed]"));
+                states.push((id, "ended; its record was removed".to_owned()));
             }
-            Ok(Err(error)) => {
-                print::error(&error);
-                exit = Exit::Failed;
-            }
-            Err(_) => {
-                print::error(&JobsError::StillThere { id });
-                exit = Exit::Failed;
-            }
+            Ok(Err(error)) => errors.push((id, error.into())),
+            Err(_) => errors.push((id, JobsError::StillThere { id }.into())),
         }
     }
-    exit
+    report_killed(args, &states, &errors)
+}
+
+fn report_killed(
+    args: &KillArgs,
+    states: &[(u64, String)],
+    errors: &[(u64, Box<dyn Error>)],
+) -> Result<Exit, Box<dyn Error>> {
+    let exit = if errors.is_empty() { Exit::Code(0) } else { Exit::Failed };
+    if args.json {
+        let jobs: Value = states.iter().map(|(id, state)| json!({ "id": id, "state": state })).collect();
+        let failure = |(id, error): &(u64, Box<dyn Error>)| json!({ "id": id, "error": error_chain(error.as_ref()) });
+        let errors: Value = errors.iter().map(failure).collect();
+        print::pretty_json(json!({ "killed": jobs, "errors": errors }))?;
+        return Ok(exit);
+    }
+    for (id, state) in states {
+        print::talk(&format!("[job {id}: {state}]"));
+    }
+    for (_, error) in errors {
+        print::error(error.as_ref());
+    }
+    Ok(exit)
 }
 
 fn sweep(store: &JobStore, as_json: bool) -> Result<Exit, Box<dyn Error>> {
@@ -140,8 +166,7 @@ fn sweep(store: &JobStore, as_json: bool) -> Result<Exit, Box<dyn Error>> {
     if as_json {
         print::pretty_json(json!({ "removed": removed }))?;
     } else {
-        let many = if removed.len() == 1 { "job" } else { "jobs" };
-        print::text(&format!("{} {many} removed\n", removed.len()))?;
+        print::text(&format!("{} removed\n", print::count(removed.len(), "job")))?;
     }
     Ok(Exit::Code(0))
 }

@@ -1,6 +1,7 @@
 //! `bashful jobs wait`
 
 use std::error::Error;
+use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,6 @@ use bashful_dialect::unique;
 use bashful_engine::{ControlError, End, Exit as Ended, Followed, JobRecord, JobStore, OutputRedactor, Until};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
-use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -27,10 +27,6 @@ const LINE_SHOWN: usize = 400;
 
 /// Between two knocks at a port.
 const KNOCK_AGAIN: Duration = Duration::from_millis(100);
-
-#[derive(Debug, Error)]
-#[error("--timeout takes a number of seconds above 0, not {0}")]
-struct NotATime(f64);
 
 /// What came of waiting.
 enum Waited {
@@ -51,12 +47,8 @@ pub(super) async fn main(
     for id in &ids {
         store.get(*id)?;
     }
-    let patience = match args.timeout {
-        None => Duration::MAX,
-        Some(seconds) => {
-            Duration::try_from_secs_f64(seconds).ok().filter(|patience| !patience.is_zero()).ok_or(NotATime(seconds))?
-        }
-    };
+    let patience = args.timeout.unwrap_or(Duration::MAX);
+    announce(store, args, &ids);
     let waiting = async {
         if let Some(pattern) = &args.until {
             let redactor = ids.iter().map(|_| redactor()).collect::<Result<Vec<_>, _>>()?;
@@ -71,6 +63,22 @@ pub(super) async fn main(
         Err(_) => report(store, args, &ids, None),
         Ok(waited) => report(store, args, &ids, Some(&waited?)),
     }
+}
+
+/// Tells a person what this waits for. A script learns it from the result.
+fn announce(store: &JobStore, args: &WaitArgs, ids: &[u64]) {
+    let live: Vec<String> =
+        ids.iter().filter(|id| store.get(**id).is_ok_and(|job| job.is_live())).map(|id| format!("job {id}")).collect();
+    if args.json || live.is_empty() || !io::stderr().is_terminal() {
+        return;
+    }
+    let jobs = live.join(if args.any { " or " } else { " and " });
+    let what = match (&args.until, args.until_port) {
+        (Some(pattern), _) => format!("a line like {pattern} of {jobs}"),
+        (_, Some(port)) => format!("port {port} to open"),
+        _ => format!("{jobs} to end"),
+    };
+    print::talk(&format!("[waiting for {what}; Ctrl-C stops waiting, not the job]"));
 }
 
 async fn until_end(store: &Arc<JobStore>, ids: &[u64], any: bool) -> Result<Vec<JobRecord>, ControlError> {
@@ -187,9 +195,9 @@ fn report(store: &JobStore, args: &WaitArgs, ids: &[u64], waited: Option<&Waited
         return Ok(exit);
     }
     match waited {
-        None => print::talk("[the time is up; nothing was stopped]"),
+        None => print::talk("[timed out; the jobs were not stopped]"),
         Some(Waited::Came(what)) => print::talk(&format!("[{what}]")),
-        Some(Waited::Ended(_)) if wanted_more => print::talk("[every job has ended before that]"),
+        Some(Waited::Ended(_)) if wanted_more => print::talk("[every job ended before that]"),
         Some(Waited::Ended(_)) => {}
     }
     for job in &jobs {

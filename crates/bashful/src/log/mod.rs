@@ -3,6 +3,7 @@
 mod file;
 mod time;
 
+use std::collections::VecDeque;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,20 +14,20 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::job::one_line;
 use bashful_dialect::visible;
-use bashful_engine::{JobStore, Redactor, make_directory};
+use bashful_engine::{ByteSize, JobStore, Redactor, make_directory};
 use bashful_sys::notify::{Happenings, pause_while_read};
 use bashful_sys::plain;
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::cli::LogArgs;
+use crate::color::{self, Paint};
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 
 pub(crate) use file::Log;
-pub(crate) use time::span;
 
 /// Between two looks at a log that is followed, where the system has no more watches.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -40,9 +41,9 @@ enum LogError {
 /// Prints the log, and with -f what is added to it.
 pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let path = file::path(&around).ok_or_else(|| around.state().no_place("a log"))?;
+    let path = file::path(&around).ok_or_else(|| around.state().no_place("logs"))?;
     let since = args.since.map(|span| SystemTime::now() - span);
-    let mut printer = Printer { args, since, out: io::stdout().lock(), printed: 0, torn: 0, newer: 0 };
+    let mut printer = Printer::new(args, since);
     // Before anything is read, so that nothing is written in between.
     let happenings = args.follow.then(|| watch(&path)).flatten();
     // Settings that make no sense are no reason not to read it.
@@ -53,7 +54,7 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
     printer.all(&file::before(&path))?;
     let mut reader = Reader::new(&path);
     loop {
-        let mut is_read = reader.each(|line| printer.line(line))?;
+        let mut is_read = reader.each(|line| printer.line(line))? && printer.print_last();
         if !args.follow {
             break;
         }
@@ -73,12 +74,10 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
         print::talk(&format!("[{which} in {}]", path.display()));
     }
     if printer.torn > 0 {
-        let lines = if printer.torn == 1 { "line" } else { "lines" };
-        print::talk(&format!("[{} {lines} of the log cannot be read]", printer.torn));
+        print::talk(&format!("[cannot read {} of the log]", print::count(printer.torn, "line")));
     }
     if printer.newer > 0 {
-        let (lines, were) = if printer.newer == 1 { ("line", "was") } else { ("lines", "were") };
-        print::talk(&format!("[{} {lines} of the log {were} written by a newer bashful]", printer.newer));
+        print::talk(&format!("[left out {}, written by a newer bashful]", print::count(printer.newer, "line")));
     }
     Ok(Exit::Code(0))
 }
@@ -116,13 +115,30 @@ struct Printer<'a> {
     since: Option<SystemTime>,
     out: io::StdoutLock<'static>,
     printed: usize,
+    /// The last lines that are wanted, while it is not known whether more follow. None once they are printed.
+    last: Option<VecDeque<String>>,
     /// Lines that cannot be read.
     torn: usize,
     /// Lines of newer versions.
     newer: usize,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
+    fn new(args: &'a LogArgs, since: Option<SystemTime>) -> Self {
+        let last = args.last.map(|_| VecDeque::new());
+        Self { args, since, out: io::stdout().lock(), printed: 0, last, torn: 0, newer: 0 }
+    }
+
+    /// Prints the lines that were held back for `-n`. False if nobody reads any more.
+    fn print_last(&mut self) -> bool {
+        self.last.take().into_iter().flatten().all(|text| self.print(&text))
+    }
+
+    fn print(&mut self, text: &str) -> bool {
+        self.printed += 1;
+        writeln!(self.out, "{text}").and_then(|()| self.out.flush()).is_ok()
+    }
+
     fn all(&mut self, path: &Path) -> Result<bool, LogError> {
         Reader::new(path).each(|line| self.line(line))
     }
@@ -141,9 +157,13 @@ impl Printer<'_> {
         if !self.wants(&entry) {
             return true;
         }
-        self.printed += 1;
         let text = if self.args.json { line.to_owned() } else { describe(&entry) };
-        writeln!(self.out, "{text}").and_then(|()| self.out.flush()).is_ok()
+        let (Some(last), Some(most)) = (&mut self.last, self.args.last) else { return self.print(&text) };
+        last.push_back(text);
+        if last.len() > most {
+            last.pop_front();
+        }
+        true
     }
 
     fn wants(&self, entry: &Value) -> bool {
@@ -154,9 +174,10 @@ impl Printer<'_> {
     }
 }
 
-/// One command, on one line.
+/// One command, on one line, at the local time.
 fn describe(entry: &Value) -> String {
     let word = |key: &str| visible(entry[key].as_str().unwrap_or("?"));
+    let time = time::local_text(Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default()));
     let end = match (&entry["exit_code"], &entry["signal"], &entry["job"]) {
         (Value::Number(code), ..) => format!("{} {code}", word("status")),
         (_, Value::Number(signal), _) => format!("{} by signal {signal}", word("status")),
@@ -166,7 +187,18 @@ fn describe(entry: &Value) -> String {
     let number = |key: &str| entry[key].as_u64().unwrap_or_default();
     let seconds = Duration::from_millis(number("duration_ms")).as_secs_f64();
     let command = one_line(&word("command"));
-    format!("{} {} {end}, {seconds:.2}s, {} bytes: {command}", word("time"), word("surface"), number("output_bytes"))
+    let bytes = ByteSize(number("output_bytes"));
+    let end = if color::on_stdout() { paint(entry).map_or_else(|| end.clone(), |paint| paint.on(&end)) } else { end };
+    format!("{time} {} {end}, {seconds:.2}s, {bytes}: {command}", word("surface"))
+}
+
+/// The color of an end; none for a command that is not over.
+fn paint(entry: &Value) -> Option<Paint> {
+    match (entry["status"].as_str()?, entry["exit_code"].as_u64()) {
+        ("running" | "asked", _) => None,
+        (_, Some(0)) => Some(Paint::Done),
+        _ => Some(Paint::Failed),
+    }
 }
 
 /// Reads a log to its end, again and again.

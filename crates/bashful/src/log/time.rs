@@ -1,4 +1,4 @@
-//! Times of day as text, and spans as people type them.
+//! Times of day as text.
 
 use std::time::Duration;
 
@@ -24,18 +24,12 @@ fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// `90s`, `10m`, `2h` or `7d`.
-pub(crate) fn span(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a span as in 90s, 10m, 2h or 7d");
-    let unit = match text.chars().last() {
-        Some('s') => 1,
-        Some('m') => 60,
-        Some('h') => 3600,
-        Some('d') => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    number.checked_mul(unit).map(Duration::from_secs).ok_or_else(wrong)
+/// `2026-11-16 03:41:03`, of a time since 1970, in the time zone of this machine; in UTC where that is not known.
+pub(super) fn local_text(since: Duration) -> String {
+    let seconds = since.as_secs();
+    let offset = bashful_sys::utc_offset(seconds).unwrap_or_default();
+    let local = text(Duration::from_secs(seconds.saturating_add_signed(offset)));
+    local[..19].replace('T', " ")
 }
 
 #[cfg(test)]
@@ -54,15 +48,6 @@ mod tests {
             (1_735_689_599, "2024-12-31T23:59:59.000Z"),
         ] {
             assert_eq!(text(Duration::from_secs(seconds)), expected);
-        }
-    }
-
-    #[test]
-    fn a_span_has_a_number_and_a_unit() {
-        assert_eq!(span("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(span("7d"), Ok(Duration::from_hours(7 * 24)));
-        for wrong in ["", "7", "d", "-1h", "1.5h", "1w", "99999999999999999999d"] {
-            assert!(span(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -282,7 +282,7 @@ fn a_call_that_takes_too_long_is_answered_with_a_job() {
     assert_eq!(result["isError"], false);
     let said = text(&result);
     assert!(said.starts_with("first\n[still running after "), "{said}");
-    assert!(said.contains("now as job 1: do not start it again; the job tool waits for it"), "{said}");
+    assert!(said.contains("now job 1; do not start it again; to wait: job tool, action \"wait\", ids [1]"), "{said}");
     let waited = server.call("job", &json!({ "action": "wait", "ids": [1] }));
     assert_eq!(
         waited["_meta"]["bashful/facts"]["jobs"][0]["status"], "running",
@@ -469,11 +469,11 @@ fn calls_share_a_session_and_it_ends_with_the_server() {
     };
     assert_eq!(call(&mut server, "x=1; cd /usr"), "(no output)");
     assert_eq!(call(&mut server, "echo $x; pwd"), "1\n/usr\n");
-    let ended = "[command failed: exit code 2]\n(no output)\n[the shell of session \"s\" has ended, with everything in it; the next command in it starts anew]";
+    let ended = "[command failed: exit code 2]\n(no output)\n[the shell of session \"s\" has ended; the next command starts a new one]";
     assert_eq!(call(&mut server, "exit 2"), ended);
-    let lost = "none\n[session \"s\" began anew with this command: its shell ended with exit code 2; nothing of its earlier state is left]";
+    let lost = "none\n[session \"s\" was restarted before this command (its shell ended with exit code 2); its variables, functions and directory are gone]";
     assert_eq!(call(&mut server, "echo ${x-none}"), lost);
-    assert!(call(&mut server, "setsid sleep 1000 & echo left").contains("they end with session \"s\""));
+    assert!(call(&mut server, "setsid sleep 1000 & echo left").contains("part of session \"s\""));
     let refused = server.call("bash", &json!({ "command": "true", "session": "s", "mode": "background" }));
     assert!(text(&refused).contains("a background job has a shell of its own"), "{refused}");
     ends_well(server, &home);

@@ -77,7 +77,7 @@ fn list(looks: &[JobView]) -> Vec<String> {
     let (own, others): (Vec<&JobView>, Vec<&JobView>) = looks.iter().partition(|look| look.is_own);
     let rows = |looks: &[&JobView]| {
         let jobs: Vec<JobRecord> = looks.iter().map(|look| look.job.clone()).collect();
-        table(&jobs).trim_end().to_owned()
+        table(&jobs).to_string().trim_end().to_owned()
     };
     let mut parts = Vec::new();
     if !own.is_empty() {

@@ -1,0 +1,13 @@
+//! The time zone of this machine.
+
+#![expect(unsafe_code, reason = "only the C library knows the rules of time zones")]
+
+/// Seconds by which this machine's time zone was ahead of UTC at a moment, in seconds since 1970; none if it cannot be told.
+pub fn utc_offset(unix_seconds: u64) -> Option<i64> {
+    let time = libc::time_t::try_from(unix_seconds).ok()?;
+    // SAFETY: all fields of this structure are numbers and a pointer that may be null.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers lead to values on this stack. The call reads `TZ`, which nothing in these programs ever sets.
+    let filled = unsafe { libc::localtime_r(&raw const time, &raw mut local) };
+    (!filled.is_null()).then_some(local.tm_gmtoff)
+}
