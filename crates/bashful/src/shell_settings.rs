@@ -82,7 +82,7 @@ impl SettingsFiles {
             if is_same_shell { seen.options.shell.clone() } else { setup::shell_by_file(&settings, &self.around)? };
         let mut options = Options::new(shell, PathBuf::from("/"));
         options.environment = setup::environment(&settings);
-        options.rewriting.prefix = settings.shell.prefix.trim().to_owned();
+        settings.shell.prefix.trim().clone_into(&mut options.rewriting.prefix);
         // A dialect may promise an environment of its own.
         self.dialect.adjust(&mut options);
         let Options { shell, environment, rewriting, .. } = options;
