@@ -58,7 +58,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let mut toolbox = toolbox(args, &settings, &around, http.as_ref())?;
         // A relative path counts from where the program was started, and nothing else moves it.
         let named_file = file.map(std::path::absolute).transpose()?;
-        let files = SettingsFiles::new(&settings, toolbox.engine().shell_options(), &around, named_file);
+        let files = SettingsFiles::new(&settings, &toolbox, args.dialect, &around, named_file);
         toolbox.shell_settings = Some(Arc::new(files));
         let asked_to_end = async {
             signals.next().await;

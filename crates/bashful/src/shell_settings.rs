@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use bashful_dialect::ShellSettings;
-use bashful_engine::{ShellOptions, error_chain};
+use bashful_dialect::{Dialect, ShellSettings, Toolbox};
+use bashful_engine::{Options, ShellOptions, error_chain};
 
 use crate::settings::{self, Settings};
 use crate::setup::{self, Surroundings};
@@ -26,6 +26,7 @@ const YOUNG: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct SettingsFiles {
     around: Surroundings,
+    dialect: Dialect,
     named_file: Option<PathBuf>,
     seen: Mutex<Seen>,
 }
@@ -48,12 +49,14 @@ impl SettingsFiles {
     /// The files that these settings came from, and the options that came of them.
     pub(crate) fn new(
         settings: &Settings,
-        options: ShellOptions,
+        toolbox: &Toolbox,
+        dialect: Dialect,
         around: &Surroundings,
         named_file: Option<PathBuf>,
     ) -> Self {
+        let options = toolbox.engine().shell_options();
         let seen = Seen { stamp: None, path: settings.shell.path.clone(), options, told: None };
-        Self { around: around.again(), named_file, seen: Mutex::new(seen) }
+        Self { around: around.again(), dialect, named_file, seen: Mutex::new(seen) }
     }
 
     /// The stamp of the files; none if one of them is too young to be known by it.
@@ -77,8 +80,13 @@ impl SettingsFiles {
         let is_same_shell = settings.shell.path == seen.path;
         let shell =
             if is_same_shell { seen.options.shell.clone() } else { setup::shell_by_file(&settings, &self.around)? };
-        let set = settings.environment.policy().set;
-        Ok((settings.shell.path, ShellOptions { shell, prefix: settings.shell.prefix.trim().to_owned(), set }))
+        let mut options = Options::new(shell, PathBuf::from("/"));
+        options.environment = settings.environment.policy();
+        settings.shell.prefix.trim().clone_into(&mut options.rewriting.prefix);
+        // A dialect may promise an environment of its own.
+        self.dialect.adjust(&mut options, &setup::limits(&settings));
+        let Options { shell, environment, rewriting, .. } = options;
+        Ok((settings.shell.path, ShellOptions { shell, prefix: rewriting.prefix, set: environment.set }))
     }
 }
 

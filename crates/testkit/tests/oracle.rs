@@ -20,12 +20,13 @@ fn few_scripts_can_tell_that_they_are_in_a_session() {
     assert!(compared * 10 > all.len() * 8, "only {compared} of {}", all.len());
 }
 
-/// Rc files that define something of each kind, and set what scripts must not be given.
+/// Rc files that define something of each kind, and set what scripts must not be given. Options about the patterns of file names
+/// are given, and change what scripts do; the tests of snapshots have those.
 const RC: &str = "\
     alias alias_of_rc='echo alias'
     function_of_rc() { echo function; }
     export VARIABLE_OF_RC=variable
-    shopt -s globstar nullglob dotglob nocasematch
+    shopt -s failglob nocasematch xpg_echo lastpipe
     set -o noclobber -o nounset -o pipefail
     CDPATH=/ IFS=: TMOUT=1
     trap 'echo trapped' EXIT DEBUG ERR

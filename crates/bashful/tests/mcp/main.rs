@@ -339,6 +339,12 @@ fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
         json!({ "stdout": format!("{}\ntell-everybody\n", there.display()), "stderr": "unset\n", "exitCode": 4 });
     assert_eq!(result["_meta"]["bashful/facts"]["exit_code"], 4);
     assert_eq!(serde_json::from_str::<Value>(text(&result)).expect("JSON"), facts);
+    // Settings that come later do not change what a dialect promises.
+    let settings = home.path().join(".config/bashful/config.toml");
+    std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a directory");
+    std::fs::write(settings, "[environment.set]\nCI = \"later\"\n").expect("written");
+    let result = server.call("bash", &json!({ "command": "echo ${CI-unset}" }));
+    assert!(text(&result).contains("unset\\n"), "{result}");
     server.close();
     assert!(server.end().success());
     for args in [&["mcp", "--cwd", "nowhere"][..], &["mcp", "--dialect", "klingon"], &["schema", "--for", "cobol"]] {
