@@ -213,6 +213,7 @@ impl ScriptWalk<'_> {
                 fields.push_letter(if mode.live { STAR } else { UNKNOWN });
             }
             WordPiece::Array(_) => {}
+            WordPiece::Unknown => self.push_expansion(&UNKNOWN.to_string(), mode, fields),
         }
     }
 

@@ -198,6 +198,23 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
     allows: &["for f in a b c; do echo \"$f\"; done"],
 };
 
+/// A part of a script that the guard could not parse: bash may run it all the same.
+pub(crate) const NOT_UNDERSTOOD: Rule = Rule {
+    name: "guard/not-understood",
+    level: Level::Warn,
+    is_on: true,
+    message: "the guard does not understand a part of this script and has judged the rest",
+    alternative: "bash -n script.sh",
+    refuses: &["echo 'open", "make\nif true; then )", "echo a; fi", "bash -c 'echo )'"],
+    allows: &[
+        "echo ${a.b} \"${{ github.ref }}\"",
+        "echo \"explain `if` and `for`\"",
+        "((echo a) && (echo b))",
+        "[[ $x =~ (^| )a( |$) ]]",
+        "cat <<E\na ` b $( c ${\nE",
+    ],
+};
+
 /// A shell that reads its commands from standard input, where somebody may write them who asks no guard.
 ///
 /// Off by default: most tools close standard input, and then such a shell ends at once.
@@ -235,7 +252,7 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 9] = [
+pub const BUILT_IN: [Rule; 10] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
@@ -244,6 +261,7 @@ pub const BUILT_IN: [Rule; 9] = [
     DELETE_REMOTE,
     SELF_ALLOW,
     TOO_COMPLEX,
+    NOT_UNDERSTOOD,
     INTERACTIVE_SHELL,
 ];
 

@@ -202,6 +202,8 @@ pub(crate) enum WordPiece {
     },
     /// `(…)` after `name=` in the words of a declaration.
     Array(Vec<Element>),
+    /// An expansion that bash takes for bad when it gets there, such as `${a.b}`.
+    Unknown,
 }
 
 /// `$name`, `${name…}`.

@@ -101,7 +101,7 @@ fn in_word<'t>(word: &'t ShellWord, see: &mut dyn FnMut(&'t SimpleCommand)) {
 fn in_pieces<'t>(pieces: &'t [WordPiece], see: &mut dyn FnMut(&'t SimpleCommand)) {
     for piece in pieces {
         match piece {
-            WordPiece::Text(_) | WordPiece::Quoted(_) => {}
+            WordPiece::Text(_) | WordPiece::Quoted(_) | WordPiece::Unknown => {}
             WordPiece::Double(inner) | WordPiece::Arith(inner) => in_pieces(inner, see),
             WordPiece::Param(param) => {
                 if let Some(Index::At(word)) = &param.index {
