@@ -213,7 +213,11 @@ impl ScriptWalk<'_> {
             ParamChange::Trim { from_end, longest, pattern } => {
                 let pattern = self.expand_pattern(pattern);
                 self.change_each(base, |walk, text| {
-                    walk.budget.spend(text.len() * text.len() / 256);
+                    // Quadratic in the length: not for long texts.
+                    if text.len() > LONGEST_REPLACED && pattern.contains(is_wild) {
+                        return UNKNOWN.to_string();
+                    }
+                    walk.budget.spend(text.len() / 64);
                     match pattern::trim(&pattern, text, *from_end, *longest) {
                         Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
                         Some(taken) => text.get(taken..).unwrap_or("").to_owned(),
@@ -225,7 +229,7 @@ impl ScriptWalk<'_> {
                 let pattern = self.expand_pattern(pattern);
                 let by = self.expand_text(by);
                 self.change_each(base, |walk, text| {
-                    walk.budget.spend(text.len() * text.len() / 256);
+                    walk.budget.spend(text.len() / 64);
                     replace(text, &pattern, &by, *anchor)
                 })
             }

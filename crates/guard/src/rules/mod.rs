@@ -10,6 +10,7 @@ mod target;
 pub use own::RuleError;
 pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
+pub(crate) use target::is_system_directory;
 
 use crate::finding::Level;
 use crate::walk::ScriptWalk;

@@ -45,6 +45,11 @@ const BELOW_USR: [&str; 6] = ["bin", "lib", "lib64", "sbin", "share", "local"];
 /// Parts of `.git` without which there is no history.
 const HISTORY: [&str; 4] = ["objects", "refs", "HEAD", "packed-refs"];
 
+/// True if a directory of the system has this name.
+pub(crate) fn is_system_directory(name: &str) -> bool {
+    SYSTEM.contains(&name)
+}
+
 /// The danger of deleting a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Danger {

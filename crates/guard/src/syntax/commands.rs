@@ -278,8 +278,15 @@ impl Parser<'_> {
             }
         }
         let operator = rest.get(prefix..).unwrap_or("");
-        let Some((text, kind)) = redirect_operator(operator, prefix == 0) else { return Ok(None) };
-        self.at += prefix + text.len();
+        // bash joins lines before it looks for operators.
+        let joined = operator.get(1..).is_some_and(|after| after.starts_with("\\\n")).then(|| joined_sign(operator));
+        let sign = joined.as_deref().unwrap_or(operator);
+        let Some((text, kind)) = redirect_operator(sign, prefix == 0) else { return Ok(None) };
+        self.at += prefix;
+        for _ in 0..text.len() {
+            while self.take("\\\n") {}
+            self.at += 1;
+        }
         self.skip_blanks();
         if !self.at_word() {
             return Err(ParseStop::Syntax);
@@ -404,6 +411,11 @@ impl Parser<'_> {
             }
         })
     }
+}
+
+/// The first letters of a text, as they are when lines are joined.
+fn joined_sign(text: &str) -> String {
+    text.chars().take(16).collect::<String>().replace("\\\n", "")
 }
 
 /// The redirection at the start of `text`.

@@ -8,7 +8,9 @@ use crate::pattern;
 use crate::rules;
 use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
 use crate::walk::files::base_name;
+use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
+use crate::walk::variables::CallKey;
 use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
@@ -73,7 +75,12 @@ impl ScriptWalk<'_> {
             self.world.shell.variable_mut(&assign.name).exported = true;
         }
         let last_word = words.last().cloned().unwrap_or_default();
-        let flow = self.run_with_channels(channels, |walk| walk.call(words));
+        let key = simple.assigns.is_empty().then(|| CallKey {
+            words: words.clone(),
+            input: channels.input.clone(),
+            files: channels.files.clone(),
+        });
+        let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
@@ -269,7 +276,8 @@ impl ScriptWalk<'_> {
     fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        if self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION {
+        let is_recursive = self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION;
+        if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
             return Flow::Next;
         }
@@ -285,6 +293,17 @@ impl ScriptWalk<'_> {
         self.world.shell.arguments = before;
         self.world.calls.pop();
         Flow::Next
+    }
+
+    /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.
+    fn is_called_enough(&mut self, name: &str, arguments: &[String]) -> bool {
+        let most = self.budget.detail().calls;
+        let count = self.world.called.entry(name.to_owned()).or_default();
+        if *count >= most && arguments.iter().all(|argument| interest(argument) == 0) {
+            return true;
+        }
+        *count += 1;
+        false
     }
 
     /// The program that a command's first word means: without its path, through links that the script has made.

@@ -2,10 +2,11 @@
 
 use crate::marks::{STAR, UNKNOWN};
 use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::walk::interest::interest;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
-/// How many rounds a loop is followed through.
+/// How many values of a list are looked through twice.
 const MOST_ROUNDS: usize = 64;
 
 /// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
@@ -142,7 +143,7 @@ impl ScriptWalk<'_> {
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
-        for round in 0..MOST_ROUNDS {
+        for round in 0..self.budget.detail().rounds {
             let goes_on = self.number(condition);
             if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
                 break;
@@ -215,7 +216,7 @@ impl ScriptWalk<'_> {
     fn run_loop(&mut self, condition: &List, body: &List) -> Flow {
         let before = self.world.shell.clone();
         let mut rounds = 0;
-        while rounds < MOST_ROUNDS && !self.budget.is_exhausted() {
+        while rounds < self.budget.detail().rounds && !self.budget.is_exhausted() {
             let could_read = self.world.shell.input.len();
             self.world.shell.read_failed = false;
             self.run_list(condition);
@@ -257,8 +258,8 @@ impl ScriptWalk<'_> {
             if self.budget.is_exhausted() {
                 break;
             }
-            // Of very long lists, those with something in them that could matter.
-            if round >= MOST_ROUNDS && round + 1 < total && value.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+            // Of long lists, the first ones, the last one, and those that stand out.
+            if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) == 0 {
                 continue;
             }
             self.budget.spend(1);

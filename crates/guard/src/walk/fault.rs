@@ -1,6 +1,5 @@
 //! Places that the parser did not understand, as findings.
 
-use crate::marks;
 use crate::rules::NOT_UNDERSTOOD;
 use crate::syntax::ast::SourceExtent;
 use crate::syntax::{ParseFault, Parser};
@@ -16,8 +15,8 @@ impl ScriptWalk<'_> {
     /// Notes a fault of the script, or of a text that the script runs.
     pub(super) fn note_fault(&mut self, parser: &Parser<'_>, fault: &ParseFault, is_script: bool) {
         self.trail.is_incomplete |= is_script;
-        // A text with something unknown in it is not what bash would see.
-        if !is_script && parser.source().contains(marks::is_mark) {
+        // A text that the script puts together may not be what bash would see.
+        if !is_script && !self.trail.is_spelled_out(parser.source()) {
             return;
         }
         let known = self.trail.findings.iter().filter(|finding| finding.rule == NOT_UNDERSTOOD.name).count();

@@ -2,7 +2,6 @@
 
 use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
 use crate::walk::files::{base_name, normalized};
-use crate::walk::sed::expression;
 use crate::walk::{ScriptWalk, decode};
 
 /// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
@@ -262,7 +261,7 @@ impl ScriptWalk<'_> {
         if flags.contains(['c', 'l', 'q']) {
             return Some(SOME.to_string());
         }
-        let expression = expression(wanted, flags.contains('i'))?;
+        let expression = self.expression(wanted, flags.contains('i'))?;
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {

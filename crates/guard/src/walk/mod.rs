@@ -24,6 +24,7 @@ pub(crate) mod files;
 mod filters;
 mod find;
 mod git;
+mod interest;
 mod leftover;
 mod print;
 mod redirect;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crate::marks::{HOME, SOME, START, UNKNOWN};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
+use crate::walk::interest::interest_of;
 
 /// How many values of one variable are kept apart where branches meet.
 const MOST_VALUES: usize = 6;
@@ -83,7 +84,7 @@ impl ShellVariable {
     reason = "each is a switch of the shell's own, and they do not depend on each other"
 )]
 pub(crate) struct ShellState {
-    variables: Rc<HashMap<String, ShellVariable>>,
+    variables: Rc<HashMap<Rc<str>, Rc<ShellVariable>>>,
     pub(crate) functions: Rc<HashMap<String, Rc<ShellCommand>>>,
     /// Aliases, and the line on which each was made: they count on later lines only.
     pub(crate) aliases: Rc<HashMap<String, (String, usize)>>,
@@ -144,12 +145,12 @@ impl ShellState {
         let variables: HashMap<_, _> = self
             .variables
             .iter()
-            .filter(|(name, variable)| variable.exported || name.as_str() == DIRECTORY)
-            .map(|(name, variable)| (name.clone(), variable.clone()))
+            .filter(|(name, variable)| variable.exported || name.as_ref() == DIRECTORY)
+            .map(|(name, variable)| (Rc::clone(name), Rc::clone(variable)))
             .collect();
         let exported_functions = self.functions.iter().filter(|(name, _)| {
             // `export -f` is kept as a variable of the same name.
-            self.variables.get(&function_key(name)).is_some()
+            self.variables.contains_key(function_key(name).as_str())
         });
         let mut child = Self {
             functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
@@ -167,7 +168,7 @@ impl ShellState {
         let key = function_key(name);
         let mut variable = ShellVariable::new(ShellValue::Unset);
         variable.exported = true;
-        Rc::make_mut(&mut self.variables).insert(key, variable);
+        Rc::make_mut(&mut self.variables).insert(key.into(), Rc::new(variable));
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -178,18 +179,19 @@ impl ShellState {
         Rc::strong_count(&self.variables) > 1
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<&ShellVariable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&Rc<ShellVariable>> {
         self.variables.get(name)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(String::as_str)
+        self.variables.keys().map(AsRef::as_ref)
     }
 
     /// The variable to change, made if there is none.
     pub(crate) fn variable_mut(&mut self, name: &str) -> &mut ShellVariable {
         let variables = Rc::make_mut(&mut self.variables);
-        variables.entry(name.to_owned()).or_insert_with(|| ShellVariable::new(ShellValue::Unset))
+        let variable = variables.entry(name.into());
+        Rc::make_mut(variable.or_insert_with(|| Rc::new(ShellVariable::new(ShellValue::Unset))))
     }
 
     /// Gives a variable its only value.
@@ -209,10 +211,10 @@ impl ShellState {
     }
 
     /// Puts a variable back as it was.
-    pub(crate) fn restore(&mut self, name: &str, before: Option<ShellVariable>) {
+    pub(crate) fn restore(&mut self, name: &str, before: Option<Rc<ShellVariable>>) {
         let variables = Rc::make_mut(&mut self.variables);
         match before {
-            Some(variable) => variables.insert(name.to_owned(), variable),
+            Some(variable) => variables.insert(name.into(), variable),
             None => variables.remove(name),
         };
         self.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
@@ -242,15 +244,16 @@ impl ShellState {
             let mine = Rc::make_mut(&mut joined.variables);
             for (name, theirs) in other.variables.iter() {
                 match mine.get_mut(name) {
-                    Some(variable) => merge(variable, theirs),
+                    Some(variable) if Rc::ptr_eq(variable, theirs) => {}
+                    Some(variable) => merge(Rc::make_mut(variable), theirs),
                     None => {
-                        mine.insert(name.clone(), doubtful(theirs));
+                        mine.insert(Rc::clone(name), Rc::new(doubtful(theirs)));
                     }
                 }
             }
             for (name, variable) in mine.iter_mut() {
                 if !other.variables.contains_key(name) {
-                    *variable = doubtful(variable);
+                    *variable = Rc::new(doubtful(variable));
                 }
             }
             joined.doubtful = mine.values().filter(|variable| !variable.others.is_empty()).count();
@@ -289,13 +292,25 @@ fn doubtful(variable: &ShellVariable) -> ShellVariable {
 fn merge(mine: &mut ShellVariable, theirs: &ShellVariable) {
     for value in std::iter::once(&theirs.value).chain(&theirs.others) {
         if *value != mine.value && !mine.others.contains(value) {
-            if mine.others.len() >= MOST_VALUES {
-                mine.others.clear();
-                mine.value = ShellValue::Scalar(UNKNOWN.to_string());
-                return;
-            }
             mine.others.push(value.clone());
         }
+    }
+    // A walk that is long already looks at the first value alone.
+    if let Some(other) = mine.others.iter_mut().find(|other| interest_of(other) > interest_of(&mine.value)) {
+        std::mem::swap(&mut mine.value, other);
+    }
+    if mine.others.len() > MOST_VALUES {
+        // Those that stand out are kept; the others are as good as unknown.
+        let mut values: Vec<ShellValue> = std::iter::once(mine.value.clone()).chain(mine.others.drain(..)).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(interest_of(value)));
+        values.retain(|value| interest_of(value) > 1);
+        values.truncate(MOST_VALUES);
+        let unknown = ShellValue::Scalar(UNKNOWN.to_string());
+        if !values.contains(&unknown) {
+            values.push(unknown);
+        }
+        mine.value = values.remove(0);
+        mine.others = values;
     }
     mine.exported |= theirs.exported;
     if mine.origin.is_none() {

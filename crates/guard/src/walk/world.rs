@@ -2,6 +2,9 @@
 //!
 //! The shell is copied for every subshell. The rest is shared by all shells of a script, as files are.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::guard::Prelude;
 use crate::marks::{HOME, REPO, START};
 use crate::walk::files::ScriptFiles;
@@ -21,8 +24,12 @@ pub(crate) struct World<'g> {
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
     pub(super) calls: Vec<String>,
+    /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
+    pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
+    /// How often each function was called.
+    pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
-    pub(super) locals: Vec<(String, Option<ShellVariable>)>,
+    pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
     /// How many substitutions and scripts in scripts the current command is in.
@@ -50,6 +57,8 @@ impl<'g> World<'g> {
             files: ScriptFiles::default(),
             git_config: Vec::new(),
             calls: Vec::new(),
+            called: HashMap::new(),
+            expressions: HashMap::new(),
             locals: Vec::new(),
             line: 0,
             nested: 0,
@@ -87,7 +96,7 @@ impl<'g> World<'g> {
     }
 
     /// A variable as it is now, for [`ShellState::restore`].
-    pub(super) fn remember(&self, name: &str) -> (String, Option<ShellVariable>) {
+    pub(super) fn remember(&self, name: &str) -> (String, Option<Rc<ShellVariable>>) {
         (name.to_owned(), self.shell.variable(name).cloned())
     }
 }

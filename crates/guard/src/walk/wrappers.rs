@@ -1,6 +1,7 @@
 //! Programs that run another program: one way to read the table of them, and the few that have a way of their own.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crate::marks::HOME;
 use crate::walk::ScriptWalk;
@@ -49,7 +50,7 @@ struct WrappedCommand<'w> {
     /// Scripts that options carry.
     scripts: Vec<String>,
     /// Variables that the wrapper's assignments hide.
-    hidden: Vec<(String, Option<ShellVariable>)>,
+    hidden: Vec<(String, Option<Rc<ShellVariable>>)>,
 }
 
 impl<'w> WrappedCommand<'w> {
@@ -179,7 +180,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Exports a variable for one command, and gives what it was before.
-    fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<ShellVariable>) {
+    fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<Rc<ShellVariable>>) {
         let before = self.world.remember(name);
         self.assign(name, ShellValue::Scalar(value.to_owned()), None);
         self.world.shell.variable_mut(name).exported = true;
