@@ -170,6 +170,9 @@ pub(crate) struct CheckArgs {
     /// Judge it as if it ran in this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Show how each command that was found came about, step by step.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     /// Print it as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -234,7 +234,12 @@ impl ScriptWalk<'_> {
                 })
             }
             ParamChange::Case { kind, all } => self.change_each(base, |_, text| change_case(text, *kind, *all)),
-            ParamChange::Transform(kind) => self.change_each(base, |_, text| transform(text, *kind)),
+            ParamChange::Transform(kind) => self.change_each(base, |walk, text| {
+                if *kind == 'P' {
+                    walk.run_hidden(text);
+                }
+                transform(text, *kind)
+            }),
         }
     }
 

@@ -269,12 +269,14 @@ impl Parser<'_> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let mut prefix = digits;
         let mut descriptor = rest.get(..digits).and_then(|number| number.parse().ok());
+        let mut variable = None;
         // `{name}>file` picks a descriptor by itself.
         if digits == 0 && rest.starts_with('{') {
             let name = rest.bytes().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
             if name > 0 && rest.as_bytes().get(name + 1) == Some(&b'}') {
                 prefix = name + 2;
                 descriptor = Some(u32::MAX);
+                variable = rest.get(1..=name).map(str::to_owned);
             }
         }
         let operator = rest.get(prefix..).unwrap_or("");
@@ -306,7 +308,7 @@ impl Parser<'_> {
             }
             other => other,
         };
-        Ok(Some(Redirect { descriptor, kind, target }))
+        Ok(Some(Redirect { descriptor, kind, variable, target }))
     }
 
     fn slice(&self, word: &ShellWord) -> &str {

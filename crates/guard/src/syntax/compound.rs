@@ -1,6 +1,6 @@
 //! Commands that hold other commands.
 
-use super::ast::{Compound, List, ShellCommand, ShellWord, WordPiece};
+use super::ast::{CaseArm, Compound, List, ShellCommand, ShellWord, WordPiece};
 use super::recover::MatchedGroup;
 use super::words::WordEnd;
 use super::{ParseResult, ParseStop, Parser};
@@ -169,9 +169,10 @@ impl Parser<'_> {
                 self.expect("|")?;
             }
             let body = self.list()?;
-            arms.push((patterns, body));
+            let falls_through = self.take(";;&") || !self.starts_with(";;") && self.take(";&");
+            arms.push(CaseArm { patterns, body, falls_through });
             // The last arm needs no end of its own.
-            if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.reserved_word() != "esac" {
+            if !falls_through && !self.take(";;") && self.reserved_word() != "esac" {
                 return Err(ParseStop::Syntax);
             }
         }

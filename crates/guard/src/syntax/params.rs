@@ -32,7 +32,7 @@ impl Parser<'_> {
         if self.peek() == Some(b'#') && next_is_name(self) {
             length = true;
             self.at += 1;
-        } else if self.peek() == Some(b'!') && next_is_name(self) {
+        } else if self.peek() == Some(b'!') && (next_is_name(self) || self.starts_with("!#}")) {
             indirect = true;
             self.at += 1;
         }

@@ -105,7 +105,9 @@ impl ScriptWalk<'_> {
 
 /// The expression of a program that prints it for every line and does nothing else; empty for the whole line.
 fn printed_expression(code: &str) -> Option<&str> {
-    let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim)?;
+    // A condition before the block chooses lines. All of them are followed.
+    let at = code.find('{').filter(|at| !code.starts_with("BEGIN") && !code.starts_with("END") && *at < 64)?;
+    let inside = code.get(at..)?.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim)?;
     if inside == "print" {
         return Some("");
     }

@@ -113,7 +113,14 @@ impl ScriptWalk<'_> {
         if line >= self.world.line || self.world.calls.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
-        let rest = self.expand_fields(simple.words.get(1..).unwrap_or(&[]));
+        // An alias that ends in a blank lets the next word be one, too.
+        let second = simple.words.get(1).and_then(crate::syntax::ast::ShellWord::plain);
+        let second = second.filter(|_| text.ends_with([' ', '\t'])).and_then(|name| self.world.shell.aliases.get(name));
+        let (text, taken) = match second {
+            Some((more, _)) => (format!("{text}{more}"), 2),
+            None => (text, 1),
+        };
+        let rest = self.expand_fields(simple.words.get(taken..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
         Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
     }
@@ -269,6 +276,16 @@ impl ScriptWalk<'_> {
             self.run_file(&text, words);
             return Flow::Next;
         }
+        if !first.contains('/')
+            && let Some(text) = self.script_on_path(first)
+        {
+            self.run_file(&text, words);
+            return Flow::Next;
+        }
+        // A variable that nobody has set, before a command, is there to be nothing.
+        if words.len() > 1 && !first.is_empty() && first.chars().all(|letter| letter == UNKNOWN) {
+            return self.call(words.get(1..).unwrap_or(&[]).to_vec());
+        }
         let name = self.program(first);
         self.program_call(&name, &words)
     }
@@ -366,6 +383,7 @@ impl ScriptWalk<'_> {
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }
+            _ if self.run_scripted(name, arguments) => {}
             _ => match name.strip_prefix("git-") {
                 Some(subcommand) => {
                     let words: Vec<String> =

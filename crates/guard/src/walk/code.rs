@@ -47,7 +47,7 @@ struct Interpreter {
 fn interpreter_named(language: &str) -> Option<Interpreter> {
     let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
         "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
-        "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
+        "guile" => (&["-c"], 'c', &[]),
         "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
         "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
         | "scala" => (&["-e", "-E"], 'e', &["-l"]),

@@ -34,20 +34,24 @@ impl ScriptWalk<'_> {
         let mut text = self.input_of(files.iter());
         let mut printed = String::new();
         for command in scripts.iter().flat_map(|script| commands_of(script)) {
-            match substitution(&command) {
+            let command = without_address(&command);
+            match substitution(command) {
                 Some((wanted, by, flags)) => {
                     self.budget.spend(text.len() / 64);
                     text = match self.expression(&wanted, flags.contains(['i', 'I'])) {
                         Some(expression) => substituted(&text, &expression, &by, &flags),
                         None => UNKNOWN.to_string(),
                     };
+                    if flags.contains('p') {
+                        printed.push_str(&text);
+                    }
                     if flags.contains('e') {
                         let lines = text.clone();
                         self.run_derived(&lines);
                     }
                 }
                 None => {
-                    if let Some(lines) = self.selected(&text, &command) {
+                    if let Some(lines) = self.selected(&text, command) {
                         printed.push_str(&lines);
                     } else if command.trim_start().starts_with("e ") {
                         let script = command.trim_start().trim_start_matches("e ").to_owned();
@@ -98,6 +102,13 @@ impl ScriptWalk<'_> {
         };
         line.map(|line| format!("{line}\n"))
     }
+}
+
+/// A command without the line that it is for, if that is a number or the last line. `p` needs to know the line.
+fn without_address(command: &str) -> &str {
+    let rest =
+        command.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit() || "$,~ ".contains(letter));
+    if rest.starts_with(['s', 'e']) { rest } else { command }
 }
 
 fn expression(text: &str, ignore_case: bool) -> Option<Regex> {

@@ -98,7 +98,9 @@ impl ScriptWalk<'_> {
     pub(crate) fn start_shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         if matches!(name, "at" | "batch") {
-            self.run_shell("sh", ScriptSource::Input, Vec::new(), true);
+            let file = arguments.iter().position(|word| word == "-f").and_then(|at| arguments.get(at + 1));
+            let source = file.map_or(ScriptSource::Input, |file| ScriptSource::File(file.clone()));
+            self.run_shell("sh", source, Vec::new(), true);
             return true;
         }
         if !SHELLS.contains(&name) {
@@ -168,21 +170,5 @@ impl ScriptWalk<'_> {
             }
         }
         self.run_shell(&path, ScriptSource::Text(text.to_owned()), arguments, false);
-    }
-
-    /// `make`, with a file that the script has written: each line of a recipe is a script.
-    pub(crate) fn run_make(&mut self, arguments: &[String]) {
-        let named = arguments.iter().position(|word| matches!(word.as_str(), "-f" | "--file" | "--makefile"));
-        let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
-        let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
-        let text = files.into_iter().find_map(|file| match file {
-            "-" => Some(Rc::clone(&self.world.shell.input)),
-            file => self.known_file(file),
-        });
-        let Some(text) = text else { return self.write(&UNKNOWN.to_string()) };
-        for line in text.lines().filter_map(|line| line.strip_prefix('\t')) {
-            let line = line.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");
-            self.run_shell("sh", ScriptSource::Text(line), Vec::new(), true);
-        }
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::marks::{HOME, SOME, START, UNKNOWN};
+use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
 use crate::walk::interest::interest_of;
 
@@ -92,6 +92,8 @@ pub(crate) struct ShellState {
     pub(crate) hashed: Rc<HashMap<String, String>>,
     pub(crate) expand_aliases: bool,
     pub(crate) no_glob: bool,
+    /// `shopt -s lastpipe`: the last stage of a pipeline runs in this shell.
+    pub(crate) last_pipe: bool,
     /// `set -a`: every variable is exported.
     pub(crate) exports_all: bool,
     /// `$1` and so on.
@@ -124,6 +126,7 @@ impl ShellState {
             hashed: Rc::default(),
             expand_aliases: false,
             no_glob: false,
+            last_pipe: false,
             exports_all: false,
             arguments: Rc::default(),
             zero: "bash".to_owned(),
@@ -210,6 +213,25 @@ impl ShellState {
         }
     }
 
+    /// Takes one of several values of a variable away.
+    pub(crate) fn rule_out(&mut self, name: &str, text: &str) {
+        let is_ruled_out = |value: &ShellValue| value.scalar() == Some(text);
+        let is_doubtful = |variable: &Rc<ShellVariable>| !variable.others.is_empty();
+        if !self.variables.get(name).is_some_and(is_doubtful) {
+            return;
+        }
+        let variable = self.variable_mut(name);
+        variable.others.retain(|value| !is_ruled_out(value));
+        if is_ruled_out(&variable.value)
+            && let Some(other) = variable.others.pop()
+        {
+            variable.value = other;
+        }
+        if variable.others.is_empty() {
+            self.doubtful = self.doubtful.saturating_sub(1);
+        }
+    }
+
     /// Puts a variable back as it was.
     pub(crate) fn restore(&mut self, name: &str, before: Option<Rc<ShellVariable>>) {
         let variables = Rc::make_mut(&mut self.variables);
@@ -230,9 +252,10 @@ impl ShellState {
             "HOME" => HOME.to_string(),
             "SHELL" | "BASH" => "/bin/bash".to_owned(),
             "IFS" => " \t\n".to_owned(),
-            "USER" | "LOGNAME" | "PATH" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" | "PPID" | "UID" | "EUID"
-            | "HOSTNAME" | "BASHPID" | "LINENO" | "BASH_VERSION" | "BASH_SOURCE" | "FUNCNAME" | "OSTYPE"
-            | "MACHTYPE" | "HOSTTYPE" | "$" | "!" | "?" | "-" => SOME.to_string(),
+            "PPID" => PARENT.to_string(),
+            "USER" | "LOGNAME" | "PATH" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" | "UID" | "EUID" | "HOSTNAME"
+            | "BASHPID" | "LINENO" | "BASH_VERSION" | "BASH_SOURCE" | "FUNCNAME" | "OSTYPE" | "MACHTYPE"
+            | "HOSTTYPE" | "$" | "!" | "?" | "-" => SOME.to_string(),
             _ => return None,
         })
     }

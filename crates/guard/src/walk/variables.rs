@@ -106,6 +106,12 @@ impl ScriptWalk<'_> {
             ShellValue::Unset => 0,
         };
         self.budget.spend(work);
+        // bash expands this prompt before every command that it traces.
+        if name == "PS4"
+            && let ShellValue::Scalar(prompt) = &value
+        {
+            self.run_hidden(prompt);
+        }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
         let value = match value {

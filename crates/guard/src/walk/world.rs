@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::guard::Prelude;
-use crate::marks::{HOME, REPO, START};
+use crate::marks::{self, HOME, REPO, START};
 use crate::walk::files::ScriptFiles;
-use crate::walk::state::{ShellState, ShellVariable};
+use crate::walk::state::{ShellState, ShellValue, ShellVariable};
 
 /// Everything outside of the script that its commands read or change.
 #[derive(Debug)]
@@ -49,10 +49,20 @@ impl<'g> World<'g> {
             home: prelude.home.clone().unwrap_or_else(|| "/home/user".to_owned()),
             directory: prelude.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
         };
+        let mut shell = ShellState::new();
+        for (name, value) in &prelude.variables {
+            let value = marks::without_marks(value).into_owned();
+            let variable = shell.variable_mut(name);
+            variable.value = ShellValue::Scalar(value);
+            variable.exported = true;
+        }
+        if let Some(input) = &prelude.input {
+            shell.input = marks::without_marks(input).into();
+        }
         Self {
             prelude,
             spelled,
-            shell: ShellState::new(),
+            shell,
             out: String::new(),
             files: ScriptFiles::default(),
             git_config: Vec::new(),
@@ -72,6 +82,12 @@ impl<'g> World<'g> {
         }
         let spelled = &self.spelled;
         text.replace(HOME, &spelled.home).replace([START, REPO], &spelled.directory)
+    }
+
+    /// The text with the directory in which the script starts as it is behind symbolic links; none if that is no other.
+    pub(crate) fn behind_links(&self, text: &str) -> Option<String> {
+        let real = self.prelude.real_directory.as_ref()?;
+        Some(text.replace(HOME, &self.spelled.home).replace([START, REPO], real))
     }
 
     /// The reverse of [`Self::concrete`].
