@@ -3,7 +3,7 @@
 use crate::expand::{ExpandMode, FieldList};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
 use crate::pattern;
-use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord};
+use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
 use crate::syntax::unescape;
 use crate::walk::ScriptWalk;
 use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
@@ -181,8 +181,19 @@ impl ScriptWalk<'_> {
                     let text = self.expand_text(word);
                     self.assign(name, ShellValue::Scalar(text), None);
                 }
-                let expanded = self.expand(&word.pieces, mode);
-                fields.append(expanded);
+                // The words of `${x:+a b}` are split like a value, unless it is quoted.
+                let is_home = matches!(word.pieces.first(), Some(WordPiece::Text(text)) if text.starts_with('~'));
+                if mode.quoted || !mode.split || is_home {
+                    let expanded = self.expand(&word.pieces, mode);
+                    fields.append(expanded);
+                    return;
+                }
+                for piece in &word.pieces {
+                    match piece {
+                        WordPiece::Text(text) => self.push_expansion(text, mode, fields),
+                        other => self.push_piece(other, mode, fields),
+                    }
+                }
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.

@@ -1,6 +1,6 @@
 //! The loss if a path is deleted with everything below it.
 
-use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
+use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN, is_wild};
 use crate::pattern::{is_wide, may_be};
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
@@ -75,7 +75,13 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     let spelled_by_home = path.starts_with(HOME);
     let full = walk.absolute(path);
     let full = without_process_links(walk, &walk.through_links(&full, path.ends_with('/')));
-    if is_place(walk, &full) {
+    // Everything in a place is the place.
+    let place = full.trim_end_matches(|letter| letter == '/' || is_wild(letter));
+    if is_place(walk, &full)
+        || place.len() < full.len()
+            && full.get(place.len()..).is_some_and(|rest| rest.starts_with('/'))
+            && is_place(walk, place)
+    {
         return Danger::Critical;
     }
     let (root, tail) = split_root(&full);

@@ -141,7 +141,9 @@ impl ScriptWalk<'_> {
 
     fn source_file(&mut self, arguments: &[String]) {
         let Some((file, more)) = arguments.split_first() else { return };
-        let Some(text) = self.known_file(file) else { return };
+        let found = self.known_file(file);
+        let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
+        let Some(text): Option<Rc<str>> = found.or_else(on_path) else { return };
         let before = Rc::clone(&self.world.shell.arguments);
         if !more.is_empty() {
             self.world.shell.arguments = Rc::new(more.to_vec());

@@ -142,18 +142,34 @@ impl ScriptWalk<'_> {
             Compound::Case { subject, arms } => self.run_case(subject, arms),
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
                 let mut names = false;
+                let mut texts = Vec::with_capacity(words.len());
                 for word in words {
                     let text = walk.expand_text(word);
+                    texts.push(text.clone());
                     if std::mem::replace(&mut names, text == "-v") {
                         walk.run_hidden(&text);
                     }
                 }
+                walk.note_match(&texts);
                 Flow::Next
             }),
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
                 walk.arithmetic(pieces);
                 Flow::Next
             }),
+        }
+    }
+
+    /// `[[ text =~ pattern ]]` leaves its groups in an array.
+    fn note_match(&mut self, texts: &[String]) {
+        let Some(at) = texts.iter().position(|text| text == "=~") else { return };
+        let (Some(text), Some(pattern)) = (at.checked_sub(1).and_then(|at| texts.get(at)), texts.get(at + 1)) else {
+            return;
+        };
+        let Some(expression) = self.expression(pattern, false) else { return };
+        if let Some(groups) = expression.captures(text) {
+            let items = groups.iter().map(|group| group.map_or("", |group| group.as_str()).to_owned()).collect();
+            self.assign("BASH_REMATCH", ShellValue::list(items), None);
         }
     }
 

@@ -164,12 +164,14 @@ impl ScriptWalk<'_> {
 
     /// The text of a program by its name, if the script has written it and put its directory on the search path.
     pub(crate) fn script_on_path(&mut self, name: &str) -> Option<String> {
-        if self.world.files.texts.is_empty() || self.world.shell.variable("PATH").is_none() {
+        if self.world.files.texts.is_empty() {
             return None;
         }
-        let path = self.scalar("PATH")?;
-        for entry in path.split(':').take(16) {
-            let file = self.absolute(&format!("{}/{name}", if entry.is_empty() { "." } else { entry }));
+        let is_set = self.world.shell.variable("PATH").is_some();
+        let own = if is_set { self.scalar("PATH").unwrap_or_default() } else { String::new() };
+        let path = format!("{own}:/usr/local/bin:/usr/bin:/bin:{HOME}/bin:{HOME}/.local/bin");
+        for entry in path.split(':').filter(|entry| !entry.is_empty()).take(16) {
+            let file = self.absolute(&format!("{entry}/{name}"));
             if let Some(text) = self.world.files.texts.get(&file) {
                 return Some(text.clone());
             }

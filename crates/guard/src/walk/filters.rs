@@ -11,14 +11,15 @@ type Filter = fn(&mut ScriptWalk<'_>, &str, &[String]) -> Option<String>;
 fn filter_named(name: &str) -> Option<Filter> {
     Some(match name {
         "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold"
-        | "fmt" | "strings" | "iconv" | "dos2unix" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
+        | "fmt" | "strings" | "iconv" | "dos2unix" | "gzip" | "gunzip" | "xz" | "unxz" | "bzip2" | "bunzip2"
+        | "zstd" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
         "tee" => |walk, _, arguments| Some(walk.tee(arguments)),
         "dd" => |walk, _, arguments| Some(walk.dd(arguments)),
         "sponge" => |walk, _, arguments| Some(walk.sponge(arguments)),
         "dirname" => |_, _, arguments| Some(joined(operands(arguments).map(|path| directory_of(path)))),
-        "basename" => {
-            |_, _, arguments| Some(joined(operands(arguments).take(1).map(|path| base_name(path).to_owned())))
-        }
+        "basename" => |walk, _, arguments| {
+            Some(joined(operands(arguments).take(1).map(|path| base_name(&walk.world.concrete(path)).to_owned())))
+        },
         "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path)))),
         // Without an option it prints where a link points to, which is something else than the link.
         "readlink" => |walk, _, arguments| {
@@ -129,6 +130,10 @@ impl ScriptWalk<'_> {
         let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
         let mut words = operands(arguments);
         let path = words.next()?;
+        // A text is its own output.
+        if let Some(text) = path.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            return Some(format!("{text}\n"));
+        }
         let key = path.rsplit('.').next()?.trim_matches(['"', '?']);
         let is_path =
             path.starts_with('.') && path.chars().all(|letter| letter.is_alphanumeric() || "._-\"?".contains(letter));
@@ -241,6 +246,10 @@ impl ScriptWalk<'_> {
         } else {
             text.lines().map(|line| format!("{line}\n")).collect()
         };
+        // A listing is one line here, and many where it is real.
+        if name == "tail" && count.starts_with('+') && text.contains([STAR, TREE]) {
+            return text;
+        }
         let total = units.len();
         let kept = match (name, count.chars().next()) {
             ("head", Some('-')) => 0..total.saturating_sub(number),
@@ -296,6 +305,10 @@ impl ScriptWalk<'_> {
         for line in text.lines() {
             // What a listing stands for may match or not.
             let found = expression.is_match(line) || line.contains([STAR, UNKNOWN, SOME, TREE, FRESH]);
+            // Of hidden names, an expression may choose the one that matters.
+            if !flags.contains('v') && crate::pattern::may_be(line, ".git") && expression.is_match(".git") {
+                out.push_str(".git\n");
+            }
             if flags.contains('o') {
                 for part in expression.find_iter(line) {
                     out.push_str(part.as_str());

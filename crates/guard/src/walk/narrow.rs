@@ -1,7 +1,7 @@
 //! What a test says about a variable: `[ "$d" = / ] && exit` leaves every other value.
 //!
-//! Only comparisons of one variable with a literal text are understood. They take values away that branches have left; the
-//! last value always stays, because code that would not be reached is judged, too.
+//! Only comparisons of one variable with a literal text, `-n` and `-z` are understood. They take a value away; a variable that
+//! had no other has some other value then.
 
 use crate::syntax::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
@@ -39,6 +39,15 @@ impl Comparison {
             },
             ShellCommand::Function { .. } => return None,
         };
+        if let [sign, word] = words {
+            let is_equal = match sign.plain()? {
+                "-z" => true,
+                "-n" => false,
+                _ => return None,
+            };
+            let name = variable(word)?.to_owned();
+            return Some(Self { name, text: String::new(), is_equal: is_equal != pipeline.prefixed });
+        }
         let [left, sign, right] = words else { return None };
         let is_equal = match sign.plain()? {
             "=" | "==" => true,
@@ -71,7 +80,7 @@ fn variable(word: &ShellWord) -> Option<&str> {
 }
 
 impl ScriptWalk<'_> {
-    /// Takes a value away that a test has ruled out, unless it is the last one.
+    /// Takes a value away that a test has ruled out.
     pub(super) fn rule_out(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
         if let Some(Comparison { name, text, is_equal }) = comparison
             && *is_equal == when_equal

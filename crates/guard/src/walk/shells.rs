@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{HOME, UNKNOWN};
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 
@@ -113,6 +113,22 @@ impl ScriptWalk<'_> {
         }
         if let Some(file) = options.start_file.and_then(|file| self.known_file(file)) {
             self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
+        }
+        let has = |letter: char| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+            arguments.iter().take_while(|word| word.starts_with('-')).any(is_short)
+        };
+        // The files that a login shell and an interactive shell read first, if the script has written them.
+        let is_login = has('l') || arguments.iter().any(|word| word == "--login");
+        let read_first: &[&str] = match (is_login, has('i')) {
+            (true, _) => &[".bash_profile", ".bash_login", ".profile"],
+            (false, true) => &[".bashrc", ".zshrc"],
+            (false, false) => &[],
+        };
+        for file in read_first {
+            if let Some(text) = self.known_file(&format!("{HOME}/{file}")) {
+                self.run_shell(name, ScriptSource::Text(text.to_string()), Vec::new(), true);
+            }
         }
         if options.checks_only {
             return true;

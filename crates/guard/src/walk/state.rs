@@ -213,21 +213,21 @@ impl ShellState {
         }
     }
 
-    /// Takes one of several values of a variable away.
+    /// Takes a value of a variable away. If it was the only one, the variable has some other.
     pub(crate) fn rule_out(&mut self, name: &str, text: &str) {
         let is_ruled_out = |value: &ShellValue| value.scalar() == Some(text);
-        let is_doubtful = |variable: &Rc<ShellVariable>| !variable.others.is_empty();
-        if !self.variables.get(name).is_some_and(is_doubtful) {
+        let may_be =
+            |variable: &Rc<ShellVariable>| is_ruled_out(&variable.value) || variable.others.iter().any(is_ruled_out);
+        if !self.variables.get(name).is_some_and(may_be) {
             return;
         }
         let variable = self.variable_mut(name);
+        let was_doubtful = !variable.others.is_empty();
         variable.others.retain(|value| !is_ruled_out(value));
-        if is_ruled_out(&variable.value)
-            && let Some(other) = variable.others.pop()
-        {
-            variable.value = other;
+        if is_ruled_out(&variable.value) {
+            variable.value = variable.others.pop().unwrap_or_else(|| ShellValue::Scalar(SOME.to_string()));
         }
-        if variable.others.is_empty() {
+        if was_doubtful && variable.others.is_empty() {
             self.doubtful = self.doubtful.saturating_sub(1);
         }
     }
