@@ -232,7 +232,9 @@ impl ScriptWalk<'_> {
 
     fn unset(&mut self, arguments: &[String]) {
         let functions = arguments.iter().any(|word| word == "-f");
-        arguments.iter().for_each(|name| self.run_hidden(name));
+        for name in arguments {
+            self.run_hidden(name);
+        }
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             if functions {
                 Rc::make_mut(&mut self.world.shell.functions).remove(name);

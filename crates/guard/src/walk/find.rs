@@ -7,6 +7,7 @@ use crate::walk::ScriptWalk;
 
 /// The files that the tests before an action leave.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a test of `find`, and they do not depend on each other")]
 struct FindScope {
     /// Names or paths that have to match: live patterns.
     names: Vec<String>,

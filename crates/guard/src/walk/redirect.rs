@@ -48,7 +48,7 @@ impl ScriptWalk<'_> {
     /// The descriptor of a redirection. bash picks a free one for `{name}>file`, and puts its number into the variable.
     fn numbered(&mut self, redirect: &Redirect) -> Option<u32> {
         let Some(name) = &redirect.variable else { return redirect.descriptor };
-        let number = (10..).find(|number| !self.world.shell.descriptors.contains_key(number))?;
+        let number = (10..1024).find(|number| !self.world.shell.descriptors.contains_key(number))?;
         self.assign(name, ShellValue::Scalar(number.to_string()), None);
         Some(number)
     }
