@@ -282,9 +282,11 @@ impl ScriptWalk<'_> {
             self.run_file(&text, words);
             return Flow::Next;
         }
-        // A variable that nobody has set, before a command, is there to be nothing.
-        if words.len() > 1 && !first.is_empty() && first.chars().all(|letter| letter == UNKNOWN) {
-            return self.call(words.get(1..).unwrap_or(&[]).to_vec());
+        // Variables that nobody has set, before a command, are there to be nothing.
+        let is_blank = |word: &String| !word.is_empty() && word.chars().all(|letter| letter == UNKNOWN);
+        let blank = words.iter().take_while(|word| is_blank(word)).count();
+        if (1..words.len()).contains(&blank) {
+            return self.call(words.get(blank..).unwrap_or(&[]).to_vec());
         }
         let name = self.program(first);
         self.program_call(&name, &words)
@@ -316,7 +318,7 @@ impl ScriptWalk<'_> {
     fn is_called_enough(&mut self, name: &str, arguments: &[String]) -> bool {
         let most = self.budget.detail().calls;
         let count = self.world.called.entry(name.to_owned()).or_default();
-        if *count >= most && arguments.iter().all(|argument| interest(argument) == 0) {
+        if *count >= most && arguments.iter().all(|argument| interest(argument) < 2) {
             return true;
         }
         *count += 1;

@@ -305,7 +305,7 @@ impl ScriptWalk<'_> {
                 break;
             }
             // Of long lists, the first ones, the last one, and those that stand out.
-            if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) == 0 {
+            if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) < 2 {
                 continue;
             }
             self.budget.spend(1);

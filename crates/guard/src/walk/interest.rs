@@ -12,6 +12,24 @@ const WORDS: [&str; 20] = [
     "all", "delete", "dd", "mkfs", "chmod", "kill",
 ];
 
+/// Options that the rules are about.
+const FLAGS: [&str; 14] = [
+    "-r",
+    "-R",
+    "-f",
+    "-rf",
+    "-fr",
+    "-A",
+    "-delete",
+    "--all",
+    "--force",
+    "--mirror",
+    "--recursive",
+    "-exec",
+    "-9",
+    "-1",
+];
+
 /// How much a text stands out. Most do not: zero.
 pub(super) fn interest(text: &str) -> u8 {
     let path = text.trim_end_matches('/');
@@ -22,11 +40,14 @@ pub(super) fn interest(text: &str) -> u8 {
     if text.contains([HOME, START, REPO, TREE]) || text.contains(is_wild) || last == ".git" || last == ".." {
         return 3;
     }
-    if text.starts_with(['-', '+', ':']) || text.contains(['\n', ';', '|', '&', '`', '$', '(']) || WORDS.contains(&text)
+    if FLAGS.contains(&text)
+        || text.starts_with(['+', ':'])
+        || text.contains(['\n', ';', '|', '&', '`', '$', '('])
+        || WORDS.contains(&text)
     {
         return 2;
     }
-    u8::from(text.split_ascii_whitespace().any(|word| WORDS.contains(&word)))
+    u8::from(text.starts_with('-') || text.split_ascii_whitespace().any(|word| WORDS.contains(&word)))
 }
 
 /// How much a value stands out.
