@@ -125,6 +125,8 @@ impl ScriptWalk<'_> {
                 self.expand_text(word);
             }
             return match ShellState::inherited(name) {
+                // A shell that the script has started has a parent that is the script's own.
+                Some(_) if name == "PPID" && self.world.shell.is_child => Base::One(SOME.to_string()),
                 Some(text) => Base::One(text),
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,

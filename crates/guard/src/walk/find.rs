@@ -173,7 +173,8 @@ impl FindScope {
         // Leaving out a few names leaves everything else, as `rm -rf !(keep)` does. A kind of name that is left out is a
         // choice: all but `*.txt`.
         if std::mem::take(&mut self.negated) {
-            self.filtered |= test.ends_with("name") && pattern.contains(['*', '?', '[']) && !pattern.starts_with('.');
+            let is_kind = pattern.contains(['*', '?', '[']) || pattern.contains(crate::marks::is_wild);
+            self.filtered |= test.ends_with("name") && is_kind && !pattern.starts_with('.');
             return;
         }
         // A test that ignores case may mean any of them; names that matter are small.

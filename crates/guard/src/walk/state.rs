@@ -90,6 +90,8 @@ pub(crate) struct ShellState {
     pub(crate) aliases: Rc<HashMap<String, (String, usize)>>,
     /// Names that `hash -p` or `BASH_CMDS` point elsewhere.
     pub(crate) hashed: Rc<HashMap<String, String>>,
+    /// Another shell of the script has started this one.
+    pub(crate) is_child: bool,
     pub(crate) expand_aliases: bool,
     pub(crate) no_glob: bool,
     /// `shopt -s lastpipe`: the last stage of a pipeline runs in this shell.
@@ -124,6 +126,7 @@ impl ShellState {
             functions: Rc::default(),
             aliases: Rc::default(),
             hashed: Rc::default(),
+            is_child: false,
             expand_aliases: false,
             no_glob: false,
             last_pipe: false,
@@ -161,6 +164,7 @@ impl ShellState {
             descriptors: Rc::clone(&self.descriptors),
             ..Self::new()
         };
+        child.is_child = true;
         child.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
         child.variables = Rc::new(variables);
         child
