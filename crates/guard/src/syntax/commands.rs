@@ -281,7 +281,9 @@ impl Parser<'_> {
         }
         let operator = rest.get(prefix..).unwrap_or("");
         // bash joins lines before it looks for operators.
-        let joined = operator.get(1..).is_some_and(|after| after.starts_with("\\\n")).then(|| joined_sign(operator));
+        let starts_sign = operator.starts_with(['<', '>', '&']);
+        let is_joined = starts_sign && operator.as_bytes().iter().take(8).any(|byte| *byte == b'\\');
+        let joined = is_joined.then(|| joined_sign(operator));
         let sign = joined.as_deref().unwrap_or(operator);
         let Some((text, kind)) = redirect_operator(sign, prefix == 0) else { return Ok(None) };
         self.at += prefix;

@@ -269,6 +269,18 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// A line of a here-document with the lines that backslashes join to it, which are passed; none if there are none.
+    fn joined_line(&mut self, line: &str) -> Option<String> {
+        let mut joined = line.to_owned();
+        while (joined.len() - joined.trim_end_matches('\\').len()) & 1 == 1 && self.at < self.end {
+            joined.pop();
+            let next = self.rest().split('\n').next().unwrap_or("");
+            joined.push_str(next);
+            self.at = (self.at + next.len() + 1).min(self.end);
+        }
+        (joined != line).then_some(joined)
+    }
+
     fn here_document(&mut self, document: &PendingDocument) -> ParseResult<ShellWord> {
         let start = self.at;
         let mut body_end = self.end;
@@ -276,6 +288,8 @@ impl<'a> Parser<'a> {
             let line_start = self.at;
             let line = self.rest().split('\n').next().unwrap_or("");
             self.at = (self.at + line.len() + 1).min(self.end);
+            let joined = if document.literal { None } else { self.joined_line(line) };
+            let line = joined.as_deref().unwrap_or(line);
             let line = if document.strip_tabs { line.trim_start_matches('\t') } else { line };
             // In a text with carriage returns, the mark has one at both places.
             if line == document.mark || line.strip_suffix('\r') == Some(&document.mark) {
@@ -290,6 +304,8 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         let pieces = self.bounded(body_end, Self::here_document_pieces)?;
+        // A here-document that a substitution in the body announces ends with the body.
+        self.pending.clear();
         self.at = after;
         Ok(ShellWord { pieces, extent: self.extent(start) })
     }

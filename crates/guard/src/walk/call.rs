@@ -279,8 +279,8 @@ impl ScriptWalk<'_> {
         if !first.contains('/')
             && let Some(text) = self.script_on_path(first)
         {
-            self.run_file(&text, words);
-            return Flow::Next;
+            // The program of that name is judged as well: whether the file could be written is not known.
+            self.run_file(&text, words.clone());
         }
         // Variables that nobody has set, before a command, are there to be nothing.
         let is_blank = |word: &String| !word.is_empty() && word.chars().all(|letter| letter == UNKNOWN);
