@@ -68,6 +68,8 @@ pub(crate) struct Parser<'a> {
     /// The depth of the line that is being parsed, and the last sign that joins two commands at that depth.
     line_depth: usize,
     last_joint: Option<Range<usize>>,
+    /// A part of the text was not understood.
+    has_fault: bool,
     /// Set if the text is not a part of the script: everything in it is said to be where it came from.
     pinned: Option<SourceExtent>,
     /// Where the text of words is, if somebody wants to know.
@@ -87,6 +89,7 @@ impl<'a> Parser<'a> {
             pending: Vec::new(),
             line_depth: 0,
             last_joint: None,
+            has_fault: false,
             pinned: None,
             stretches: None,
         }
@@ -284,6 +287,7 @@ impl<'a> Parser<'a> {
     fn here_document(&mut self, document: &PendingDocument) -> ParseResult<ShellWord> {
         let start = self.at;
         let mut body_end = self.end;
+        let mut has_end = false;
         while self.at < self.end {
             let line_start = self.at;
             let line = self.rest().split('\n').next().unwrap_or("");
@@ -294,8 +298,14 @@ impl<'a> Parser<'a> {
             // In a text with carriage returns, the mark has one at both places.
             if line == document.mark || line.strip_suffix('\r') == Some(&document.mark) {
                 body_end = line_start;
+                has_end = true;
                 break;
             }
+        }
+        // Behind a fault it may be no here-document at all, and then it hides nothing.
+        if self.has_fault && !has_end {
+            self.at = start;
+            return Ok(ShellWord::default());
         }
         let after = self.at;
         if document.literal {

@@ -56,6 +56,7 @@ impl Parser<'_> {
             None => Ok(Some((List { items }, None))),
             Some(ParseStop::Budget) => Err(ParseStop::Budget),
             Some(ParseStop::Syntax) => {
+                self.has_fault = true;
                 let fault = ParseFault { start, at: self.at, is_open: self.at >= self.end };
                 match joint {
                     // The commands before the last `&&` or `|` were understood.

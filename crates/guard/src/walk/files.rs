@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::marks::{HOME, REPO, START, UNKNOWN};
+use crate::marks::{self, HOME, REPO, START, UNKNOWN};
 use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
@@ -50,7 +50,8 @@ impl ScriptFiles {
 
     /// The program that was put into some directory under this name: the search path may lead there.
     pub(super) fn program_named(&self, name: &str) -> Option<String> {
-        let found = self.programs.iter().filter(|(path, _)| base_name(path) == name);
+        // A link to something unknown does not take the name away from the program that has it.
+        let found = self.programs.iter().filter(|(path, program)| base_name(path) == name && !marks::is_vague(program));
         found.map(|(_, program)| program.clone()).min()
     }
 }
