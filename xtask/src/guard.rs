@@ -2,10 +2,14 @@
 //!
 //! The data are files that the caller names; nothing of them is in the repository. `--cases` has one JSON object a line with
 //! `command`, `expect` (`block` or `allow`), `category` and `id`; `--benign` has one command a line, of which those in
-//! `--should` are to be refused and those in `--gray` count neither way. Files that end in `.gz` are unpacked.
+//! `--should` are to be refused and those in `--gray` count neither way. `--blind` is a directory of scripts, or one of the
+//! files above: a dangerous line goes behind every script, and wherever bash would run that line (`bash -n` says so, and
+//! runs nothing) the guard has to refuse it. `--mutate SECONDS` does the same with mutations of them, from `--seed`. Files
+//! that end in `.gz` are unpacked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -13,6 +17,10 @@ use bashful_guard::{Guard, Prelude};
 use serde_json::Value;
 
 use crate::{Done, oracle, print};
+
+// The guard's own tests hold a small sample against the same property.
+#[path = "../../crates/guard/tests/sight/mod.rs"]
+mod sight;
 
 /// Runs the guard over the files.
 pub(crate) fn main(options: &[&str]) -> Done {
@@ -24,7 +32,8 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let mut files: BTreeMap<&str, &str> = BTreeMap::new();
     let mut words = options.iter();
     while let Some(name) = words.next() {
-        let known = ["--cases", "--benign", "--gray", "--should"].contains(name);
+        let known =
+            ["--cases", "--benign", "--gray", "--should", "--blind", "--mutate", "--seed", "--time"].contains(name);
         let file = words.next().filter(|_| known).ok_or("usage: cargo xtask guard --cases FILE [--benign FILE] …")?;
         files.insert(name, file);
     }
@@ -42,6 +51,21 @@ pub(crate) fn main(options: &[&str]) -> Done {
         let (gray, should) = (lines("--gray")?, lines("--should")?);
         benign(&guard, &read(file)?, &gray, &should, &mut times, &mut report)?;
     }
+    if let Some(path) = files.get("--time") {
+        slowest(&guard, &scripts_at(Path::new(path))?, &mut report)?;
+    }
+    if let Some(path) = files.get("--blind") {
+        let number = |name: &str| files.get(name).map_or(Ok(0), |number| number.parse::<u64>());
+        let mutate_for = Duration::from_secs(number("--mutate")?);
+        let reports = sight::run(&guard, &scripts_at(Path::new(path))?, mutate_for, number("--seed")?)?;
+        for (what, found) in ["scripts", "mutations"].into_iter().zip(reports) {
+            for (name, script) in &found.blind {
+                writeln!(report, "blind behind {name}: {script:?}")?;
+            }
+            let (seen, tried, blind) = (found.seen, found.tried, found.blind.len());
+            writeln!(report, "{what}: {seen} of {tried} refused with a dangerous line behind them, blind at {blind}")?;
+        }
+    }
     times.sort();
     let at = |part: usize| times.get(times.len().saturating_sub(1) * part / 1000).copied().unwrap_or_default();
     writeln!(report, "time: p50 {:?}, p99 {:?}, slowest {:?}", at(500), at(990), at(1000))?;
@@ -50,6 +74,59 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let (took, _) = timed(&guard, long);
     writeln!(report, "time: a script of 64 KiB {took:?}")?;
     print::data(&report);
+    Ok(())
+}
+
+/// The scripts of a directory, one a file; or those of a file, one a line, as text or as `script` or `command` in JSON.
+fn scripts_at(path: &Path) -> Result<Vec<(String, String)>, Box<dyn std::error::Error>> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        let mut files: Vec<_> =
+            std::fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+        files.sort();
+        let mut scripts = Vec::new();
+        for file in files {
+            if file.is_dir() {
+                scripts.extend(scripts_at(&file)?);
+            } else {
+                scripts
+                    .push((file.display().to_string(), String::from_utf8_lossy(&std::fs::read(&file)?).into_owned()));
+            }
+        }
+        return Ok(scripts);
+    }
+    let mut scripts = Vec::new();
+    for (number, line) in (1..).zip(read(&name)?.lines()) {
+        let script = if line.starts_with('{') && name.contains(".jsonl") {
+            let case: Value = serde_json::from_str(line)?;
+            case.get("script").or(case.get("command")).and_then(Value::as_str).unwrap_or("").to_owned()
+        } else {
+            line.to_owned()
+        };
+        scripts.push((format!("{name}:{number}"), script));
+    }
+    Ok(scripts)
+}
+
+/// How long real scripts take, and which of them are refused.
+fn slowest(guard: &Guard, scripts: &[(String, String)], report: &mut String) -> Done {
+    let mut times = Vec::new();
+    for (name, script) in scripts {
+        let began = Instant::now();
+        let verdict = guard.judge(script, &Prelude::default());
+        times.push((began.elapsed(), name, script.len()));
+        for finding in verdict.refusals() {
+            let line = 1 + script.get(..finding.span.start).unwrap_or("").matches('\n').count();
+            writeln!(report, "{} in {name}, line {line}", finding.rule)?;
+        }
+    }
+    times.sort();
+    for (took, name, bytes) in times.iter().rev().take(5) {
+        writeln!(report, "time: {took:?} for {name}, {bytes} bytes")?;
+    }
+    let at =
+        |part: usize| times.get(times.len().saturating_sub(1) * part / 1000).map(|time| time.0).unwrap_or_default();
+    writeln!(report, "time: {} scripts, p50 {:?}, p99 {:?}", times.len(), at(500), at(990))?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::CheckArgs;
 use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
-use crate::{guard, print};
+use crate::{derivation, guard, print};
 
 /// Judges a script, and says what was found.
 pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -35,6 +35,9 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         print::json(facts, &redactor)?;
     } else {
         let mut text = as_text(&script, &verdict, &redactor);
+        if args.explain && !verdict.findings.is_empty() {
+            text = format!("{text}\n{}\n", derivation::trees(&script, &verdict, &redactor));
+        }
         if can_be_allowed {
             text = format!("{text}{}\n", how_to_allow(&given, &redactor));
         }
@@ -49,10 +52,9 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
 
 fn as_text(script: &str, verdict: &Verdict, redactor: &Redactor) -> String {
     let mut text = guard::findings(script, verdict, redactor);
-    if verdict.incomplete {
-        text.push_str("\nnot understood to its end; what stands before was judged");
-    }
-    if text.is_empty() {
+    if script.trim().is_empty() {
+        text.push_str("the script is empty");
+    } else if text.is_empty() {
         text.push_str("passes");
     }
     format!("{}\n", text.trim_start())

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use bashful_dialect::{Dialect, facts, how_to_allow, visible, visible_lines};
 use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
-    Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, trust_settings,
+    Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, prelude_in, trust_settings,
 };
 use bashful_guard::{self as guard, ExpressionError, TextRule};
 use thiserror::Error;
@@ -256,9 +256,8 @@ fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
 pub(crate) fn prelude(directory: Option<&Path>, around: &Surroundings) -> bashful_engine::Prelude {
     let home = around.variable("HOME").map(|home| home.to_string_lossy().into_owned());
     bashful_engine::Prelude {
-        directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
         home: home.filter(|home| home.starts_with('/')),
-        ..bashful_engine::Prelude::default()
+        ..directory.map(prelude_in).unwrap_or_default()
     }
 }
 

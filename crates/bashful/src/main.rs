@@ -7,6 +7,7 @@ mod check;
 mod cli;
 mod color;
 mod config;
+mod derivation;
 mod direct;
 mod doctor;
 mod exit;

@@ -115,6 +115,68 @@ fn check_says_what_was_found_and_where() {
 }
 
 #[test]
+fn a_place_that_is_not_understood_is_said_and_can_be_refused() {
+    let home = Home::new(BASHFUL);
+    let script = "echo ran\necho a )";
+    let output = home.run(&["run", script]);
+    assert!(text(&output.stdout).starts_with("ran\n"), "bash runs the first line");
+    let said = text(&output.stderr);
+    assert!(said.contains("warning (guard/not-understood)") && said.contains("line 2: unexpected `)`"), "{said}");
+    let levels = [("BASHFUL_GUARD_LEVELS", r#"{"guard/not-understood"="deny"}"#)];
+    let refused = with(&home, &["run", script], "", &levels);
+    assert_eq!((text(&refused.stdout), refused.status.code()), (String::new(), Some(125)));
+    // A bad substitution hides nothing that stands before it.
+    let hidden = home.run(&["run", "git push -f && echo ${pkg.version}"]);
+    assert_eq!(hidden.status.code(), Some(125), "{hidden:?}");
+}
+
+#[test]
+fn check_explains_how_a_dangerous_word_came_about() {
+    let home = Home::new(BASHFUL);
+    let explained = home.run(&["check", "--explain", "f=-f; sudo git push $f"]);
+    let tree =
+        "line 1: sudo git push $f\n├─ f=-f\n└─ sudo git push -f\n   └─ git push -f\n      └─ git/force-push: refused\n";
+    assert!(text(&explained.stdout).contains(tree), "{}", text(&explained.stdout));
+    let kill = home.run(&["check", "--explain", "pkill bashful-nobody"]);
+    assert!(text(&kill.stdout).contains("would hit: nothing that runs now"), "{}", text(&kill.stdout));
+    let empty = home.run(&["check", " "]);
+    assert_eq!((text(&empty.stdout), empty.status.code()), ("the script is empty\n".into(), Some(0)));
+}
+
+#[test]
+fn the_callers_variables_and_real_directory_count() {
+    let home = Home::new(BASHFUL);
+    let output = home.run(&["run", "--env", "FLAG=-f", "git push $FLAG"]);
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    std::os::unix::fs::symlink("/", home.path().join("link")).expect("a link");
+    // `check` runs nothing.
+    let link = home.path().join("link");
+    let judged = |cwd: &std::path::Path| home.run(&["check", "--cwd", cwd.to_str().expect("text"), "rm -rf usr"]);
+    assert_eq!(judged(&link).status.code(), Some(1));
+    assert_eq!(judged(home.path()).status.code(), Some(0));
+}
+
+#[test]
+fn a_shell_that_waits_is_not_sent_what_the_guard_refuses() {
+    let home = Home::new(BASHFUL);
+    for script in ["bash", "cat > sent"] {
+        let started = home.run(&["run", "--mode", "background", "--stdin", script]);
+        assert_eq!(started.status.code(), Some(0), "{started:?}");
+    }
+    let refused = home.run(&["jobs", "send", "1", "touch was-here; git push -f"]);
+    assert!(text(&refused.stderr).contains("nothing was sent to job 1: permission denied: git push"), "{refused:?}");
+    assert_ne!(refused.status.code(), Some(0));
+    // Text that nobody runs is sent.
+    let sent = home.run(&["jobs", "send", "--eof", "2", "git push -f"]);
+    assert_eq!(sent.status.code(), Some(0), "{sent:?}");
+    let ended = home.run(&["jobs", "send", "--eof", "1", "echo fine"]);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    home.run(&["jobs", "wait", "1", "2"]);
+    assert!(!home.path().join("was-here").exists());
+    assert_eq!(std::fs::read_to_string(home.path().join("sent")).expect("it was written"), "git push -f\n");
+}
+
+#[test]
 fn check_says_that_there_is_no_such_directory_as_run_does() {
     let home = Home::new(BASHFUL);
     std::fs::write(home.path().join("file"), "").expect("a file");

@@ -153,7 +153,7 @@ fn a_session_that_is_called_like_one_is_listed_without_it() {
     assert!(said(&home, &["sessions", "list"]).contains(MASKED));
     assert!(said(&home, &["sessions", "list", "--json"]).contains(MASKED));
     assert_eq!(files_with_the_secret(&home), [] as [std::path::PathBuf; 0]);
-    assert_eq!(said(&home, &["sessions", "end", SECRET]), "");
+    assert_eq!(said(&home, &["sessions", "end", SECRET]), format!("[session \"{MASKED}\" ended]\n"));
     home.check_nothing_survives();
 }
 

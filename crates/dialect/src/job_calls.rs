@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bashful_engine::{
     ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, OutputRedactor, ReplyLimit, Stop,
-    error_chain,
+    error_chain, reason,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -127,7 +127,7 @@ pub(crate) async fn carry_out(
             watch.while_waiting(until_first(store, &ids, at_most)).await;
             desk.look_at(&ids, Some(*part));
         }
-        JobsCall::Send { id, text } => match store.send(*id, text.as_bytes()).await {
+        JobsCall::Send { id, text } => match store.send(*id, desk.judged_input(*id, text)?.as_bytes()).await {
             Ok(()) => desk.look_at(&[*id], None),
             Err(error) => return Err(error_chain(&error)),
         },
@@ -196,6 +196,17 @@ impl JobCaller<'_> {
     }
 
     /// One job, if this call may speak of it.
+    /// Text for a job, unless the job would run it and the guard refuses that. Nobody is asked: the job is not the command that
+    /// somebody could allow.
+    fn judged_input<'t>(&self, id: u64, text: &'t str) -> Result<&'t str, String> {
+        // A job that is not there is the store's to report.
+        let verdict = self.get(id).map(|job| self.engine.verdict_on_input(&job, text)).unwrap_or_default();
+        if verdict.refuses() {
+            return Err(format!("nothing was sent to job {id}: {}", reason(&verdict)));
+        }
+        Ok(text)
+    }
+
     fn get(&self, id: u64) -> Result<JobRecord, Problem> {
         let job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
         if self.may_see(&job) {

@@ -4,13 +4,14 @@
 //! would not let it run, somebody may still say yes: see [`Approver`].
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bashful_guard::{Guard, Level, Prelude, Verdict};
 use thiserror::Error;
 
 use crate::backend::BoxFuture;
+use crate::jobs::JobRecord;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::request::Script;
@@ -72,19 +73,47 @@ impl Judge {
         let script = String::from_utf8_lossy(plan.script.as_bytes());
         let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
         let definitions = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(&script));
+        let own = plan.own_variables.iter().filter_map(|name| {
+            let value = plan.environment.variables.get(std::ffi::OsStr::new(name))?;
+            Some((name.clone(), value.to_string_lossy().into_owned()))
+        });
         let prelude = Prelude {
-            directory: Some(plan.directory.to_string_lossy().into_owned()),
             home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
             definitions: definitions.unwrap_or_default(),
             persistent: plan.session.is_some(),
+            variables: own.filter(|(name, _)| !matches!(name.as_str(), "HOME" | "PWD")).collect(),
+            ..prelude_in(&plan.directory)
         };
         self.guard.judge(&script, &prelude)
+    }
+
+    /// The findings about text that is sent to a running job: those that the job's script has with this text on its standard
+    /// input, and not without it. A shell or an interpreter that waits for commands runs the text; `cat` does not.
+    pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
+        let without = prelude_in(&job.directory);
+        let with = Prelude { input: Some(text.to_owned()), ..without.clone() };
+        let known = self.guard.judge(&job.script, &without).findings;
+        let mut verdict = self.guard.judge(&job.script, &with);
+        verdict
+            .findings
+            .retain(|finding| !known.iter().any(|known| (&known.rule, &known.span) == (&finding.rule, &finding.span)));
+        verdict
     }
 }
 
 impl fmt::Debug for Judge {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Judge").field("can_ask", &self.approver.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// The working directory for the guard, which reads no file system: as it is spelled, and as it is without symbolic links.
+pub fn prelude_in(directory: &Path) -> Prelude {
+    let real = directory.canonicalize().ok().filter(|real| real != directory);
+    Prelude {
+        directory: Some(directory.to_string_lossy().into_owned()),
+        real_directory: real.map(|real| real.to_string_lossy().into_owned()),
+        ..Prelude::default()
     }
 }
 
@@ -164,7 +193,8 @@ pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
 }
 
-fn reason(verdict: &Verdict) -> String {
+/// The words in which a verdict refuses.
+pub fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
         parts.push("needs approval, and nobody approved it".to_owned());

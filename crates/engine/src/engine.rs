@@ -352,6 +352,11 @@ impl Engine {
         self.options.judge.as_ref().is_some_and(|judge| judge.refuses(script))
     }
 
+    /// What the guard says about text that is to be sent to a job.
+    pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
+        self.options.judge.as_ref().map(|judge| judge.verdict_on_input(job, text)).unwrap_or_default()
+    }
+
     /// Judges whether a plan may run. The caller's approver decides if the engine's own has not.
     pub async fn check(&self, plan: Plan, approver: Option<&dyn Approver>) -> Result<Checked, Refusal> {
         check::check(plan, self.options.judge.as_ref(), approver).await

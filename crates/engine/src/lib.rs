@@ -95,7 +95,7 @@ pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
 };
 pub use capture::Cleaning;
-pub use check::{Approval, Approver, Checked, Judge, Refusal, warnings};
+pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};
 pub use clean::Changes;
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use early::start_keeper_early;

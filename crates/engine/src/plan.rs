@@ -35,6 +35,8 @@ pub struct Plan {
     pub directory: PathBuf,
     /// The whole environment, and what was kept out of it.
     pub environment: Environment,
+    /// The variables that the request itself sets, for whoever judges the script.
+    pub own_variables: Vec<String>,
     /// How long it may run.
     pub lifetime: Lifetime,
     /// How long it may take to stop.
@@ -145,6 +147,7 @@ impl Plan {
             given: request.given,
             directory,
             environment,
+            own_variables: request.env.iter().map(|(name, _)| name.clone()).collect(),
             lifetime: request.lifetime.unwrap_or(options.lifetime),
             grace: options.grace,
             streams: request.streams,

@@ -74,6 +74,7 @@ impl<'a> ShellKey<'a> {
             lines: _,
             enough: _,
             cleaning: _,
+            own_variables: _,
         } = plan;
         Self {
             shell: Cow::Borrowed(shell),

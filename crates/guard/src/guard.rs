@@ -34,6 +34,12 @@ pub struct Policy {
 pub struct Prelude {
     /// The working directory, absolute.
     pub directory: Option<String>,
+    /// The working directory without symbolic links, if it is another path.
+    pub real_directory: Option<String>,
+    /// Variables that the caller sets for this script alone.
+    pub variables: BTreeMap<String, String>,
+    /// Text on standard input, if it is known. Without it, nothing is there to be read.
+    pub input: Option<String>,
     /// The home directory, absolute.
     pub home: Option<String>,
     /// Shell text that the shell has run already, such as the functions and aliases of rc files.

@@ -30,6 +30,12 @@ pub(crate) const TREE: char = '\u{10F008}';
 /// Names from a listing of some other directory.
 pub(crate) const NAME: char = '\u{10F009}';
 
+/// The process that has started the script: `$PPID`.
+pub(crate) const PARENT: char = '\u{10F00A}';
+
+/// Every file that is new to git.
+pub(crate) const FRESH: char = '\u{10F00B}';
+
 const FIRST: char = '\u{10F000}';
 const LAST: char = '\u{10F00F}';
 
@@ -82,6 +88,8 @@ pub(crate) fn readable(text: &str) -> String {
             SET => out.push('['),
             TREE => out.push_str("<everything below>"),
             NAME => out.push_str("<names>"),
+            FRESH => out.push_str("<new files>"),
+            PARENT => out.push_str("$PPID"),
             other => out.push(other),
         }
     }

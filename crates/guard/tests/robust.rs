@@ -167,10 +167,13 @@ fn too_long_is_for_a_person_to_look_at() {
 }
 
 #[test]
-fn loops_in_loops_in_loops_are_for_a_person_to_look_at() {
-    let inner =
-        (0..6).fold("echo $a".to_owned(), |script, _| format!("for a in 1/ 2/ 3/ 4/ 5/ 6/ 7/ 8/; do {script}; done"));
-    assert_eq!(judge(&inner).level(), Some(Level::Ask));
+fn loops_in_loops_in_loops_are_judged_within_the_budget() {
+    let nested = |command: &str| {
+        let heads = ["for a in 1/ 2/ 3/ 4/ 5/ 6/ 7/ 8/; do "; 6].concat();
+        format!("{heads}{command}{}", "; done".repeat(6))
+    };
+    assert_eq!(judge(&nested("echo $a")).level(), None);
+    assert!(judge(&nested("rm -rf $a/..")).refuses());
 }
 
 #[test]

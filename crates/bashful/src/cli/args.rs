@@ -110,6 +110,9 @@ pub(crate) struct CheckArgs {
     /// Judge it as if it ran in this directory.
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Show step by step how each finding came about.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

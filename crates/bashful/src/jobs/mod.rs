@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
 use bashful_dialect::unique;
-use bashful_engine::{ControlError, GetJobError, JobStore, LONGEST_SCRIPT, Stop, error_chain};
+use bashful_engine::{ControlError, GetJobError, JobStore, Judge, LONGEST_SCRIPT, Stop, error_chain, reason};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
@@ -22,8 +22,8 @@ pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, RmArgs, SendArgs};
 
 use crate::exit::Exit;
-use crate::print;
 use crate::setup::{self, Surroundings};
+use crate::{guard, print};
 
 /// How long it is waited for the end of a job that was killed, beyond its grace. A process that the kernel does not let go of
 /// may take for ever.
@@ -35,6 +35,8 @@ enum JobsError {
     TooMuch,
     #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
+    #[error("nothing was sent to job {id}: {reason}")]
+    Refused { id: u64, reason: String },
     #[error("job {id} was told to stop, and is still running; see: bashful jobs show {id}")]
     StillThere { id: u64 },
 }
@@ -52,7 +54,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &redactor),
             JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
-            JobsCommand::Send(args) => send(&store, args).await,
+            JobsCommand::Send(args) => send(&store, args, guard::judge(&settings, &around)?.as_ref()).await,
             JobsCommand::Kill(args) => kill(&store, args, settings.stop.grace_seconds.duration()).await,
             JobsCommand::Rm(args) => remove(&store, args),
             JobsCommand::Sweep { json } => sweep(&store, *json),
@@ -76,7 +78,7 @@ fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Code(0))
 }
 
-async fn send(store: &JobStore, args: &SendArgs) -> Result<Exit, Box<dyn Error>> {
+async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
     let text = match args.text.as_deref() {
         Some("-") => {
             let mut text = Vec::new();
@@ -89,6 +91,15 @@ async fn send(store: &JobStore, args: &SendArgs) -> Result<Exit, Box<dyn Error>>
         Some(text) => [text.as_bytes(), if args.raw { b"" } else { b"\n" }].concat(),
         None => Vec::new(),
     };
+    // A shell that waits for commands runs what it is sent. A person at a terminal may send anything.
+    if let (Some(judge), Ok(job)) = (judge, store.get(args.id))
+        && guard::find_person().is_err()
+    {
+        let verdict = judge.verdict_on_input(&job, &String::from_utf8_lossy(&text));
+        if verdict.refuses() {
+            return Err(JobsError::Refused { id: args.id, reason: reason(&verdict) }.into());
+        }
+    }
     store.send(args.id, &text).await?;
     if args.eof {
         store.close_input(args.id).await?;

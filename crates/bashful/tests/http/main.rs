@@ -237,7 +237,7 @@ fn a_server_that_cannot_be_safe_does_not_start() {
     for (args, part) in [
         (&["0.0.0.0:0"][..], "can be reached from other machines"),
         (&["[::]:0"], "use --token-file or BASHFUL_MCP_TOKEN"),
-        (&["nonsense"], "no address to listen on"),
+        (&["nonsense"], "is not an address: use PORT or HOST:PORT"),
         (&["8.8.8.8:0", "--token-file", "good"], "cannot listen on 8.8.8.8:0"),
     ] {
         let output = home.run(&[&["mcp", "--http"], args].concat());

@@ -161,7 +161,7 @@ fn a_prefix_stands_before_the_command() {
 #[test]
 fn a_shell_lives_as_long_as_its_server() {
     let mut pi = Pi::new(&[]);
-    assert!(pi.run("sleep 1000 & echo left").contains("they end with session"));
+    assert!(pi.run("sleep 1000 & echo left").contains("part of session"));
     // Nothing is left then.
     pi.ends();
 }

@@ -151,7 +151,10 @@ impl ArithReader<'_> {
         if is_name(word) {
             return match walk.scalar(word) {
                 Some(text) if text.is_empty() => Some(0),
-                Some(text) => text.trim().parse().ok(),
+                Some(text) => {
+                    walk.run_hidden(&text);
+                    text.trim().parse().ok()
+                }
                 None => None,
             };
         }

@@ -10,7 +10,7 @@ pub(crate) use param::unescape_all;
 
 use std::rc::Rc;
 
-use crate::marks::{HOME, ONE, SET, STAR, UNKNOWN};
+use crate::marks::{HOME, ONE, SET, SOME, STAR, UNKNOWN};
 use crate::syntax::ast::{List, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
@@ -167,6 +167,8 @@ impl ScriptWalk<'_> {
             "" => self.scalar("HOME").unwrap_or_else(|| HOME.to_string()),
             "+" => self.scalar(DIRECTORY)?,
             "-" => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
+            // A name that is not known is somebody's all the same.
+            _ if user.chars().all(|letter| matches!(letter, UNKNOWN | SOME)) => HOME.to_string(),
             _ if user.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) => {
                 HOME.to_string()
             }
@@ -213,6 +215,7 @@ impl ScriptWalk<'_> {
                 fields.push_letter(if mode.live { STAR } else { UNKNOWN });
             }
             WordPiece::Array(_) => {}
+            WordPiece::Unknown => self.push_expansion(&UNKNOWN.to_string(), mode, fields),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::expand::{ExpandMode, FieldList};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
 use crate::pattern;
-use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord};
+use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
 use crate::syntax::unescape;
 use crate::walk::ScriptWalk;
 use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
@@ -125,6 +125,8 @@ impl ScriptWalk<'_> {
                 self.expand_text(word);
             }
             return match ShellState::inherited(name) {
+                // A shell that the script has started has a parent that is the script's own.
+                Some(_) if name == "PPID" && self.world.shell.is_child => Base::One(SOME.to_string()),
                 Some(text) => Base::One(text),
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,
@@ -181,8 +183,19 @@ impl ScriptWalk<'_> {
                     let text = self.expand_text(word);
                     self.assign(name, ShellValue::Scalar(text), None);
                 }
-                let expanded = self.expand(&word.pieces, mode);
-                fields.append(expanded);
+                // The words of `${x:+a b}` are split like a value, unless it is quoted.
+                let is_home = matches!(word.pieces.first(), Some(WordPiece::Text(text)) if text.starts_with('~'));
+                if mode.quoted || !mode.split || is_home {
+                    let expanded = self.expand(&word.pieces, mode);
+                    fields.append(expanded);
+                    return;
+                }
+                for piece in &word.pieces {
+                    match piece {
+                        WordPiece::Text(text) => self.push_expansion(text, mode, fields),
+                        other => self.push_piece(other, mode, fields),
+                    }
+                }
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.
@@ -213,7 +226,11 @@ impl ScriptWalk<'_> {
             ParamChange::Trim { from_end, longest, pattern } => {
                 let pattern = self.expand_pattern(pattern);
                 self.change_each(base, |walk, text| {
-                    walk.budget.spend(text.len() * text.len() / 256);
+                    // Quadratic in the length: not for long texts.
+                    if text.len() > LONGEST_REPLACED && pattern.contains(is_wild) {
+                        return UNKNOWN.to_string();
+                    }
+                    walk.budget.spend(text.len() / 64);
                     match pattern::trim(&pattern, text, *from_end, *longest) {
                         Some(taken) if *from_end => text.get(..text.len() - taken).unwrap_or("").to_owned(),
                         Some(taken) => text.get(taken..).unwrap_or("").to_owned(),
@@ -225,12 +242,17 @@ impl ScriptWalk<'_> {
                 let pattern = self.expand_pattern(pattern);
                 let by = self.expand_text(by);
                 self.change_each(base, |walk, text| {
-                    walk.budget.spend(text.len() * text.len() / 256);
+                    walk.budget.spend(text.len() / 64);
                     replace(text, &pattern, &by, *anchor)
                 })
             }
             ParamChange::Case { kind, all } => self.change_each(base, |_, text| change_case(text, *kind, *all)),
-            ParamChange::Transform(kind) => self.change_each(base, |_, text| transform(text, *kind)),
+            ParamChange::Transform(kind) => self.change_each(base, |walk, text| {
+                if *kind == 'P' {
+                    walk.run_hidden(text);
+                }
+                transform(text, *kind)
+            }),
         }
     }
 

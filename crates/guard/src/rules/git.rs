@@ -1,7 +1,7 @@
 //! `git add` of everything, and `git push` by force.
 
 use super::{BLIND_ADD, DELETE_REMOTE, FORCE_PUSH};
-use crate::marks::{HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
+use crate::marks::{FRESH, HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
@@ -10,6 +10,7 @@ use crate::walk::files::normalized;
 pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     match name {
         "add" | "stage" if adds_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
+        "update-index" if updates_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
         "push" => match push_effect(arguments, settings) {
             PushEffect::Plain => {}
             PushEffect::Forced => walk.find_rule(&FORCE_PUSH),
@@ -72,6 +73,20 @@ fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
 }
 
+/// True if `git update-index --add` is given the whole tree, in words or on its input.
+fn updates_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
+    let has = |flag: &str| arguments.iter().any(|word| word == flag);
+    if !has("--add") {
+        return false;
+    }
+    let mut paths: Vec<String> = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
+    if has("--stdin") {
+        let input = walk.world.shell.input.clone();
+        paths.extend(input.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
+    }
+    paths.iter().any(|path| is_everything(walk, path))
+}
+
 /// True if a path given to `git add` means the whole tree.
 fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
@@ -84,6 +99,9 @@ fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     };
     if path.is_empty() {
         return from_top;
+    }
+    if path.chars().eq([FRESH]) {
+        return true;
     }
     // git matches patterns by itself, also quoted ones.
     let live: String = path

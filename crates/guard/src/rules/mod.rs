@@ -3,13 +3,16 @@
 //! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
 mod git;
+mod host;
 mod own;
 mod rm;
 mod target;
 
+pub(crate) use host::written;
 pub use own::RuleError;
 pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
+pub(crate) use target::is_system_directory;
 
 use crate::finding::Level;
 use crate::walk::ScriptWalk;
@@ -182,6 +185,8 @@ pub(crate) const SELF_ALLOW: Rule = Rule {
         "bashful allow 'make'",
         "script -qc \"bashful --config x allow 'make'\" /dev/null",
         "sudo bashful allow x",
+        "BASHFUL_GUARD_ENABLED=false bashful run 'make'",
+        "bashful --config x run 'make'",
     ],
     allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
 };
@@ -196,6 +201,123 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
     // Its examples are too long to stand here; the tests of pathological input have them.
     refuses: &[],
     allows: &["for f in a b c; do echo \"$f\"; done"],
+};
+
+/// A kill of the session, the agent or everything.
+pub(crate) const KILL_HOST: Rule = Rule {
+    name: "process/kill-host",
+    level: Level::Ask,
+    is_on: true,
+    message: "this kill hits processes that the script did not start: the session, the agent that runs it, or everything \
+              of this user. End a job with the tool's own `job kill`, or a process by its id",
+    alternative: "kill 12345",
+    refuses: &[
+        "kill -9 -1",
+        "kill -- -1",
+        "kill -s KILL -1",
+        "kill $PPID",
+        "kill -9 \"$PPID\"",
+        "pkill -f .",
+        "killall node",
+        "pkill bash",
+        "pkill -9 -u me",
+        "sudo killall -9 node",
+    ],
+    allows: &[
+        "kill 123",
+        "kill -1 123",
+        "kill -9 -12345",
+        "kill -TERM -- -\"$pgid\"",
+        "kill %1",
+        "kill 0",
+        "kill -l",
+        "pkill -f 'node server.js'",
+        "pkill -P $$",
+        "pkill -CONT bash",
+        "killall -0 node",
+        "echo 'kill -9 -1'",
+    ],
+};
+
+/// A kill by a name that others may have, too.
+pub(crate) const KILL_BY_NAME: Rule = Rule {
+    name: "process/kill-by-name",
+    level: Level::Warn,
+    is_on: true,
+    message: "this kills every process of that name, whoever has started it. End a job with the tool's own `job kill`, or \
+              a process by its id",
+    alternative: "kill 12345",
+    refuses: &["pkill -f vite", "killall myserver", "pkill -9 python3"],
+    allows: &["kill 123", "pgrep -f vite", "pkill -P 123 vite", "killall -l"],
+};
+
+/// A write to a whole disk, or to a part of one.
+pub(crate) const DISK: Rule = Rule {
+    name: "disk/overwrite",
+    level: Level::Ask,
+    is_on: true,
+    message: "this overwrites a disk or a partition, and everything on it is lost",
+    alternative: "dd if=disk.img of=copy.img bs=4M",
+    refuses: &[
+        "dd if=/dev/zero of=/dev/sda",
+        "sudo mkfs.ext4 /dev/nvme0n1p2",
+        "wipefs -a /dev/sdb",
+        "cat image > /dev/sdb",
+        "echo x | sudo tee /dev/vda",
+        "shred -n 1 /dev/sdc",
+        "cp image /dev/mmcblk0",
+        "blkdiscard /dev/nvme0n1",
+    ],
+    allows: &[
+        "dd if=/dev/sda of=disk.img",
+        "dd if=a of=/dev/null",
+        "mkfs.ext4 disk.img",
+        "wipefs /dev/sdb",
+        "echo x > /dev/null",
+        "cat /dev/sda | head -c 512",
+        "mkfs.ext4 /dev/loop0",
+        "echo x > /dev/stderr",
+    ],
+};
+
+/// Permissions of a whole directory of the system.
+pub(crate) const PERMISSIONS: Rule = Rule {
+    name: "permissions/system",
+    level: Level::Ask,
+    is_on: true,
+    message: "this changes owner or permissions of everything in a directory of the system, and nothing puts them back",
+    alternative: "chmod -R u+rwX ./build",
+    refuses: &[
+        "chmod -R 777 /srv",
+        "sudo chown -R me /",
+        "chmod -R 755 /etc /usr",
+        "chown -R me:me /*",
+        "cd / && chmod -R 777 var",
+    ],
+    allows: &[
+        "chmod 755 /usr/local/bin/x",
+        "chown -R me /usr/local",
+        "chmod -R 755 build",
+        "chown -R me ~/x",
+        "chmod 1777 /tmp",
+    ],
+};
+
+/// A part of a script that the guard could not parse: bash may run it all the same.
+pub(crate) const NOT_UNDERSTOOD: Rule = Rule {
+    name: "guard/not-understood",
+    level: Level::Warn,
+    is_on: true,
+    message: "the guard does not understand a part of this script and has judged the rest",
+    alternative: "bash -n script.sh",
+    refuses: &["echo 'open", "make\nif true; then )", "echo a; fi", "bash -c 'echo )'"],
+    allows: &[
+        "echo ${a.b} \"${{ github.ref }}\"",
+        "echo \"explain `if` and `for`\"",
+        "((echo a) && (echo b))",
+        "[[ $x =~ (^| )a( |$) ]]",
+        "cat <<E\na ` b $( c ${\nE",
+    ],
 };
 
 /// A shell that reads its commands from standard input, where somebody may write them who asks no guard.
@@ -235,15 +357,20 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 9] = [
+pub const BUILT_IN: [Rule; 14] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
     BELOW_HOME,
     UNKNOWN_DIRECTORY,
     DELETE_REMOTE,
+    KILL_HOST,
+    KILL_BY_NAME,
+    DISK,
+    PERMISSIONS,
     SELF_ALLOW,
     TOO_COMPLEX,
+    NOT_UNDERSTOOD,
     INTERACTIVE_SHELL,
 ];
 
@@ -254,8 +381,9 @@ pub(crate) fn judge(walk: &mut ScriptWalk<'_>, name: &str, words: &[String]) {
         return;
     }
     rm::judge(walk, name, arguments);
-    if name == "bashful" && subcommand_is(arguments, "allow") {
-        walk.find_rule(&SELF_ALLOW);
+    host::judge(walk, name, arguments);
+    if name == "bashful" {
+        own_program(walk, arguments);
     }
     if is_interpreter(name) && arguments.iter().all(|word| STAYS_INTERACTIVE.contains(&word.as_str())) {
         walk.find_interactive();
@@ -284,17 +412,33 @@ pub(crate) fn judge_git(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[Stri
     own::judge(walk, "git", &words);
 }
 
-/// True if the first word of our own program that is no option is this one.
-fn subcommand_is(arguments: &[String], wanted: &str) -> bool {
+/// Looks at a call of our own program: nobody but the user allows what the guard refuses or says how it judges.
+fn own_program(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
+    let mut has_settings = false;
     let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        if word == "--config" {
-            words.next();
-        } else if !word.starts_with('-') {
-            return word == wanted;
+    let subcommand = loop {
+        match words.next().map(String::as_str) {
+            Some("--config") => {
+                has_settings = true;
+                words.next();
+            }
+            Some(option) if option.starts_with('-') => has_settings |= option.starts_with("--config="),
+            other => break other.unwrap_or(""),
+        }
+    };
+    let runs = matches!(subcommand, "run" | "mcp" | "hook" | "jobs");
+    has_settings |= words.as_slice().iter().any(|word| word == "--config" || word.starts_with("--config="));
+    has_settings |= walk.world.shell.names().any(|name| name.starts_with("BASHFUL_GUARD_"));
+    if subcommand == "allow" || runs && has_settings {
+        walk.find_rule(&SELF_ALLOW);
+    }
+    if subcommand == "run" {
+        // Which of the words is the script does not matter: values of options are no commands.
+        let scripts: Vec<String> = words.filter(|word| !word.starts_with('-')).cloned().collect();
+        for script in scripts {
+            walk.run_nested(&script);
         }
     }
-    false
 }
 
 impl ScriptWalk<'_> {

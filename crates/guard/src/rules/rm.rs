@@ -9,7 +9,10 @@ use crate::walk::ScriptWalk;
 /// Looks at a command of this name.
 pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) {
     let mut recursive = match name {
-        "rm" | "grm" | "srm" | "safe-rm" => false,
+        // `unlink` takes one file after the other, which counts if a listing names all of them.
+        "rm" | "grm" | "srm" | "safe-rm" | "unlink" => false,
+        "shred" if arguments.iter().any(|word| word.starts_with('-') && word.contains('u')) => false,
+        "tar" | "gtar" | "bsdtar" if arguments.iter().any(|word| word == "--remove-files") => true,
         // It has no other way.
         "rimraf" => true,
         _ => return,

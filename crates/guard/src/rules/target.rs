@@ -1,6 +1,6 @@
 //! The loss if a path is deleted with everything below it.
 
-use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN};
+use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN, is_wild};
 use crate::pattern::{is_wide, may_be};
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
@@ -45,6 +45,11 @@ const BELOW_USR: [&str; 6] = ["bin", "lib", "lib64", "sbin", "share", "local"];
 /// Parts of `.git` without which there is no history.
 const HISTORY: [&str; 4] = ["objects", "refs", "HEAD", "packed-refs"];
 
+/// True if a directory of the system has this name.
+pub(crate) fn is_system_directory(name: &str) -> bool {
+    SYSTEM.contains(&name)
+}
+
 /// The danger of deleting a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Danger {
@@ -69,7 +74,14 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     }
     let spelled_by_home = path.starts_with(HOME);
     let full = walk.absolute(path);
-    if is_place(walk, &full) {
+    let full = without_process_links(walk, &walk.through_links(&full, path.ends_with('/')));
+    // Everything in a place is the place.
+    let place = full.trim_end_matches(|letter| letter == '/' || is_wild(letter));
+    if is_place(walk, &full)
+        || place.len() < full.len()
+            && full.get(place.len()..).is_some_and(|rest| rest.starts_with('/'))
+            && is_place(walk, place)
+    {
         return Danger::Critical;
     }
     let (root, tail) = split_root(&full);
@@ -97,14 +109,35 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     }
 }
 
+/// A path without the detour over `/proc/self/root` or `/proc/self/cwd`.
+fn without_process_links(walk: &mut ScriptWalk<'_>, path: &str) -> String {
+    let Some((_, rest)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) else {
+        return path.to_owned();
+    };
+    if let Some(rest) = rest.strip_prefix("root").filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        return normalized(&format!("/{rest}"));
+    }
+    match rest.strip_prefix("cwd").filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        Some(rest) => normalized(&format!("{}{rest}", walk.directory())),
+        None => path.to_owned(),
+    }
+}
+
 /// Judges a path by where the script starts, if that is known: `etc` is not the same in `/` and in a project.
 fn where_it_is(walk: &ScriptWalk<'_>, path: &str) -> Danger {
     if walk.world.prelude.directory.is_none() {
         return Danger::None;
     }
-    let concrete = normalized(&walk.world.concrete(path));
-    let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
-    if is_repository(&parts) { Danger::Critical } else { from_root(&parts) }
+    let spellings = [Some(walk.world.concrete(path)), walk.world.behind_links(path)];
+    for spelled in spellings.into_iter().flatten() {
+        let concrete = normalized(&spelled);
+        let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
+        let danger = if is_repository(&parts) { Danger::Critical } else { from_root(&parts) };
+        if danger != Danger::None {
+            return danger;
+        }
+    }
+    Danger::None
 }
 
 /// The mark for a whole tree, as a part of a path.
@@ -137,7 +170,9 @@ fn is_repository(parts: &[&str]) -> bool {
     let Some((last, before)) = parts.split_last() else { return false };
     // A name with nothing known in it is no `.git` because of that.
     let plain: String = last.chars().filter(|letter| !matches!(*letter, UNKNOWN | SOME)).collect();
-    if may_be(&plain, ".git") {
+    // Everything hidden in a directory that has a name is the directory's, as `build/*` is.
+    let in_named = before.iter().any(|part| !is_wide(part) && *part != ".." && !part.contains(TREE));
+    if may_be(&plain, ".git") && !(in_named && is_wide(&plain)) {
         return true;
     }
     let inside = before.last().is_some_and(|part| may_be(part, ".git"));
@@ -151,7 +186,7 @@ fn is_place(walk: &ScriptWalk<'_>, path: &str) -> bool {
     if path.contains(crate::marks::is_mark) {
         return false;
     }
-    [&place.home, &place.directory].into_iter().flatten().any(|own| {
+    [&place.home, &place.directory, &place.real_directory].into_iter().flatten().any(|own| {
         own.strip_prefix(path.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }

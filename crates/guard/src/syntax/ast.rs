@@ -78,9 +78,18 @@ pub(crate) enum Compound {
     While { condition: List, body: List },
     For { name: String, words: Option<Vec<ShellWord>>, body: List },
     ForArith { head: Vec<WordPiece>, body: List },
-    Case { subject: ShellWord, arms: Vec<(Vec<ShellWord>, List)> },
+    Case { subject: ShellWord, arms: Vec<CaseArm> },
     Test(Vec<ShellWord>),
     Arith(Vec<WordPiece>),
+}
+
+/// One arm of a `case`.
+#[derive(Debug, Clone)]
+pub(crate) struct CaseArm {
+    pub(crate) patterns: Vec<ShellWord>,
+    pub(crate) body: List,
+    /// It ends with `;&` or `;;&`, and the next one may follow.
+    pub(crate) falls_through: bool,
 }
 
 /// Assignments, words and redirections.
@@ -121,6 +130,8 @@ pub(crate) struct Element {
 pub(crate) struct Redirect {
     pub(crate) descriptor: Option<u32>,
     pub(crate) kind: RedirectKind,
+    /// `{name}>file`: the variable that gets the number.
+    pub(crate) variable: Option<String>,
     /// The file, the text of `<<<`, or the end mark of a here-document.
     pub(crate) target: ShellWord,
 }
@@ -202,6 +213,8 @@ pub(crate) enum WordPiece {
     },
     /// `(…)` after `name=` in the words of a declaration.
     Array(Vec<Element>),
+    /// An expansion that bash takes for bad when it gets there, such as `${a.b}`.
+    Unknown,
 }
 
 /// `$name`, `${name…}`.

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use super::ast::{
     AndOrList, Assign, AssignedValue, Element, Joint, List, PipeSign, Pipeline, Redirect, RedirectKind, ShellCommand,
-    ShellWord, SimpleCommand,
+    ShellWord, SimpleCommand, WordPiece,
 };
+use super::recover::MatchedGroup;
 use super::words::WordEnd;
 use super::{ParseResult, ParseStop, Parser, PendingDocument};
 
 /// Words that end a list, where a command could stand.
-const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
+pub(super) const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
 
 impl Parser<'_> {
     /// Commands up to something that closes the list, which is left for the caller to look at.
@@ -30,7 +31,7 @@ impl Parser<'_> {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.ahead(1), Some(b';' | b'&')),
-            Some(_) => CLOSERS.contains(&self.bare_word()),
+            Some(_) => CLOSERS.contains(&self.reserved_word()),
         }
     }
 
@@ -39,6 +40,7 @@ impl Parser<'_> {
         let mut rest = Vec::new();
         loop {
             self.skip_blanks();
+            let sign = self.at;
             let joint = if self.take("&&") {
                 Joint::And
             } else if self.take("||") {
@@ -46,6 +48,7 @@ impl Parser<'_> {
             } else {
                 break;
             };
+            self.note_joint(sign);
             self.skip_lines()?;
             rest.push((joint, self.pipeline()?));
         }
@@ -57,7 +60,7 @@ impl Parser<'_> {
                 self.at += 1;
                 background = true;
             }
-            _ if CLOSERS.contains(&self.bare_word()) => {}
+            _ if CLOSERS.contains(&self.reserved_word()) => {}
             _ => return Err(ParseStop::Syntax),
         }
         Ok(AndOrList { first, rest, background })
@@ -69,13 +72,13 @@ impl Parser<'_> {
         let start = self.at;
         loop {
             self.skip_blanks();
-            let word = self.bare_word();
+            let word = self.reserved_word();
             if word == "!" {
                 self.at += 1;
             } else if word == "time" {
                 self.at += word.len();
                 self.skip_blanks();
-                while self.starts_with("-") && ["-p", "--"].contains(&self.bare_word()) {
+                while self.starts_with("-") && ["-p", "--"].contains(&self.reserved_word()) {
                     self.at += 2;
                     self.skip_blanks();
                 }
@@ -98,6 +101,7 @@ impl Parser<'_> {
                 return Ok(Pipeline { stages, pipes, prefixed, extent });
             }
             let both = self.take("&");
+            self.note_joint(pipe);
             pipes.push(PipeSign { extent: self.extent(pipe), both });
             self.skip_lines()?;
             stages.push(self.command()?);
@@ -132,19 +136,46 @@ impl Parser<'_> {
         rest.get(..end).unwrap_or("")
     }
 
+    /// The next word, if it could be a reserved one: nothing with quotes or an expansion attached is.
+    pub(super) fn reserved_word(&self) -> &str {
+        let word = self.bare_word();
+        let mut after = self.rest().get(word.len()..).unwrap_or("");
+        let is_joined = after.starts_with("\\\n");
+        while let Some(joined) = after.strip_prefix("\\\n") {
+            after = joined;
+        }
+        let ends = match after.bytes().next() {
+            None => true,
+            Some(b'"' | b'\'' | b'\\' | b'$' | b'`') => false,
+            Some(byte) => !is_joined || b" \t\r\n;&|<>()".contains(&byte),
+        };
+        if ends { word } else { "" }
+    }
+
     pub(super) fn command(&mut self) -> ParseResult<ShellCommand> {
         self.deeper(|parser| {
             parser.skip_blanks();
             if let Some(compound) = parser.compound()? {
                 return Ok(compound);
             }
-            if CLOSERS.contains(&parser.bare_word()) {
+            if CLOSERS.contains(&parser.reserved_word()) {
                 return Err(ParseStop::Syntax);
             }
             if let Some(function) = parser.function()? {
                 return Ok(function);
             }
-            parser.simple().map(ShellCommand::Simple)
+            let simple = parser.simple()?;
+            // A name with quotes in it.
+            if parser.peek() == Some(b'(')
+                && let (true, true, [name]) = (simple.assigns.is_empty(), simple.redirects.is_empty(), &*simple.words)
+            {
+                let name = name.literal().unwrap_or_default();
+                parser.at += 1;
+                parser.skip_blanks();
+                parser.expect(")")?;
+                return parser.function_body(name);
+            }
+            Ok(ShellCommand::Simple(simple))
         })
     }
 
@@ -183,6 +214,10 @@ impl Parser<'_> {
                 && let Some(assign) = self.assign()?
             {
                 simple.assigns.push(assign);
+            } else if simple.words.is_empty()
+                && let Some(word) = self.word_with_index()?
+            {
+                simple.words.push(word);
             } else if self.at_word() {
                 simple.words.push(self.word()?);
             } else {
@@ -234,17 +269,28 @@ impl Parser<'_> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let mut prefix = digits;
         let mut descriptor = rest.get(..digits).and_then(|number| number.parse().ok());
+        let mut variable = None;
         // `{name}>file` picks a descriptor by itself.
         if digits == 0 && rest.starts_with('{') {
             let name = rest.bytes().skip(1).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
             if name > 0 && rest.as_bytes().get(name + 1) == Some(&b'}') {
                 prefix = name + 2;
                 descriptor = Some(u32::MAX);
+                variable = rest.get(1..=name).map(str::to_owned);
             }
         }
         let operator = rest.get(prefix..).unwrap_or("");
-        let Some((text, kind)) = redirect_operator(operator, prefix == 0) else { return Ok(None) };
-        self.at += prefix + text.len();
+        // bash joins lines before it looks for operators.
+        let starts_sign = operator.starts_with(['<', '>', '&']);
+        let is_joined = starts_sign && operator.as_bytes().iter().take(8).any(|byte| *byte == b'\\');
+        let joined = is_joined.then(|| joined_sign(operator));
+        let sign = joined.as_deref().unwrap_or(operator);
+        let Some((text, kind)) = redirect_operator(sign, prefix == 0) else { return Ok(None) };
+        self.at += prefix;
+        for _ in 0..text.len() {
+            while self.take("\\\n") {}
+            self.at += 1;
+        }
         self.skip_blanks();
         if !self.at_word() {
             return Err(ParseStop::Syntax);
@@ -264,7 +310,7 @@ impl Parser<'_> {
             }
             other => other,
         };
-        Ok(Some(Redirect { descriptor, kind, target }))
+        Ok(Some(Redirect { descriptor, kind, variable, target }))
     }
 
     fn slice(&self, word: &ShellWord) -> &str {
@@ -293,6 +339,7 @@ impl Parser<'_> {
         let index = if indexed { Some(self.index()?) } else { None };
         let append = self.take("+");
         self.expect("=")?;
+        while self.take("\\\n") {}
         let value = if self.take("(") {
             AssignedValue::Array(self.elements()?)
         } else {
@@ -305,26 +352,31 @@ impl Parser<'_> {
 
     /// True if `[…]` at this distance is followed by `=`; otherwise it is a glob.
     fn index_is_assigned(&mut self, distance: usize) -> ParseResult<bool> {
-        let rest = self.rest().as_bytes();
-        let mut open = 0_usize;
-        let mut looked = distance;
-        let mut found = false;
-        for byte in rest.iter().skip(distance) {
-            looked += 1;
-            match byte {
-                b'[' => open += 1,
-                b']' => open -= 1,
-                b'\n' => break,
-                _ => {}
-            }
-            if open == 0 {
-                let after = rest.get(looked..).unwrap_or(&[]);
-                found = after.starts_with(b"=") || after.starts_with(b"+=");
-                break;
-            }
+        let end = self.behind_matching(self.at + distance + 1, MatchedGroup::Bracket)?;
+        let after = end.and_then(|end| self.source.get(end..self.end)).unwrap_or("");
+        Ok(after.starts_with('=') || after.starts_with("+="))
+    }
+
+    /// `name[…]…` in the place of a command: blanks and operators between the brackets belong to the word.
+    fn word_with_index(&mut self) -> ParseResult<Option<ShellWord>> {
+        let start = self.at;
+        let rest = self.rest();
+        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let is_name = length > 0 && !rest.starts_with(|first: char| first.is_ascii_digit());
+        if !is_name || rest.as_bytes().get(length) != Some(&b'[') {
+            return Ok(None);
         }
-        self.pay(looked)?;
-        Ok(found)
+        if self.behind_matching(self.at + length + 1, MatchedGroup::Bracket)?.is_none() {
+            return Ok(None);
+        }
+        let name = rest.get(..=length).unwrap_or("").to_owned();
+        self.at += length;
+        let index = self.index()?;
+        let mut pieces = vec![WordPiece::Text(name)];
+        pieces.extend(index.pieces);
+        pieces.push(WordPiece::Text("]".to_owned()));
+        pieces.extend(self.pieces(WordEnd::WORD)?);
+        Ok(Some(ShellWord { pieces, extent: self.extent(start) }))
     }
 
     /// `[…]`
@@ -363,6 +415,11 @@ impl Parser<'_> {
             }
         })
     }
+}
+
+/// The first letters of a text, as they are when lines are joined.
+fn joined_sign(text: &str) -> String {
+    text.chars().take(16).collect::<String>().replace("\\\n", "")
 }
 
 /// The redirection at the start of `text`.

@@ -1,6 +1,7 @@
 //! Commands that hold other commands.
 
-use super::ast::{Compound, List, ShellCommand, ShellWord, WordPiece};
+use super::ast::{CaseArm, Compound, List, ShellCommand, ShellWord, WordPiece};
+use super::recover::MatchedGroup;
 use super::words::WordEnd;
 use super::{ParseResult, ParseStop, Parser};
 
@@ -12,7 +13,7 @@ impl Parser<'_> {
             let body = self.parenthesis()?;
             return self.finish(start, body).map(Some);
         }
-        let keyword = self.bare_word();
+        let keyword = self.reserved_word();
         let length = keyword.len();
         let body = match keyword {
             "{" => self.after(length, |parser| Ok(Compound::Group(parser.closed_by("}")?)))?,
@@ -59,7 +60,7 @@ impl Parser<'_> {
     }
 
     fn keyword(&mut self, keyword: &str) -> ParseResult<()> {
-        if self.bare_word() == keyword {
+        if self.reserved_word() == keyword {
             self.at += keyword.len();
             Ok(())
         } else {
@@ -84,7 +85,7 @@ impl Parser<'_> {
             let condition = self.closed_by("then")?;
             let body = self.list()?;
             arms.push((condition, body));
-            let otherwise = match self.bare_word() {
+            let otherwise = match self.reserved_word() {
                 "elif" => {
                     self.at += 4;
                     continue;
@@ -114,7 +115,7 @@ impl Parser<'_> {
         }
         self.at += name.len();
         self.skip_lines()?;
-        let words = if self.bare_word() == "in" {
+        let words = if self.reserved_word() == "in" {
             self.at += 2;
             let mut words = Vec::new();
             loop {
@@ -135,7 +136,7 @@ impl Parser<'_> {
 
     fn loop_body(&mut self) -> ParseResult<List> {
         self.skip_lines()?;
-        let closer = match self.bare_word() {
+        let closer = match self.reserved_word() {
             "do" => "done",
             "{" => "}",
             _ => return Err(ParseStop::Syntax),
@@ -152,7 +153,7 @@ impl Parser<'_> {
         let mut arms = Vec::new();
         loop {
             self.skip_lines()?;
-            if self.bare_word() == "esac" {
+            if self.reserved_word() == "esac" {
                 self.at += 4;
                 return Ok(Compound::Case { subject, arms });
             }
@@ -168,9 +169,10 @@ impl Parser<'_> {
                 self.expect("|")?;
             }
             let body = self.list()?;
-            arms.push((patterns, body));
+            let falls_through = self.take(";;&") || !self.starts_with(";;") && self.take(";&");
+            arms.push(CaseArm { patterns, body, falls_through });
             // The last arm needs no end of its own.
-            if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.bare_word() != "esac" {
+            if !falls_through && !self.take(";;") && self.reserved_word() != "esac" {
                 return Err(ParseStop::Syntax);
             }
         }
@@ -181,18 +183,18 @@ impl Parser<'_> {
         let mut words: Vec<ShellWord> = Vec::new();
         loop {
             self.skip_lines()?;
-            if self.starts_with("]]") && self.bare_word() == "]]" {
+            if self.starts_with("]]") && self.reserved_word() == "]]" {
                 self.at += 2;
                 return Ok(Compound::Test(words));
             }
-            if self.take("&&") || self.take("||") || self.take("(") || self.take(")") {
+            let is_regex = words.last().is_some_and(|word| word.plain() == Some("=~"));
+            if !is_regex && (self.take("&&") || self.take("||") || self.take("(") || self.take(")")) {
                 continue;
             }
-            if (self.starts_with("<") || self.starts_with(">")) && self.ahead(1) != Some(b'(') {
+            if !is_regex && (self.starts_with("<") || self.starts_with(">")) && self.ahead(1) != Some(b'(') {
                 self.at += 1;
                 continue;
             }
-            let is_regex = words.last().is_some_and(|word| word.plain() == Some("=~"));
             let start = self.at;
             let pieces = self.pieces(if is_regex { WordEnd::REGEX } else { WordEnd::WORD })?;
             if self.at == start {
@@ -228,7 +230,7 @@ impl Parser<'_> {
         self.skip_blanks();
         let named = name > 0
             && (self.peek() == Some(b'(')
-                || ["{", "if", "while", "until", "for", "case", "select", "[["].contains(&self.bare_word()))
+                || ["{", "if", "while", "until", "for", "case", "select", "[["].contains(&self.reserved_word()))
             && !["{", "if", "while", "until", "for", "case", "select", "[["].contains(&self.slice_from(before, name));
         if !named {
             self.at = before;
@@ -240,34 +242,10 @@ impl Parser<'_> {
         self.source.get(start..start + length).unwrap_or("")
     }
 
-    /// True if `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
+    /// True if the inner parenthesis of `((` at this place is closed by `))`; otherwise it is a subshell in a subshell.
     pub(super) fn is_arithmetic(&mut self) -> ParseResult<bool> {
-        let rest = self.rest().as_bytes();
-        let mut open = 0_usize;
-        let mut looked = 0;
-        let mut quote = None;
-        let mut closed_at = None;
-        while let Some(byte) = rest.get(looked).copied() {
-            looked += 1;
-            match (quote, byte) {
-                (_, b'\\') => looked += 1,
-                (Some(mark), _) if mark == byte => quote = None,
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'(') => open += 1,
-                (None, b')') => {
-                    open = open.saturating_sub(1);
-                    if open == 1 {
-                        closed_at = Some(looked);
-                    }
-                    if open == 0 {
-                        break;
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.pay(looked)?;
-        Ok(open == 0 && closed_at == Some(looked - 1))
+        let end = self.behind_matching(self.at + 2, MatchedGroup::Parenthesis)?;
+        Ok(end.is_some_and(|end| end < self.end && self.source.as_bytes().get(end) == Some(&b')')))
     }
 
     /// An arithmetic expression up to its `))`, which is passed.

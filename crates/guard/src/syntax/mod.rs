@@ -15,9 +15,11 @@ pub(crate) mod mention;
 pub(crate) mod opening;
 pub(crate) mod outline;
 mod params;
+mod recover;
 mod visit;
 mod words;
 
+pub(crate) use recover::ParseFault;
 pub(crate) use words::{literal_word, unescape};
 
 use std::cell::OnceCell;
@@ -63,6 +65,11 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     ahead: usize,
     pending: Vec<PendingDocument>,
+    /// The depth of the line that is being parsed, and the last sign that joins two commands at that depth.
+    line_depth: usize,
+    last_joint: Option<Range<usize>>,
+    /// A part of the text was not understood.
+    has_fault: bool,
     /// Set if the text is not a part of the script: everything in it is said to be where it came from.
     pinned: Option<SourceExtent>,
     /// Where the text of words is, if somebody wants to know.
@@ -73,7 +80,19 @@ impl<'a> Parser<'a> {
     /// A parser for a whole script.
     pub(crate) fn new(source: &'a str) -> Self {
         let ahead = source.len().saturating_mul(LOOK_AHEAD).max(1 << 12);
-        Self { source, at: 0, end: source.len(), depth: 0, ahead, pending: Vec::new(), pinned: None, stretches: None }
+        Self {
+            source,
+            at: 0,
+            end: source.len(),
+            depth: 0,
+            ahead,
+            pending: Vec::new(),
+            line_depth: 0,
+            last_joint: None,
+            has_fault: false,
+            pinned: None,
+            stretches: None,
+        }
     }
 
     /// A parser for a part of a text; what it parses is told by its place in the whole.
@@ -131,8 +150,31 @@ impl<'a> Parser<'a> {
         Ok(parsed)
     }
 
+    /// How much is noted so far, for [`Self::forget_since`].
+    fn noted(&self) -> (usize, usize) {
+        (self.stretches.as_ref().map_or(0, Vec::len), self.pending.len())
+    }
+
+    /// Takes back what was noted while text was parsed that turned out to be something else.
+    fn forget_since(&mut self, (stretches, pending): (usize, usize)) {
+        if let Some(noted) = &mut self.stretches {
+            noted.truncate(stretches);
+        }
+        self.pending.truncate(pending);
+    }
+
     fn extent(&self, start: usize) -> SourceExtent {
-        self.pinned.unwrap_or(SourceExtent { start, end: self.at })
+        self.extent_of(start, self.at)
+    }
+
+    /// A part of this text by its place in the script.
+    pub(crate) fn extent_of(&self, start: usize, end: usize) -> SourceExtent {
+        self.pinned.unwrap_or(SourceExtent { start, end })
+    }
+
+    /// The whole text, also if only a part of it is parsed.
+    pub(crate) fn source(&self) -> &'a str {
+        self.source
     }
 
     fn peek(&self) -> Option<u8> {
@@ -186,7 +228,7 @@ impl<'a> Parser<'a> {
     /// Parses another text, all of it, with what is left of the depth.
     fn aside(&self, source: &str, from: SourceExtent) -> ParseResult<List> {
         let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
-        parser.deeper(Parser::whole)
+        parser.deeper(Parser::lenient_list)
     }
 
     /// Pays for bytes that were looked at ahead.
@@ -230,18 +272,40 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// A line of a here-document with the lines that backslashes join to it, which are passed; none if there are none.
+    fn joined_line(&mut self, line: &str) -> Option<String> {
+        let mut joined = line.to_owned();
+        while (joined.len() - joined.trim_end_matches('\\').len()) & 1 == 1 && self.at < self.end {
+            joined.pop();
+            let next = self.rest().split('\n').next().unwrap_or("");
+            joined.push_str(next);
+            self.at = (self.at + next.len() + 1).min(self.end);
+        }
+        (joined != line).then_some(joined)
+    }
+
     fn here_document(&mut self, document: &PendingDocument) -> ParseResult<ShellWord> {
         let start = self.at;
         let mut body_end = self.end;
+        let mut has_end = false;
         while self.at < self.end {
             let line_start = self.at;
             let line = self.rest().split('\n').next().unwrap_or("");
             self.at = (self.at + line.len() + 1).min(self.end);
+            let joined = if document.literal { None } else { self.joined_line(line) };
+            let line = joined.as_deref().unwrap_or(line);
             let line = if document.strip_tabs { line.trim_start_matches('\t') } else { line };
-            if line == document.mark {
+            // In a text with carriage returns, the mark has one at both places.
+            if line == document.mark || line.strip_suffix('\r') == Some(&document.mark) {
                 body_end = line_start;
+                has_end = true;
                 break;
             }
+        }
+        // Behind a fault it may be no here-document at all, and then it hides nothing.
+        if self.has_fault && !has_end {
+            self.at = start;
+            return Ok(ShellWord::default());
         }
         let after = self.at;
         if document.literal {
@@ -250,6 +314,8 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         let pieces = self.bounded(body_end, Self::here_document_pieces)?;
+        // A here-document that a substitution in the body announces ends with the body.
+        self.pending.clear();
         self.at = after;
         Ok(ShellWord { pieces, extent: self.extent(start) })
     }

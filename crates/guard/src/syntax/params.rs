@@ -1,8 +1,9 @@
 //! `$name` and `${…}`.
 
 use super::ast::{Anchor, Index, Param, ParamChange, ShellWord};
+use super::recover::MatchedGroup;
 use super::words::WordEnd;
-use super::{ParseResult, ParseStop, Parser};
+use super::{ParseResult, Parser};
 
 impl Parser<'_> {
     /// `$name` or `$1` or one of the special ones; none if the dollar is just a dollar.
@@ -19,7 +20,9 @@ impl Parser<'_> {
     }
 
     /// The inside of `${`, and the brace that closes it.
-    pub(super) fn braced(&mut self, quoted: bool) -> ParseResult<Param> {
+    ///
+    /// None for a bad substitution, which bash meets only when it expands the word; it is passed all the same.
+    pub(super) fn braced(&mut self, quoted: bool) -> ParseResult<Option<Param>> {
         let mut length = false;
         let mut indirect = false;
         let next_is_name = |parser: &Self| {
@@ -29,7 +32,7 @@ impl Parser<'_> {
         if self.peek() == Some(b'#') && next_is_name(self) {
             length = true;
             self.at += 1;
-        } else if self.peek() == Some(b'!') && next_is_name(self) {
+        } else if self.peek() == Some(b'!') && (next_is_name(self) || self.starts_with("!#}")) {
             indirect = true;
             self.at += 1;
         }
@@ -41,7 +44,8 @@ impl Parser<'_> {
             None => 0,
         };
         if size == 0 {
-            return Err(ParseStop::Syntax);
+            self.skip_group(MatchedGroup::Brace)?;
+            return Ok(None);
         }
         let name = rest.get(..size).unwrap_or("").to_owned();
         self.at += size;
@@ -57,8 +61,11 @@ impl Parser<'_> {
             None
         };
         let change = self.change(quoted, indirect)?;
-        self.expect("}")?;
-        Ok(Param { name, index, indirect, length, change })
+        if !self.take("}") {
+            self.skip_group(MatchedGroup::Brace)?;
+            return Ok(None);
+        }
+        Ok(Some(Param { name, index, indirect, length, change }))
     }
 
     fn change(&mut self, quoted: bool, indirect: bool) -> ParseResult<ParamChange> {

@@ -3,8 +3,8 @@
 //! The parser bounds the depth, so the recursion needs no bound of its own.
 
 use super::ast::{
-    AssignedValue, Compound, Element, Index, List, ParamChange, Redirect, RedirectKind, ShellCommand, ShellWord,
-    SimpleCommand, WordPiece,
+    AssignedValue, CaseArm, Compound, Element, Index, List, ParamChange, Redirect, RedirectKind, ShellCommand,
+    ShellWord, SimpleCommand, WordPiece,
 };
 
 /// Hands every simple command of a list to `see`, in the order of the script.
@@ -64,7 +64,7 @@ fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t SimpleCommand
         }
         Compound::Case { subject, arms } => {
             in_word(subject, see);
-            for (patterns, body) in arms {
+            for CaseArm { patterns, body, .. } in arms {
                 in_words(patterns, see);
                 each_simple(body, see);
             }
@@ -101,7 +101,7 @@ fn in_word<'t>(word: &'t ShellWord, see: &mut dyn FnMut(&'t SimpleCommand)) {
 fn in_pieces<'t>(pieces: &'t [WordPiece], see: &mut dyn FnMut(&'t SimpleCommand)) {
     for piece in pieces {
         match piece {
-            WordPiece::Text(_) | WordPiece::Quoted(_) => {}
+            WordPiece::Text(_) | WordPiece::Quoted(_) | WordPiece::Unknown => {}
             WordPiece::Double(inner) | WordPiece::Arith(inner) => in_pieces(inner, see),
             WordPiece::Param(param) => {
                 if let Some(Index::At(word)) = &param.index {

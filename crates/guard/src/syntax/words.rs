@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::ast::{List, ShellWord, SourceExtent, WordPiece};
 use super::outline::Quoting;
+use super::recover::MatchedGroup;
 use super::{ParseResult, ParseStop, Parser};
 
 /// Where a run of pieces ends.
@@ -73,7 +74,8 @@ impl Parser<'_> {
             if open == 0 && until.ends.contains(&byte) {
                 break;
             }
-            if until.blanks && open == 0 && matches!(byte, b' ' | b'\t' | b'\n') {
+            // A pattern behind `=~` may have bars and, in parentheses, blanks.
+            if until.blanks && open == 0 && matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'<' | b'>' | b')') {
                 break;
             }
             match byte {
@@ -99,7 +101,8 @@ impl Parser<'_> {
                     }
                     _ => break,
                 },
-                b'\'' if !until.quoted => pieces.push(self.single_quoted(until.operators)?),
+                b'\'' if until.quoted => self.quoted_apostrophes(&mut pieces)?,
+                b'\'' => pieces.push(self.single_quoted(until.operators)?),
                 b'"' => pieces.push(self.double_quoted()?),
                 b'\\' => self.escape(&mut pieces, until.quoted),
                 b'$' => self.dollar(&mut pieces, until.quoted)?,
@@ -146,7 +149,7 @@ impl Parser<'_> {
 
     fn single_quoted(&mut self, is_noted: bool) -> ParseResult<WordPiece> {
         let inside = self.rest().get(1..).unwrap_or("");
-        let length = inside.find('\'').ok_or(ParseStop::Syntax)?;
+        let Some(length) = inside.find('\'') else { return self.unclosed() };
         let start = self.at + 1;
         self.at = start + length;
         if is_noted && length > 0 {
@@ -154,6 +157,20 @@ impl Parser<'_> {
         }
         self.at += 1;
         Ok(WordPiece::Quoted(inside.get(..length).unwrap_or("").to_owned()))
+    }
+
+    /// `'…'` inside of `"${x:-…}"`: the quotes are text, but they come in pairs, and no brace between them counts.
+    fn quoted_apostrophes(&mut self, pieces: &mut Vec<WordPiece>) -> ParseResult<()> {
+        let inside = self.rest().get(1..).unwrap_or("");
+        let Some(length) = inside.find('\'') else { return self.unclosed() };
+        let end = self.at + 1 + length;
+        text(pieces, '\'');
+        self.at += 1;
+        let inner = self.bounded(end, |parser| parser.deeper(|parser| parser.quoted_pieces(false)))?;
+        pieces.extend(inner);
+        self.at = end + 1;
+        text(pieces, '\'');
+        Ok(())
     }
 
     fn double_quoted(&mut self) -> ParseResult<WordPiece> {
@@ -191,6 +208,7 @@ impl Parser<'_> {
                         }
                     }
                 }
+                b'$' | b'`' if !until_quote => self.document_expansion(&mut pieces)?,
                 b'$' => self.dollar(&mut pieces, true)?,
                 b'`' => pieces.push(self.backquoted(true)?),
                 _ => {
@@ -208,6 +226,23 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
+    /// An expansion in a here-document. bash has read the body as lines, so a fault in one ends nothing.
+    fn document_expansion(&mut self, pieces: &mut Vec<WordPiece>) -> ParseResult<()> {
+        let (start, noted) = (self.at, self.noted());
+        let parsed = match self.peek() {
+            Some(b'`') => self.backquoted(true).map(|piece| pieces.push(piece)),
+            _ => self.dollar(pieces, true),
+        };
+        if parsed != Err(ParseStop::Syntax) {
+            return parsed;
+        }
+        self.pay(self.at.saturating_sub(start))?;
+        self.forget_since(noted);
+        self.at = start + 1;
+        pieces.push(WordPiece::Unknown);
+        Ok(())
+    }
+
     fn dollar(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ParseResult<()> {
         match self.ahead(1) {
             Some(b'\'') if !quoted => {
@@ -220,13 +255,12 @@ impl Parser<'_> {
             }
             Some(b'(') => {
                 self.at += 1;
-                if self.starts_with("((") && self.is_arithmetic()? {
-                    self.at += 2;
-                    pieces.push(WordPiece::Arith(self.arithmetic()?));
+                pieces.push(if self.starts_with("((") {
+                    self.double_parenthesis()?
                 } else {
                     self.at += 1;
-                    pieces.push(WordPiece::Command(self.substituted()?));
-                }
+                    WordPiece::Command(self.substituted()?)
+                });
             }
             Some(b'[') => {
                 self.at += 1;
@@ -234,7 +268,8 @@ impl Parser<'_> {
             }
             Some(b'{') => {
                 self.at += 2;
-                pieces.push(WordPiece::Param(Box::new(self.deeper(|parser| parser.braced(quoted))?)));
+                let param = self.deeper(|parser| parser.braced(quoted))?;
+                pieces.push(param.map_or(WordPiece::Unknown, |param| WordPiece::Param(Box::new(param))));
             }
             _ => {
                 if let Some(param) = self.named() {
@@ -246,6 +281,25 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `((…))` or `((…) …)` after a dollar. bash looks into either only when it gets there.
+    fn double_parenthesis(&mut self) -> ParseResult<WordPiece> {
+        let (start, noted) = (self.at, self.noted());
+        let parsed = if self.is_arithmetic()? {
+            self.at += 2;
+            self.arithmetic().map(WordPiece::Arith)
+        } else {
+            self.at += 1;
+            self.substituted().map(WordPiece::Command)
+        };
+        if !matches!(parsed, Err(ParseStop::Syntax)) {
+            return parsed;
+        }
+        self.forget_since(noted);
+        self.at = start + 1;
+        self.skip_group(MatchedGroup::Parenthesis)?;
+        Ok(WordPiece::Unknown)
     }
 
     /// The commands of a substitution, after its `(`.
@@ -262,11 +316,11 @@ impl Parser<'_> {
         let mut escaped = false;
         let mut letters = inside.char_indices();
         let length = loop {
-            let (at, letter) = letters.next().ok_or(ParseStop::Syntax)?;
+            let Some((at, letter)) = letters.next() else { return self.unclosed() };
             match letter {
                 '`' => break at,
                 '\\' => {
-                    let (_, next) = letters.next().ok_or(ParseStop::Syntax)?;
+                    let Some((_, next)) = letters.next() else { return self.unclosed() };
                     escaped = true;
                     if !(matches!(next, '`' | '\\' | '$') || quoted && next == '"') {
                         code.push('\\');
@@ -283,22 +337,11 @@ impl Parser<'_> {
         } else {
             let end = start + 1 + length;
             self.at += 1;
-            let list = self.bounded(end, |parser| parser.deeper(Self::whole))?;
+            let list = self.bounded(end, |parser| parser.deeper(Self::lenient_list))?;
             self.at = end + 1;
             list
         };
         Ok(WordPiece::Command(Rc::new(list)))
-    }
-
-    /// A list that is all there is.
-    pub(super) fn whole(&mut self) -> ParseResult<List> {
-        let list = self.list()?;
-        if self.at < self.end {
-            return Err(ParseStop::Syntax);
-        }
-        // Here-documents that were announced on the last line have no body.
-        self.pending.clear();
-        Ok(list)
     }
 
     /// The options of an extended pattern, after its kind.
@@ -339,7 +382,7 @@ impl Parser<'_> {
                 _ => out.push(letter),
             }
         }
-        Err(ParseStop::Syntax)
+        self.unclosed()
     }
 }
 

@@ -37,7 +37,12 @@ impl ScriptWalk<'_> {
         let input = self.world.shell.input.to_string();
         if let Some(expression) = printed_expression(code) {
             let parts = tokens("awk", expression);
+            let first = first_column(code);
             for line in input.lines() {
+                if first.is_some_and(|first| !awk.columns(line).first().is_some_and(|column| may_equal(column, first)))
+                {
+                    continue;
+                }
                 let line = printed_line(line, &parts, &awk.columns(line));
                 self.write(&format!("{line}\n"));
             }
@@ -103,9 +108,22 @@ impl ScriptWalk<'_> {
     }
 }
 
+/// The text that the first column has to be: `$1 == "M" { … }`.
+fn first_column(code: &str) -> Option<&str> {
+    let condition = code.split('{').next()?.trim().strip_prefix("$1")?.trim_start().strip_prefix("==")?;
+    condition.trim().strip_prefix('"')?.strip_suffix('"')
+}
+
+/// True if a column may be this text, as far as it is known.
+fn may_equal(column: &str, text: &str) -> bool {
+    column == text || column.contains(crate::marks::is_mark)
+}
+
 /// The expression of a program that prints it for every line and does nothing else; empty for the whole line.
 fn printed_expression(code: &str) -> Option<&str> {
-    let inside = code.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim)?;
+    // A condition before the block chooses lines. All of them are followed.
+    let at = code.find('{').filter(|at| !code.starts_with("BEGIN") && !code.starts_with("END") && *at < 64)?;
+    let inside = code.get(at..)?.strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim)?;
     if inside == "print" {
         return Some("");
     }

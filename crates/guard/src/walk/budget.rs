@@ -3,21 +3,45 @@
 //! Invariant: an exhausted budget stays exhausted, and the verdict then says so.
 
 /// Simple commands, iterations and the like, for a short script. A loop over loops over loops has more.
-const MOST_STEPS: usize = 60_000;
+const MOST_STEPS: usize = 30_000;
 
 /// A long script gets one step more for every so many bytes: about a command a line.
 const BYTES_A_STEP: usize = 16;
 
 /// How deep commands may be nested while they run, over all scripts in scripts.
-const DEEPEST: usize = 48;
+const DEEPEST: usize = 96;
 
 /// All text that the script puts together and then runs, in bytes.
 const MOST_DERIVED: usize = 512 << 10;
+
+/// How closely a walk looks: the first steps at everything, later ones only at what stands out.
+///
+/// Ways through a script multiply where loops, functions and doubtful variables meet, and a long script has many of those.
+/// With every stage fewer of them are followed, those with values that stand out first (see [`super::interest`]).
+const STAGES: [(usize, WalkDetail); 5] = [
+    (1_000, WalkDetail { choices: 24, rounds: 64, calls: usize::MAX }),
+    (2_000, WalkDetail { choices: 6, rounds: 12, calls: 64 }),
+    (4_000, WalkDetail { choices: 3, rounds: 4, calls: 16 }),
+    (7_000, WalkDetail { choices: 2, rounds: 2, calls: 4 }),
+    (usize::MAX, WalkDetail { choices: 1, rounds: 1, calls: 1 }),
+];
+
+/// How many ways a walk follows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WalkDetail {
+    /// Combinations of doubtful variables that one command is followed with.
+    pub(super) choices: usize,
+    /// Rounds of a loop.
+    pub(super) rounds: usize,
+    /// Calls of one function whose arguments do not stand out.
+    pub(super) calls: usize,
+}
 
 /// The work that a walk may still do.
 #[derive(Debug)]
 pub(crate) struct WalkBudget {
     steps_left: usize,
+    steps_spent: usize,
     derived_left: usize,
     depth: usize,
     exhausted: Option<&'static str>,
@@ -26,7 +50,8 @@ pub(crate) struct WalkBudget {
 impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
-        Self { steps_left: MOST_STEPS + bytes / BYTES_A_STEP, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
+        let steps_left = MOST_STEPS + bytes / BYTES_A_STEP;
+        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
     }
 
     /// Why the walk has given up, in words that follow "this script is too complex to be judged: ".
@@ -48,9 +73,16 @@ impl WalkBudget {
     pub(crate) fn spend(&mut self, steps: usize) {
         let is_enough = steps <= self.steps_left;
         self.steps_left = self.steps_left.saturating_sub(steps);
+        self.steps_spent = self.steps_spent.saturating_add(steps);
         if !is_enough {
             self.give_up("it has too many steps to follow");
         }
+    }
+
+    /// How closely the walk looks by now.
+    pub(super) fn detail(&self) -> WalkDetail {
+        let [.., (_, last)] = STAGES;
+        STAGES.iter().find(|(until, _)| self.steps_spent < *until).map_or(last, |(_, detail)| *detail)
     }
 
     /// Uses up text that the script has put together to run; false if that is too much.
@@ -74,6 +106,11 @@ impl WalkBudget {
         }
         self.depth += 1;
         true
+    }
+
+    /// How many levels have been entered and not left.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
     }
 
     /// Comes back from a level.

@@ -27,7 +27,7 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         "shopt" => |walk, _, arguments| walk.set_shell_options(arguments),
         "read" => |walk, _, arguments| walk.read_variables(arguments),
         "mapfile" | "readarray" => |walk, _, arguments| walk.read_array(arguments),
-        "getopts" => |walk, _, arguments| walk.forget_option_variable(arguments),
+        "getopts" => |walk, _, arguments| walk.read_option(arguments),
         "let" => |walk, _, arguments| {
             for expression in arguments {
                 walk.number(expression);
@@ -43,7 +43,7 @@ fn builtin_named(name: &str) -> Option<Builtin> {
             |_, _, _| {}
         }
         "command" => |walk, _, arguments| walk.command_builtin(arguments),
-        "cp" | "ln" | "install" | "mv" => |walk, _, arguments| walk.copy_files(arguments),
+        "cp" | "ln" | "install" | "mv" => |walk, name, arguments| walk.copy_files(name, arguments),
         "echo" => |walk, _, arguments| walk.echo(arguments),
         "printf" => |walk, _, arguments| walk.printf(arguments),
         "pwd" => |walk, _, _| {
@@ -91,9 +91,16 @@ impl ScriptWalk<'_> {
     }
 
     pub(super) fn call_ignoring_functions(&mut self, words: Vec<String>) -> Flow {
-        let before = std::mem::take(&mut self.world.shell.functions);
+        let name = words.first().cloned().unwrap_or_default();
+        let hidden = if self.world.shell.functions.contains_key(&name) {
+            Rc::make_mut(&mut self.world.shell.functions).remove(&name)
+        } else {
+            None
+        };
         let flow = self.call(words);
-        self.world.shell.functions = before;
+        if let Some(body) = hidden {
+            Rc::make_mut(&mut self.world.shell.functions).insert(name, body);
+        }
         flow
     }
 
@@ -109,6 +116,12 @@ impl ScriptWalk<'_> {
         let target = arguments.iter().find(|word| !word.starts_with('-') || *word == "-");
         let before = self.directory();
         let next = match (name, target.map(String::as_str)) {
+            ("cd", Some(path)) if path.starts_with(|letter: char| letter.is_ascii_alphanumeric()) => {
+                let entry = self.scalar("CDPATH").unwrap_or_default();
+                let entry = entry.split(':').find(|entry| !entry.is_empty() && *entry != UNKNOWN.to_string().as_str());
+                let path = entry.map_or_else(|| path.to_owned(), |entry| format!("{entry}/{path}"));
+                self.absolute(&path)
+            }
             ("popd", _) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
             (_, Some("-")) => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
             (_, Some(path)) => self.absolute(path),
@@ -122,12 +135,15 @@ impl ScriptWalk<'_> {
         self.budget.spend(next.len() / 64);
         // Paths that are longer do not happen.
         let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
+        let next = self.world.files.through_links(&next, true);
         self.world.shell.set_directory(next);
     }
 
     fn source_file(&mut self, arguments: &[String]) {
         let Some((file, more)) = arguments.split_first() else { return };
-        let Some(text) = self.known_file(file) else { return };
+        let found = self.known_file(file);
+        let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
+        let Some(text): Option<Rc<str>> = found.or_else(on_path) else { return };
         let before = Rc::clone(&self.world.shell.arguments);
         if !more.is_empty() {
             self.world.shell.arguments = Rc::new(more.to_vec());
@@ -175,13 +191,36 @@ impl ScriptWalk<'_> {
         if arguments.iter().any(|word| word == "expand_aliases") {
             self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
         }
+        if arguments.iter().any(|word| word == "lastpipe") {
+            self.world.shell.last_pipe = !arguments.iter().any(|word| word == "-u");
+        }
     }
 
-    /// `getopts`: which option comes is not known.
-    fn forget_option_variable(&mut self, arguments: &[String]) {
-        if let Some(name) = arguments.get(1) {
-            self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
+    /// `getopts`: the next option of known arguments; otherwise any option with any value.
+    fn read_option(&mut self, arguments: &[String]) {
+        let [letters, name, given @ ..] = arguments else { return };
+        let given = if given.is_empty() { self.world.shell.arguments.to_vec() } else { given.to_vec() };
+        let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
+        if given.is_empty() {
+            set(name, UNKNOWN.to_string());
+            return set("OPTARG", UNKNOWN.to_string());
         }
+        let at = self.scalar("OPTIND").and_then(|at| at.parse::<usize>().ok()).unwrap_or(1);
+        let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
+        let option = given.get(at.saturating_sub(1)).and_then(|word| word.strip_prefix('-'));
+        let Some(letter) = option.and_then(|option| option.chars().next()).filter(|letter| *letter != '-') else {
+            set(name, "?".to_owned());
+            self.world.shell.read_failed = true;
+            return;
+        };
+        let attached = option.and_then(|option| option.get(letter.len_utf8()..)).unwrap_or("").to_owned();
+        let takes_value = letters.contains(&format!("{letter}:"));
+        let takes_word = takes_value && attached.is_empty();
+        set(name, letter.to_string());
+        if takes_value {
+            set("OPTARG", if takes_word { given.get(at).cloned().unwrap_or_default() } else { attached });
+        }
+        set("OPTIND", (at + 1 + usize::from(takes_word)).to_string());
     }
 
     /// A declaration whose words have been expanded already, as behind `builtin`.
@@ -193,6 +232,9 @@ impl ScriptWalk<'_> {
 
     fn unset(&mut self, arguments: &[String]) {
         let functions = arguments.iter().any(|word| word == "-f");
+        for name in arguments {
+            self.run_hidden(name);
+        }
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             if functions {
                 Rc::make_mut(&mut self.world.shell.functions).remove(name);
@@ -373,7 +415,7 @@ impl ScriptWalk<'_> {
     }
 
     /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
-    fn copy_files(&mut self, arguments: &[String]) {
+    fn copy_files(&mut self, name: &str, arguments: &[String]) {
         let valued =
             |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
         let operands: Vec<&String> = arguments
@@ -382,6 +424,13 @@ impl ScriptWalk<'_> {
             .filter(|(at, word)| !word.starts_with('-') && !at.checked_sub(1).is_some_and(valued))
             .map(|(_, word)| word)
             .collect();
+        let is_link = name == "ln"
+            && arguments.iter().any(|word| {
+                word == "--symbolic" || word.starts_with('-') && !word.starts_with("--") && word.contains('s')
+            });
+        if is_link && let [target, link] = operands.as_slice() {
+            self.link_file(target, link);
+        }
         match operands.as_slice() {
             [from] => self.copy_file(from, crate::walk::files::base_name(from)),
             [from, to] => {

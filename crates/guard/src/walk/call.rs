@@ -8,7 +8,9 @@ use crate::pattern;
 use crate::rules;
 use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
 use crate::walk::files::base_name;
+use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
+use crate::walk::variables::CallKey;
 use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
@@ -73,7 +75,12 @@ impl ScriptWalk<'_> {
             self.world.shell.variable_mut(&assign.name).exported = true;
         }
         let last_word = words.last().cloned().unwrap_or_default();
-        let flow = self.run_with_channels(channels, |walk| walk.call(words));
+        let key = simple.assigns.is_empty().then(|| CallKey {
+            words: words.clone(),
+            input: channels.input.clone(),
+            files: channels.files.clone(),
+        });
+        let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
@@ -106,7 +113,14 @@ impl ScriptWalk<'_> {
         if line >= self.world.line || self.world.calls.contains(&key) || levels > MOST_RECURSION {
             return None;
         }
-        let rest = self.expand_fields(simple.words.get(1..).unwrap_or(&[]));
+        // An alias that ends in a blank lets the next word be one, too.
+        let second = simple.words.get(1).and_then(crate::syntax::ast::ShellWord::plain);
+        let second = second.filter(|_| text.ends_with([' ', '\t'])).and_then(|name| self.world.shell.aliases.get(name));
+        let (text, taken) = match second {
+            Some((more, _)) => (format!("{text}{more}"), 2),
+            None => (text, 1),
+        };
+        let rest = self.expand_fields(simple.words.get(taken..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
         Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
     }
@@ -262,6 +276,18 @@ impl ScriptWalk<'_> {
             self.run_file(&text, words);
             return Flow::Next;
         }
+        if !first.contains('/')
+            && let Some(text) = self.script_on_path(first)
+        {
+            // The program of that name is judged as well: whether the file could be written is not known.
+            self.run_file(&text, words.clone());
+        }
+        // Variables that nobody has set, before a command, are there to be nothing.
+        let is_blank = |word: &String| !word.is_empty() && word.chars().all(|letter| letter == UNKNOWN);
+        let blank = words.iter().take_while(|word| is_blank(word)).count();
+        if (1..words.len()).contains(&blank) {
+            return self.call(words.get(blank..).unwrap_or(&[]).to_vec());
+        }
         let name = self.program(first);
         self.program_call(&name, &words)
     }
@@ -269,7 +295,8 @@ impl ScriptWalk<'_> {
     fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        if self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION {
+        let is_recursive = self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION;
+        if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
             return Flow::Next;
         }
@@ -285,6 +312,17 @@ impl ScriptWalk<'_> {
         self.world.shell.arguments = before;
         self.world.calls.pop();
         Flow::Next
+    }
+
+    /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.
+    fn is_called_enough(&mut self, name: &str, arguments: &[String]) -> bool {
+        let most = self.budget.detail().calls;
+        let count = self.world.called.entry(name.to_owned()).or_default();
+        if *count >= most && arguments.iter().all(|argument| interest(argument) < 2) {
+            return true;
+        }
+        *count += 1;
+        false
     }
 
     /// The program that a command's first word means: without its path, through links that the script has made.
@@ -347,6 +385,7 @@ impl ScriptWalk<'_> {
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }
+            _ if self.run_scripted(name, arguments) => {}
             _ => match name.strip_prefix("git-") {
                 Some(subcommand) => {
                     let words: Vec<String> =

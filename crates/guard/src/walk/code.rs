@@ -47,7 +47,7 @@ struct Interpreter {
 fn interpreter_named(language: &str) -> Option<Interpreter> {
     let (flags, letter, valued): (&[&str], char, &[&str]) = match language {
         "python" | "pypy" | "ipython" => (&["-c"], 'c', &["-W", "-X", "--check-hash-based-pycs"]),
-        "expect" | "tclsh" | "guile" => (&["-c"], 'c', &[]),
+        "guile" => (&["-c"], 'c', &[]),
         "perl" | "ruby" => (&["-e", "-E"], 'e', &["-I", "-r", "-C"]),
         "lua" | "luajit" | "elixir" | "Rscript" | "R" | "julia" | "groovy" | "osascript" | "ghc" | "racket"
         | "scala" => (&["-e", "-E"], 'e', &["-l"]),
@@ -259,7 +259,12 @@ impl ScriptWalk<'_> {
             [] => {}
             [script] => self.script_in_code(script, None),
             // No program has a blank in its name: what follows is about something else.
-            [script, ..] if script.contains(' ') => self.script_in_code(script, None),
+            [script, ..] if script.contains(' ') => {
+                // A variable of a loop holds all of its values.
+                for script in words.iter().filter(|word| word.contains(' ')) {
+                    self.script_in_code(script, None);
+                }
+            }
             [first, second, ..] => {
                 // `execvp("rm", ["rm", …])` names the program twice.
                 let twice = (base.starts_with("exec") || base.contains("spawn")) && last(first) == last(second);

@@ -1,11 +1,13 @@
 //! Lists, pipelines, branches and loops.
 
 use crate::marks::{STAR, UNKNOWN};
-use crate::syntax::ast::{AndOrList, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::syntax::ast::{AndOrList, CaseArm, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::walk::interest::interest;
+use crate::walk::narrow::Comparison;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
-/// How many rounds a loop is followed through.
+/// How many values of a list are looked through twice.
 const MOST_ROUNDS: usize = 64;
 
 /// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
@@ -35,8 +37,12 @@ impl ScriptWalk<'_> {
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
+        let comparison = Comparison::of(&item.first);
         for (joint, pipeline) in &item.rest {
-            let before = self.world.shell.clone();
+            let mut before = self.world.shell.clone();
+            // `[ "$d" != / ] && …` and `[ "$d" = / ] || …` come only this far with another value; if what follows leaves,
+            // it is the other way round for everything behind it.
+            self.rule_out(comparison.as_ref(), *joint == Joint::Or);
             // What has written something known has worked, and then `||` writes nothing more.
             let written = self.world.out.get(start..).unwrap_or("");
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
@@ -49,7 +55,8 @@ impl ScriptWalk<'_> {
                 // `cd x || exit` goes on only where it succeeded.
                 (_, Flow::Leaves) => {
                     if *joint == Joint::Or || !sure {
-                        self.world.shell = before;
+                        std::mem::swap(&mut self.world.shell, &mut before);
+                        self.rule_out(comparison.as_ref(), *joint == Joint::And);
                     } else {
                         flow = Flow::Leaves;
                     }
@@ -74,6 +81,12 @@ impl ScriptWalk<'_> {
         for (at, stage) in pipeline.stages.iter().enumerate() {
             let reads_pipe = piped.is_some();
             let input = piped.take();
+            if at == last && self.world.shell.last_pipe {
+                let before = std::mem::replace(&mut self.world.shell.input, input.unwrap_or_default().into());
+                let flow = self.run_command(stage);
+                self.world.shell.input = before;
+                return flow;
+            }
             let written = self.capturing(|walk| {
                 walk.subshell(|walk| {
                     if let Some(text) = input {
@@ -104,6 +117,10 @@ impl ScriptWalk<'_> {
             }
             ShellCommand::Function { name, body } => {
                 std::rc::Rc::make_mut(&mut self.world.shell.functions).insert(name.clone(), std::rc::Rc::clone(body));
+                // bash calls it by itself, for any name that is no command.
+                if name == "command_not_found_handle" {
+                    self.subshell(|walk| walk.call(vec![name.clone(), UNKNOWN.to_string()]));
+                }
                 Flow::Next
             }
         };
@@ -124,9 +141,16 @@ impl ScriptWalk<'_> {
             Compound::ForArith { head, body } => self.for_arithmetic(head, body),
             Compound::Case { subject, arms } => self.run_case(subject, arms),
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
+                let mut names = false;
+                let mut texts = Vec::with_capacity(words.len());
                 for word in words {
-                    walk.expand_text(word);
+                    let text = walk.expand_text(word);
+                    texts.push(text.clone());
+                    if std::mem::replace(&mut names, text == "-v") {
+                        walk.run_hidden(&text);
+                    }
                 }
+                walk.note_match(&texts);
                 Flow::Next
             }),
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
@@ -136,13 +160,26 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// `[[ text =~ pattern ]]` leaves its groups in an array.
+    fn note_match(&mut self, texts: &[String]) {
+        let Some(at) = texts.iter().position(|text| text == "=~") else { return };
+        let (Some(text), Some(pattern)) = (at.checked_sub(1).and_then(|at| texts.get(at)), texts.get(at + 1)) else {
+            return;
+        };
+        let Some(expression) = self.expression(pattern, false) else { return };
+        if let Some(groups) = expression.captures(text) {
+            let items = groups.iter().map(|group| group.map_or("", |group| group.as_str()).to_owned()).collect();
+            self.assign("BASH_REMATCH", ShellValue::list(items), None);
+        }
+    }
+
     /// `for ((first; condition; step))`
     fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
         let head = self.expand_text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
-        for round in 0..MOST_ROUNDS {
+        for round in 0..self.budget.detail().rounds {
             let goes_on = self.number(condition);
             if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
                 break;
@@ -155,7 +192,7 @@ impl ScriptWalk<'_> {
     }
 
     /// `case`: every arm is taken, and none of them unless one catches all.
-    fn run_case(&mut self, subject: &ShellWord, arms: &[(Vec<ShellWord>, List)]) -> Flow {
+    fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
         self.run_with_choices(&mut |walk| {
             walk.expand_text(subject);
             Flow::Next
@@ -163,13 +200,20 @@ impl ScriptWalk<'_> {
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
-        for (patterns, body) in arms {
-            self.world.shell = before.clone();
+        let mut fallen: Option<ShellState> = None;
+        for CaseArm { patterns, body, falls_through } in arms {
+            self.world.shell = match fallen.take() {
+                Some(fallen) => fallen.join(&before),
+                None => before.clone(),
+            };
             for pattern in patterns {
                 let pattern = self.expand_pattern(pattern);
                 catches_all |= pattern.chars().eq([STAR]);
             }
             if self.run_list(body) == Flow::Next {
+                if *falls_through {
+                    fallen = Some(self.world.shell.clone());
+                }
                 joined = Some(self.join_with(joined));
             }
         }
@@ -194,10 +238,13 @@ impl ScriptWalk<'_> {
         for (condition, body) in arms {
             self.run_list(condition);
             let before = self.world.shell.clone();
+            let comparison = Comparison::of_list(condition);
+            self.rule_out(comparison.as_ref(), false);
             if self.run_list(body) == Flow::Next {
                 joined = Some(self.join_with(joined));
             }
             self.world.shell = before;
+            self.rule_out(comparison.as_ref(), true);
         }
         let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
         if flow == Flow::Next {
@@ -215,7 +262,7 @@ impl ScriptWalk<'_> {
     fn run_loop(&mut self, condition: &List, body: &List) -> Flow {
         let before = self.world.shell.clone();
         let mut rounds = 0;
-        while rounds < MOST_ROUNDS && !self.budget.is_exhausted() {
+        while rounds < self.budget.detail().rounds && !self.budget.is_exhausted() {
             let could_read = self.world.shell.input.len();
             self.world.shell.read_failed = false;
             self.run_list(condition);
@@ -257,8 +304,8 @@ impl ScriptWalk<'_> {
             if self.budget.is_exhausted() {
                 break;
             }
-            // Of very long lists, those with something in them that could matter.
-            if round >= MOST_ROUNDS && round + 1 < total && value.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+            // Of long lists, the first ones, the last one, and those that stand out.
+            if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) < 2 {
                 continue;
             }
             self.budget.spend(1);

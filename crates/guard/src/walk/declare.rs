@@ -70,6 +70,7 @@ impl ScriptWalk<'_> {
         };
         // `declare "h[a]=b"`
         if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            self.run_hidden(key);
             let items = match self.value(array) {
                 Some(ShellValue::Table(mut items)) => {
                     items.insert(key.to_owned(), value);

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::marks::{HOME, REPO, START, UNKNOWN};
+use crate::marks::{self, HOME, REPO, START, UNKNOWN};
+use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
@@ -16,6 +17,8 @@ pub(super) struct ScriptFiles {
     pub(super) readers: HashMap<String, Rc<List>>,
     /// Programs that the script has copied or linked, each by its original name.
     pub(super) programs: HashMap<String, String>,
+    /// Symbolic links that the script has made, and what each points to.
+    links: HashMap<String, String>,
     /// How many paths the process substitutions have used up.
     processes: usize,
 }
@@ -27,14 +30,38 @@ impl ScriptFiles {
         format!("/dev/fd/{}", 1000 + self.processes)
     }
 
+    /// A path through the links that the script has made. The last part is followed only if `enters` says so: what `rm -r link`
+    /// deletes is the link.
+    pub(super) fn through_links(&self, path: &str, enters: bool) -> String {
+        let mut path = path.to_owned();
+        // Links that lead to each other lead nowhere.
+        for _ in 0..4 {
+            let next = self.links.iter().find_map(|(link, target)| {
+                let rest = path.strip_prefix(link.as_str())?;
+                (rest.starts_with('/') || enters && rest.is_empty()).then(|| normalized(&format!("{target}{rest}")))
+            });
+            match next {
+                Some(next) => path = next,
+                None => break,
+            }
+        }
+        path
+    }
+
     /// The program that was put into some directory under this name: the search path may lead there.
     pub(super) fn program_named(&self, name: &str) -> Option<String> {
-        let found = self.programs.iter().filter(|(path, _)| base_name(path) == name);
+        // A link to something unknown does not take the name away from the program that has it.
+        let found = self.programs.iter().filter(|(path, program)| base_name(path) == name && !marks::is_vague(program));
         found.map(|(_, program)| program.clone()).min()
     }
 }
 
 impl ScriptWalk<'_> {
+    /// A path through the links that the script has made; the last part is followed only if `enters` says so.
+    pub(crate) fn through_links(&self, path: &str, enters: bool) -> String {
+        self.world.files.through_links(path, enters)
+    }
+
     /// A path from the root or from one of the marked directories, without `.`, `..` and doubled slashes.
     pub(crate) fn absolute(&mut self, path: &str) -> String {
         let is_absolute = path.starts_with(['/', HOME, START, REPO, UNKNOWN]);
@@ -83,6 +110,7 @@ impl ScriptWalk<'_> {
             _ => {}
         }
         let path = self.absolute(path);
+        rules::written(self, &path);
         if let Some(list) = self.world.files.readers.get(&path).cloned() {
             self.read_by(&list, text.to_owned());
             return;
@@ -96,6 +124,21 @@ impl ScriptWalk<'_> {
             file.push_str(text);
         } else {
             file.push(UNKNOWN);
+        }
+    }
+
+    /// Notes a symbolic link.
+    pub(crate) fn link_file(&mut self, target: &str, link: &str) {
+        let is_inside = link.ends_with('/') || matches!(link, "." | "..");
+        let link = if is_inside { format!("{link}/{}", base_name(target)) } else { link.to_owned() };
+        let link = self.absolute(&link);
+        let target = if target.starts_with(['/', HOME, START, REPO, UNKNOWN]) {
+            normalized(target)
+        } else {
+            normalized(&format!("{link}/../{target}"))
+        };
+        if target != link {
+            self.world.files.links.insert(link, target);
         }
     }
 
@@ -118,6 +161,23 @@ impl ScriptWalk<'_> {
         if program != base_name(&target) || source != target {
             self.world.files.programs.insert(target, program);
         }
+    }
+
+    /// The text of a program by its name, if the script has written it and put its directory on the search path.
+    pub(crate) fn script_on_path(&mut self, name: &str) -> Option<String> {
+        if self.world.files.texts.is_empty() {
+            return None;
+        }
+        let is_set = self.world.shell.variable("PATH").is_some();
+        let own = if is_set { self.scalar("PATH").unwrap_or_default() } else { String::new() };
+        let path = format!("{own}:/usr/local/bin:/usr/bin:/bin:{HOME}/bin:{HOME}/.local/bin");
+        for entry in path.split(':').filter(|entry| !entry.is_empty()).take(16) {
+            let file = self.absolute(&format!("{entry}/{name}"));
+            if let Some(text) = self.world.files.texts.get(&file) {
+                return Some(text.clone());
+            }
+        }
+        None
     }
 
     /// The program behind a path, if the script has put one there.

@@ -1,8 +1,7 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
-use crate::marks::{HOME, NAME, REPO, SOME, STAR, START, UNKNOWN};
+use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN};
 use crate::walk::files::{base_name, normalized};
-use crate::walk::sed::expression;
 use crate::walk::{ScriptWalk, decode};
 
 /// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
@@ -12,17 +11,24 @@ type Filter = fn(&mut ScriptWalk<'_>, &str, &[String]) -> Option<String>;
 fn filter_named(name: &str) -> Option<Filter> {
     Some(match name {
         "cat" | "pv" | "m4" | "bat" | "zcat" | "sort" | "shuf" | "column" | "nl" | "expand" | "unexpand" | "fold"
-        | "fmt" | "strings" | "iconv" | "dos2unix" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
+        | "fmt" | "strings" | "iconv" | "dos2unix" | "gzip" | "gunzip" | "xz" | "unxz" | "bzip2" | "bunzip2"
+        | "zstd" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
         "tee" => |walk, _, arguments| Some(walk.tee(arguments)),
         "dd" => |walk, _, arguments| Some(walk.dd(arguments)),
         "sponge" => |walk, _, arguments| Some(walk.sponge(arguments)),
         "dirname" => |_, _, arguments| Some(joined(operands(arguments).map(|path| directory_of(path)))),
-        "basename" => {
-            |_, _, arguments| Some(joined(operands(arguments).take(1).map(|path| base_name(path).to_owned())))
-        }
-        "realpath" | "readlink" => {
-            |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path))))
-        }
+        "basename" => |walk, _, arguments| {
+            Some(joined(operands(arguments).take(1).map(|path| base_name(&walk.world.concrete(path)).to_owned())))
+        },
+        "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path)))),
+        // Without an option it prints where a link points to, which is something else than the link.
+        "readlink" => |walk, _, arguments| {
+            let follows = arguments.iter().any(|word| {
+                word.starts_with("--canon")
+                    || word.starts_with('-') && !word.starts_with("--") && word.contains(['f', 'e', 'm'])
+            });
+            follows.then(|| joined(operands(arguments).map(|path| walk.absolute(path))))
+        },
         "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => {
             |walk, name, arguments| Some(walk.decode_input(name, arguments))
         }
@@ -53,6 +59,15 @@ fn filter_named(name: &str) -> Option<Filter> {
             let word = operands(arguments).cloned().collect::<Vec<_>>().join(" ");
             Some(format!("{}\n", if word.is_empty() { "y".to_owned() } else { word }))
         },
+        "compgen" => |_, _, arguments| {
+            let lists = arguments.first().is_some_and(|flag| matches!(flag.as_str(), "-f" | "-d"));
+            let pattern = arguments.iter().position(|word| word == "-G").and_then(|at| arguments.get(at + 1));
+            match pattern {
+                Some(pattern) => Some(format!("{}\n", crate::marks::alive(pattern))),
+                None => lists.then(|| format!("{STAR}\n")),
+            }
+        },
+        "jq" => |walk, _, arguments| walk.jq(arguments),
         "envsubst" => |walk, _, _| Some(walk.envsubst()),
         _ => return None,
     })
@@ -108,6 +123,24 @@ impl ScriptWalk<'_> {
         let text = &self.world.shell.input;
         let separator = arguments.iter().find_map(|word| word.strip_prefix("-sd")).filter(|word| !word.is_empty());
         format!("{}\n", text.lines().collect::<Vec<_>>().join(separator.unwrap_or(" ")))
+    }
+
+    /// `jq -r .key` of known text: the first string that goes by the last name of the path.
+    fn jq(&mut self, arguments: &[String]) -> Option<String> {
+        let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
+        let mut words = operands(arguments);
+        let path = words.next()?;
+        // A text is its own output.
+        if let Some(text) = path.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            return Some(format!("{text}\n"));
+        }
+        let key = path.rsplit('.').next()?.trim_matches(['"', '?']);
+        let is_path =
+            path.starts_with('.') && path.chars().all(|letter| letter.is_alphanumeric() || "._-\"?".contains(letter));
+        let text = self.input_of(words);
+        let (_, after) = text.split_once(&format!("\"{key}\"")).filter(|_| is_raw && is_path && !key.is_empty())?;
+        let value = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+        Some(format!("{}\n", value.split('"').next()?))
     }
 
     fn printenv(&mut self, arguments: &[String]) -> String {
@@ -213,6 +246,10 @@ impl ScriptWalk<'_> {
         } else {
             text.lines().map(|line| format!("{line}\n")).collect()
         };
+        // A listing is one line here, and many where it is real.
+        if name == "tail" && count.starts_with('+') && text.contains([STAR, TREE]) {
+            return text;
+        }
         let total = units.len();
         let kept = match (name, count.chars().next()) {
             ("head", Some('-')) => 0..total.saturating_sub(number),
@@ -262,20 +299,31 @@ impl ScriptWalk<'_> {
         if flags.contains(['c', 'l', 'q']) {
             return Some(SOME.to_string());
         }
-        let expression = expression(wanted, flags.contains('i'))?;
+        let expression = self.expression(wanted, flags.contains('i'))?;
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
             // What a listing stands for may match or not.
-            let found = expression.is_match(line) || line.contains([STAR, UNKNOWN, SOME, crate::marks::TREE]);
+            let found = expression.is_match(line) || line.contains([STAR, UNKNOWN, SOME, TREE, FRESH]);
+            // Of hidden names, an expression may choose the one that matters.
+            if !flags.contains('v') && crate::pattern::may_be(line, ".git") && expression.is_match(".git") {
+                out.push_str(".git\n");
+            }
             if flags.contains('o') {
                 for part in expression.find_iter(line) {
                     out.push_str(part.as_str());
                     out.push('\n');
                 }
-            } else if found != (flags.contains('v') && !line.contains([STAR, UNKNOWN, SOME, crate::marks::TREE])) {
+            } else if found != (flags.contains('v') && !line.contains([STAR, UNKNOWN, SOME, TREE, FRESH])) {
                 // A listing with a filter is no longer everything.
-                out.push_str(&line.replace([STAR, crate::marks::TREE], &SOME.to_string()));
+                // Leaving out some names is not choosing names, and new files are chosen by their sign.
+                let is_new = line.starts_with("?? ") && wanted.starts_with('^') && wanted.contains('?');
+                let is_all = is_new || flags.contains('v') && !line.contains(TREE);
+                if is_all {
+                    out.push_str(line);
+                } else {
+                    out.push_str(&line.replace([STAR, TREE, FRESH], &SOME.to_string()));
+                }
                 out.push('\n');
             }
         }

@@ -7,6 +7,7 @@ use crate::walk::ScriptWalk;
 
 /// The files that the tests before an action leave.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a test of `find`, and they do not depend on each other")]
 struct FindScope {
     /// Names or paths that have to match: live patterns.
     names: Vec<String>,
@@ -14,6 +15,10 @@ struct FindScope {
     filtered: bool,
     /// Only the starting points themselves.
     roots_only: bool,
+    /// Nothing below the entries of the starting points.
+    is_flat: bool,
+    /// `-type d`: what `-delete` deletes of those is empty.
+    only_directories: bool,
     negated: bool,
 }
 
@@ -124,6 +129,7 @@ impl<'w> FindExpression<'w> {
             }
             "-maxdepth" => {
                 scope.roots_only |= value == "0";
+                scope.is_flat |= value == "1";
                 true
             }
             "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false" => {
@@ -137,6 +143,7 @@ impl<'w> FindExpression<'w> {
             }
             option if VALUED.contains(&option) => {
                 scope.negated = false;
+                scope.only_directories |= option == "-type" && value == "d";
                 // Links and sockets are hardly ever all there is.
                 scope.filtered |= matches!(option, "-type" | "-xtype") && !value.contains(['f', 'd']);
                 true
@@ -163,20 +170,31 @@ impl FindScope {
 
     /// Notes a test of names or paths.
     fn note_name(&mut self, test: &str, pattern: &str) {
+        // Leaving out a few names leaves everything else, as `rm -rf !(keep)` does. A kind of name that is left out is a
+        // choice: all but `*.txt`.
         if std::mem::take(&mut self.negated) {
-            // Leaving out the starting point leaves everything else.
-            self.filtered |= !matches!(pattern, "." | ".." | "");
-        } else {
-            // A test that ignores case may mean any of them; names that matter are small.
-            let ignores = test.starts_with("-i");
-            self.names.push(alive(&if ignores { pattern.to_lowercase() } else { pattern.to_owned() }));
+            let is_kind = pattern.contains(['*', '?', '[']) || pattern.contains(crate::marks::is_wild);
+            self.filtered |= test.ends_with("name") && is_kind && !pattern.starts_with('.');
+            return;
         }
+        // A test that ignores case may mean any of them; names that matter are small.
+        let ignores = test.starts_with("-i");
+        self.names.push(alive(&if ignores { pattern.to_lowercase() } else { pattern.to_owned() }));
     }
 }
 
 impl ScriptWalk<'_> {
     pub(crate) fn run_find(&mut self, arguments: &[String]) {
         let mut expression = FindExpression::new(arguments);
+        let follows =
+            arguments.iter().take_while(|word| word.starts_with('-')).any(|word| matches!(word.as_str(), "-L" | "-H"));
+        for root in &mut expression.roots {
+            let path = self.absolute(root);
+            let through = self.through_links(&path, follows || root.ends_with('/'));
+            if through != path {
+                *root = through;
+            }
+        }
         while let Some(word) = expression.next() {
             if !expression.note_test(word) {
                 self.find_action(word, &mut expression);
@@ -192,6 +210,7 @@ impl ScriptWalk<'_> {
     /// Does what an action of `find` does with the paths so far; nothing for other words.
     fn find_action(&mut self, action: &str, expression: &mut FindExpression<'_>) {
         match action {
+            "-delete" if expression.scopes.iter().all(|scope| scope.only_directories) => {}
             "-delete" => {
                 for path in expression.paths() {
                     rules::deleted_one_by_one(self, &path);
@@ -270,7 +289,11 @@ fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
                 paths.push(name.to_owned());
             } else if name.contains('/') {
                 paths.push(format!("{root}/{TREE}/{tail}"));
+            } else if scope.is_flat {
+                paths.push(format!("{root}/{name}"));
             } else {
+                // The stars of `find` match a leading dot, too.
+                let name = if name.starts_with(STAR) && pattern::matches(name, ".git") { ".git" } else { name };
                 paths.push(format!("{root}/{TREE}/{name}"));
             }
         }

@@ -124,6 +124,12 @@ impl ScriptWalk<'_> {
             let value = self.scalar(&format!("GIT_CONFIG_VALUE_{at}"));
             found.extend(key.zip(value).map(|(key, value)| (key.to_lowercase(), value)));
         }
+        // `'key=value' 'key=value'`, as git hands settings to its own commands.
+        let given = self.scalar("GIT_CONFIG_PARAMETERS").unwrap_or_default();
+        for setting in given.split("' '").map(|setting| setting.trim_matches(['\'', ' '])).take(16) {
+            let setting = setting.replacen("'='", "=", 1);
+            found.extend(setting.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned())));
+        }
         found
     }
 
@@ -154,10 +160,11 @@ impl ScriptWalk<'_> {
     }
 
     /// Runs the hooks that the script has written.
-    fn run_hooks(&mut self, subcommand: &str) {
+    fn run_hooks(&mut self, subcommand: &str, settings: &[(String, String)]) {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
+        let elsewhere = settings.iter().rev().find(|(key, _)| key == "core.hookspath").map(|(_, path)| path.as_str());
         for hook in *hooks {
-            let path = format!(".git/hooks/{hook}");
+            let path = format!("{}/{hook}", elsewhere.unwrap_or(".git/hooks"));
             if let Some(text) = self.known_file(&path) {
                 self.run_file(&text, vec![path]);
             }
@@ -204,7 +211,7 @@ impl ScriptWalk<'_> {
         }
         rules::judge_git(self, name, arguments, settings);
         if !self.world.files.texts.is_empty() {
-            self.run_hooks(name);
+            self.run_hooks(name, settings);
         }
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
             self.option_scripts(arguments, &RUN_OPTIONS);
@@ -259,25 +266,60 @@ impl ScriptWalk<'_> {
                 self.call(words);
             }
             "rev-parse" => self.rev_parse(arguments),
-            "ls-files" => {
-                let narrow = arguments.iter().any(|word| word.starts_with('-') && word != "-z" && word != "-c")
-                    || arguments.iter().any(|word| !word.starts_with('-'));
-                let mark = if narrow { crate::marks::SOME } else { crate::marks::TREE };
-                self.write(&format!("{mark}\n"));
+            "remote" => {
+                // `--mirror=push` is a setting of the remote.
+                let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+                if arguments.iter().any(|word| word.starts_with("--mirror"))
+                    && let [_, remote, ..] = operands.as_slice()
+                {
+                    self.world.git_config.push((format!("remote.{remote}.mirror"), "true".to_owned()));
+                }
+                self.write(&crate::marks::UNKNOWN.to_string());
             }
+            "ls-files" | "status" | "clean" | "ls-tree" | "for-each-ref" | "branch" => self.list_git(name, arguments),
             _ => self.write(&crate::marks::UNKNOWN.to_string()),
         }
     }
 
+    /// The output of subcommands that list files or refs. A listing of everything that is not ignored is everything.
+    fn list_git(&mut self, name: &str, arguments: &[String]) {
+        use crate::marks::{FRESH, SOME, STAR, TREE, UNKNOWN};
+        let has_operand = arguments.iter().any(|word| !word.starts_with('-'));
+        let has = |letter: char, long: &str| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+            arguments.iter().any(|word| is_short(word) || !long.is_empty() && word.starts_with(long))
+        };
+        let line_end = if has('z', "--null") { '\0' } else { '\n' };
+        let format = arguments.iter().find_map(|word| word.strip_prefix("--format="));
+        let line = match name {
+            "ls-files" if has_operand => SOME.to_string(),
+            "ls-files" if has('o', "--others") => FRESH.to_string(),
+            "ls-files" if arguments.iter().all(|word| matches!(word.as_str(), "-z" | "-c" | "--cached")) => {
+                TREE.to_string()
+            }
+            "ls-files" => SOME.to_string(),
+            "status" if !has_operand && (has('s', "--short") || has('\0', "--porcelain")) => format!("?? {FRESH}"),
+            "clean" if !has_operand && has('n', "--dry-run") => format!("Would remove {FRESH}"),
+            "ls-tree" if has('\0', "--name-only") => STAR.to_string(),
+            "for-each-ref" | "branch" => match format {
+                Some(format) => format
+                    .split("%(")
+                    .map(|part| part.split_once(')').map_or(part.to_owned(), |(_, rest)| format!("{SOME}{rest}")))
+                    .collect(),
+                None => UNKNOWN.to_string(),
+            },
+            _ => UNKNOWN.to_string(),
+        };
+        self.write(&format!("{line}{line_end}"));
+    }
+
     /// `git config key value`, in any of its forms.
     fn note_config(&mut self, arguments: &[String]) {
-        let words: Vec<&String> =
-            arguments.iter().filter(|word| !word.starts_with('-') && !matches!(word.as_str(), "set")).collect();
-        let position = words.iter().position(|word| word.contains('.'));
+        let position = arguments.iter().position(|word| word.contains('.') && !word.starts_with('-'));
         if let Some(at) = position
-            && let (Some(key), Some(value)) = (words.get(at), words.get(at + 1))
+            && let (Some(key), Some(value)) = (arguments.get(at), arguments.get(at + 1))
         {
-            let setting = (key.to_lowercase(), (*value).clone());
+            let setting = (key.to_lowercase(), value.clone());
             self.world.git_config.retain(|known| *known != setting);
             self.world.git_config.push(setting);
         }

@@ -19,13 +19,18 @@ mod code_scan;
 mod compound;
 mod declare;
 mod decode;
+mod fault;
 pub(crate) mod files;
 mod filters;
 mod find;
 mod git;
+mod interest;
 mod leftover;
+mod make;
+mod narrow;
 mod print;
 mod redirect;
+mod runners;
 mod sed;
 mod shells;
 pub(crate) mod state;
@@ -42,8 +47,8 @@ use std::rc::Rc;
 
 use crate::guard::{Guard, Prelude};
 use crate::marks::UNKNOWN;
+use crate::syntax::Parser;
 use crate::syntax::ast::List;
-use crate::syntax::{ParseStop, Parser};
 
 use budget::WalkBudget;
 use trail::Trail;
@@ -112,24 +117,24 @@ impl<'g> ScriptWalk<'g> {
         flow
     }
 
-    /// bash runs each line before it reads the next, so whatever stands before an error still counts.
+    /// bash runs each line before it reads the next, so whatever stands before a fault still counts. Whatever stands behind it
+    /// counts as well, because the fault may be the parser's own.
     fn walk_lines(&mut self, mut parser: Parser<'_>, is_script: bool) -> Flow {
         let mut flow = Flow::Next;
         if !self.budget.enter() {
             return flow;
         }
         loop {
-            match parser.line() {
-                Ok(Some(list)) => {
+            match parser.line_or_fault() {
+                Ok(Some((list, fault))) => {
                     self.world.line = self.world.line.saturating_add(1);
                     flow = self.run_list(&list);
+                    if let Some(fault) = fault {
+                        self.note_fault(&parser, &fault, is_script);
+                    }
                 }
                 Ok(None) => break,
-                Err(ParseStop::Syntax) => {
-                    self.trail.is_incomplete |= is_script;
-                    break;
-                }
-                Err(ParseStop::Budget) => {
+                Err(_) => {
                     self.budget.give_up("it is nested too deeply");
                     break;
                 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::marks::UNKNOWN;
 use crate::syntax::ast::{Redirect, RedirectKind};
+use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
 /// Where a command's input comes from and its output goes.
@@ -38,9 +39,18 @@ impl ScriptWalk<'_> {
                 }
             };
             channels.here = true;
-            give(&mut channels, redirect.descriptor, text);
+            let number = self.numbered(redirect);
+            give(&mut channels, number, text);
         }
         channels
+    }
+
+    /// The descriptor of a redirection. bash picks a free one for `{name}>file`, and puts its number into the variable.
+    fn numbered(&mut self, redirect: &Redirect) -> Option<u32> {
+        let Some(name) = &redirect.variable else { return redirect.descriptor };
+        let number = (10..1024).find(|number| !self.world.shell.descriptors.contains_key(number))?;
+        self.assign(name, ShellValue::Scalar(number.to_string()), None);
+        Some(number)
     }
 
     fn redirect_target(&mut self, redirect: &Redirect) -> String {
@@ -51,7 +61,8 @@ impl ScriptWalk<'_> {
         match &redirect.kind {
             RedirectKind::In | RedirectKind::InOut => {
                 let text = self.read_file(target);
-                give(channels, redirect.descriptor, text);
+                let number = self.numbered(redirect);
+                give(channels, number, text);
             }
             RedirectKind::CopyIn => {
                 let text = match target.parse::<u32>() {

@@ -1,6 +1,6 @@
 //! `sed`, as far as scripts use it to put text together.
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
 use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
@@ -34,17 +34,24 @@ impl ScriptWalk<'_> {
         let mut text = self.input_of(files.iter());
         let mut printed = String::new();
         for command in scripts.iter().flat_map(|script| commands_of(script)) {
-            match substitution(&command) {
+            let command = without_address(&command);
+            match substitution(command) {
                 Some((wanted, by, flags)) => {
                     self.budget.spend(text.len() / 64);
-                    text = substituted(&text, &wanted, &by, &flags);
+                    text = match self.expression(&wanted, flags.contains(['i', 'I'])) {
+                        Some(expression) => substituted(&text, &expression, &by, &flags),
+                        None => UNKNOWN.to_string(),
+                    };
+                    if flags.contains('p') {
+                        printed.push_str(&text);
+                    }
                     if flags.contains('e') {
                         let lines = text.clone();
                         self.run_derived(&lines);
                     }
                 }
                 None => {
-                    if let Some(lines) = selected(&text, &command) {
+                    if let Some(lines) = self.selected(&text, command) {
                         printed.push_str(&lines);
                     } else if command.trim_start().starts_with("e ") {
                         let script = command.trim_start().trim_start_matches("e ").to_owned();
@@ -64,10 +71,47 @@ impl ScriptWalk<'_> {
         }
         String::new()
     }
+
+    /// A basic or extended expression, taken for what both agree on. Scripts use the same ones over and over, and making one
+    /// takes longer than using it.
+    pub(super) fn expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
+        let key = (text.to_owned(), ignore_case);
+        if let Some(known) = self.world.expressions.get(&key) {
+            return known.clone();
+        }
+        self.budget.spend(4);
+        let made = expression(text, ignore_case);
+        self.world.expressions.insert(key, made.clone());
+        made
+    }
+
+    /// The lines that `Np`, `$p` or `/x/p` print.
+    fn selected(&mut self, text: &str, command: &str) -> Option<String> {
+        let address = command.trim().strip_suffix('p')?;
+        let lines: Vec<&str> = text.lines().collect();
+        let line = if address == "$" {
+            lines.last().copied()
+        } else if let Ok(number) = address.parse::<usize>() {
+            lines.get(number.checked_sub(1)?).copied()
+        } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+            let expression = self.expression(wanted, false)?;
+            let lines = lines.into_iter().filter(|line| expression.is_match(line));
+            return Some(joined(lines.map(str::to_owned)));
+        } else {
+            return Some(text.to_owned());
+        };
+        line.map(|line| format!("{line}\n"))
+    }
 }
 
-/// A basic or extended expression, taken for what both agree on.
-pub(super) fn expression(text: &str, ignore_case: bool) -> Option<regex::Regex> {
+/// A command without the line that it is for, if that is a number or the last line. `p` needs to know the line.
+fn without_address(command: &str) -> &str {
+    let rest =
+        command.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit() || "$,~ ".contains(letter));
+    if rest.starts_with(['s', 'e']) { rest } else { command }
+}
+
+fn expression(text: &str, ignore_case: bool) -> Option<Regex> {
     let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
     RegexBuilder::new(&text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok()
 }
@@ -134,8 +178,7 @@ fn substitution(command: &str) -> Option<(String, String, String)> {
     Some((wanted.clone(), by.clone(), command.get(length..)?.to_owned()))
 }
 
-fn substituted(text: &str, wanted: &str, by: &str, flags: &str) -> String {
-    let Some(expression) = expression(wanted, flags.contains(['i', 'I'])) else { return UNKNOWN.to_string() };
+fn substituted(text: &str, expression: &Regex, by: &str, flags: &str) -> String {
     let mut replacement = by.replace('$', "$$").replace("\\&", "\u{1}").replace('&', "${0}").replace('\u{1}', "&");
     for group in 1..=9 {
         replacement = replacement.replace(&format!("\\{group}"), &format!("${{{group}}}"));
@@ -152,22 +195,4 @@ fn substituted(text: &str, wanted: &str, by: &str, flags: &str) -> String {
         out.push('\n');
     }
     out
-}
-
-/// The lines that `Np`, `$p` or `/x/p` print.
-fn selected(text: &str, command: &str) -> Option<String> {
-    let address = command.trim().strip_suffix('p')?;
-    let lines: Vec<&str> = text.lines().collect();
-    let line = if address == "$" {
-        lines.last().copied()
-    } else if let Ok(number) = address.parse::<usize>() {
-        lines.get(number.checked_sub(1)?).copied()
-    } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-        let expression = expression(wanted, false)?;
-        let lines = lines.into_iter().filter(|line| expression.is_match(line));
-        return Some(joined(lines.map(str::to_owned)));
-    } else {
-        return Some(text.to_owned());
-    };
-    line.map(|line| format!("{line}\n"))
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{HOME, UNKNOWN};
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 
@@ -98,7 +98,9 @@ impl ScriptWalk<'_> {
     pub(crate) fn start_shell(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         if matches!(name, "at" | "batch") {
-            self.run_shell("sh", ScriptSource::Input, Vec::new(), true);
+            let file = arguments.iter().position(|word| word == "-f").and_then(|at| arguments.get(at + 1));
+            let source = file.map_or(ScriptSource::Input, |file| ScriptSource::File(file.clone()));
+            self.run_shell("sh", source, Vec::new(), true);
             return true;
         }
         if !SHELLS.contains(&name) {
@@ -111,6 +113,22 @@ impl ScriptWalk<'_> {
         }
         if let Some(file) = options.start_file.and_then(|file| self.known_file(file)) {
             self.run_shell(name, ScriptSource::Text(file.to_string()), Vec::new(), true);
+        }
+        let has = |letter: char| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+            arguments.iter().take_while(|word| word.starts_with('-')).any(is_short)
+        };
+        // The files that a login shell and an interactive shell read first, if the script has written them.
+        let is_login = has('l') || arguments.iter().any(|word| word == "--login");
+        let read_first: &[&str] = match (is_login, has('i')) {
+            (true, _) => &[".bash_profile", ".bash_login", ".profile"],
+            (false, true) => &[".bashrc", ".zshrc"],
+            (false, false) => &[],
+        };
+        for file in read_first {
+            if let Some(text) = self.known_file(&format!("{HOME}/{file}")) {
+                self.run_shell(name, ScriptSource::Text(text.to_string()), Vec::new(), true);
+            }
         }
         if options.checks_only {
             return true;
@@ -168,21 +186,5 @@ impl ScriptWalk<'_> {
             }
         }
         self.run_shell(&path, ScriptSource::Text(text.to_owned()), arguments, false);
-    }
-
-    /// `make`, with a file that the script has written: each line of a recipe is a script.
-    pub(crate) fn run_make(&mut self, arguments: &[String]) {
-        let named = arguments.iter().position(|word| matches!(word.as_str(), "-f" | "--file" | "--makefile"));
-        let named = named.and_then(|at| arguments.get(at + 1)).map(String::as_str);
-        let files = named.map_or(vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
-        let text = files.into_iter().find_map(|file| match file {
-            "-" => Some(Rc::clone(&self.world.shell.input)),
-            file => self.known_file(file),
-        });
-        let Some(text) = text else { return self.write(&UNKNOWN.to_string()) };
-        for line in text.lines().filter_map(|line| line.strip_prefix('\t')) {
-            let line = line.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");
-            self.run_shell("sh", ScriptSource::Text(line), Vec::new(), true);
-        }
     }
 }

@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::marks::{HOME, SOME, START, UNKNOWN};
+use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
+use crate::walk::interest::interest_of;
 
 /// How many values of one variable are kept apart where branches meet.
 const MOST_VALUES: usize = 6;
@@ -83,14 +84,18 @@ impl ShellVariable {
     reason = "each is a switch of the shell's own, and they do not depend on each other"
 )]
 pub(crate) struct ShellState {
-    variables: Rc<HashMap<String, ShellVariable>>,
+    variables: Rc<HashMap<Rc<str>, Rc<ShellVariable>>>,
     pub(crate) functions: Rc<HashMap<String, Rc<ShellCommand>>>,
     /// Aliases, and the line on which each was made: they count on later lines only.
     pub(crate) aliases: Rc<HashMap<String, (String, usize)>>,
     /// Names that `hash -p` or `BASH_CMDS` point elsewhere.
     pub(crate) hashed: Rc<HashMap<String, String>>,
+    /// Another shell of the script has started this one.
+    pub(crate) is_child: bool,
     pub(crate) expand_aliases: bool,
     pub(crate) no_glob: bool,
+    /// `shopt -s lastpipe`: the last stage of a pipeline runs in this shell.
+    pub(crate) last_pipe: bool,
     /// `set -a`: every variable is exported.
     pub(crate) exports_all: bool,
     /// `$1` and so on.
@@ -121,8 +126,10 @@ impl ShellState {
             functions: Rc::default(),
             aliases: Rc::default(),
             hashed: Rc::default(),
+            is_child: false,
             expand_aliases: false,
             no_glob: false,
+            last_pipe: false,
             exports_all: false,
             arguments: Rc::default(),
             zero: "bash".to_owned(),
@@ -144,12 +151,12 @@ impl ShellState {
         let variables: HashMap<_, _> = self
             .variables
             .iter()
-            .filter(|(name, variable)| variable.exported || name.as_str() == DIRECTORY)
-            .map(|(name, variable)| (name.clone(), variable.clone()))
+            .filter(|(name, variable)| variable.exported || name.as_ref() == DIRECTORY)
+            .map(|(name, variable)| (Rc::clone(name), Rc::clone(variable)))
             .collect();
         let exported_functions = self.functions.iter().filter(|(name, _)| {
             // `export -f` is kept as a variable of the same name.
-            self.variables.get(&function_key(name)).is_some()
+            self.variables.contains_key(function_key(name).as_str())
         });
         let mut child = Self {
             functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
@@ -157,6 +164,7 @@ impl ShellState {
             descriptors: Rc::clone(&self.descriptors),
             ..Self::new()
         };
+        child.is_child = true;
         child.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
         child.variables = Rc::new(variables);
         child
@@ -167,7 +175,7 @@ impl ShellState {
         let key = function_key(name);
         let mut variable = ShellVariable::new(ShellValue::Unset);
         variable.exported = true;
-        Rc::make_mut(&mut self.variables).insert(key, variable);
+        Rc::make_mut(&mut self.variables).insert(key.into(), Rc::new(variable));
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -178,18 +186,19 @@ impl ShellState {
         Rc::strong_count(&self.variables) > 1
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<&ShellVariable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&Rc<ShellVariable>> {
         self.variables.get(name)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(String::as_str)
+        self.variables.keys().map(AsRef::as_ref)
     }
 
     /// The variable to change, made if there is none.
     pub(crate) fn variable_mut(&mut self, name: &str) -> &mut ShellVariable {
         let variables = Rc::make_mut(&mut self.variables);
-        variables.entry(name.to_owned()).or_insert_with(|| ShellVariable::new(ShellValue::Unset))
+        let variable = variables.entry(name.into());
+        Rc::make_mut(variable.or_insert_with(|| Rc::new(ShellVariable::new(ShellValue::Unset))))
     }
 
     /// Gives a variable its only value.
@@ -208,11 +217,30 @@ impl ShellState {
         }
     }
 
+    /// Takes a value of a variable away. If it was the only one, the variable has some other.
+    pub(crate) fn rule_out(&mut self, name: &str, text: &str) {
+        let is_ruled_out = |value: &ShellValue| value.scalar() == Some(text);
+        let may_be =
+            |variable: &Rc<ShellVariable>| is_ruled_out(&variable.value) || variable.others.iter().any(is_ruled_out);
+        if !self.variables.get(name).is_some_and(may_be) {
+            return;
+        }
+        let variable = self.variable_mut(name);
+        let was_doubtful = !variable.others.is_empty();
+        variable.others.retain(|value| !is_ruled_out(value));
+        if is_ruled_out(&variable.value) {
+            variable.value = variable.others.pop().unwrap_or_else(|| ShellValue::Scalar(SOME.to_string()));
+        }
+        if was_doubtful && variable.others.is_empty() {
+            self.doubtful = self.doubtful.saturating_sub(1);
+        }
+    }
+
     /// Puts a variable back as it was.
-    pub(crate) fn restore(&mut self, name: &str, before: Option<ShellVariable>) {
+    pub(crate) fn restore(&mut self, name: &str, before: Option<Rc<ShellVariable>>) {
         let variables = Rc::make_mut(&mut self.variables);
         match before {
-            Some(variable) => variables.insert(name.to_owned(), variable),
+            Some(variable) => variables.insert(name.into(), variable),
             None => variables.remove(name),
         };
         self.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
@@ -228,9 +256,10 @@ impl ShellState {
             "HOME" => HOME.to_string(),
             "SHELL" | "BASH" => "/bin/bash".to_owned(),
             "IFS" => " \t\n".to_owned(),
-            "USER" | "LOGNAME" | "PATH" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" | "PPID" | "UID" | "EUID"
-            | "HOSTNAME" | "BASHPID" | "LINENO" | "BASH_VERSION" | "BASH_SOURCE" | "FUNCNAME" | "OSTYPE"
-            | "MACHTYPE" | "HOSTTYPE" | "$" | "!" | "?" | "-" => SOME.to_string(),
+            "PPID" => PARENT.to_string(),
+            "USER" | "LOGNAME" | "PATH" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" | "UID" | "EUID" | "HOSTNAME"
+            | "BASHPID" | "LINENO" | "BASH_VERSION" | "BASH_SOURCE" | "FUNCNAME" | "OSTYPE" | "MACHTYPE"
+            | "HOSTTYPE" | "$" | "!" | "?" | "-" => SOME.to_string(),
             _ => return None,
         })
     }
@@ -242,15 +271,16 @@ impl ShellState {
             let mine = Rc::make_mut(&mut joined.variables);
             for (name, theirs) in other.variables.iter() {
                 match mine.get_mut(name) {
-                    Some(variable) => merge(variable, theirs),
+                    Some(variable) if Rc::ptr_eq(variable, theirs) => {}
+                    Some(variable) => merge(Rc::make_mut(variable), theirs),
                     None => {
-                        mine.insert(name.clone(), doubtful(theirs));
+                        mine.insert(Rc::clone(name), Rc::new(doubtful(theirs)));
                     }
                 }
             }
             for (name, variable) in mine.iter_mut() {
                 if !other.variables.contains_key(name) {
-                    *variable = doubtful(variable);
+                    *variable = Rc::new(doubtful(variable));
                 }
             }
             joined.doubtful = mine.values().filter(|variable| !variable.others.is_empty()).count();
@@ -289,13 +319,25 @@ fn doubtful(variable: &ShellVariable) -> ShellVariable {
 fn merge(mine: &mut ShellVariable, theirs: &ShellVariable) {
     for value in std::iter::once(&theirs.value).chain(&theirs.others) {
         if *value != mine.value && !mine.others.contains(value) {
-            if mine.others.len() >= MOST_VALUES {
-                mine.others.clear();
-                mine.value = ShellValue::Scalar(UNKNOWN.to_string());
-                return;
-            }
             mine.others.push(value.clone());
         }
+    }
+    // A walk that is long already looks at the first value alone.
+    if let Some(other) = mine.others.iter_mut().find(|other| interest_of(other) > interest_of(&mine.value)) {
+        std::mem::swap(&mut mine.value, other);
+    }
+    if mine.others.len() > MOST_VALUES {
+        // Those that stand out are kept; the others are as good as unknown.
+        let mut values: Vec<ShellValue> = std::iter::once(mine.value.clone()).chain(mine.others.drain(..)).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(interest_of(value)));
+        values.retain(|value| interest_of(value) > 1);
+        values.truncate(MOST_VALUES);
+        let unknown = ShellValue::Scalar(UNKNOWN.to_string());
+        if !values.contains(&unknown) {
+            values.push(unknown);
+        }
+        mine.value = values.remove(0);
+        mine.others = values;
     }
     mine.exported |= theirs.exported;
     if mine.origin.is_none() {

@@ -69,6 +69,11 @@ impl<'g> Trail<'g> {
         (source.len() <= LONGEST_ORIGIN).then(|| source.into())
     }
 
+    /// True if a text stands in the script, word for word.
+    pub(super) fn is_spelled_out(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
+
     /// Notes that words of the current command came from an assignment.
     pub(super) fn note_origin(&mut self, origin: &Rc<str>) {
         if self.assignments.len() < MOST_ORIGINS && !self.assignments.contains(origin) {

@@ -6,9 +6,6 @@ use crate::marks::UNKNOWN;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, LONGEST_TEXT, ScriptWalk};
 
-/// How many combinations of doubtful variables one command is followed with.
-const MOST_CHOICES: usize = 24;
-
 /// A doubtful variable, and which of its values the current command sees.
 #[derive(Debug)]
 struct Choice {
@@ -22,11 +19,30 @@ struct Choice {
 pub(super) struct VariableChoices {
     /// None outside of a command that is followed once for every combination.
     picks: Option<Vec<Choice>>,
+    /// The choices of the commands around the current one, for as long as its function or script runs.
+    pinned: Vec<(String, usize)>,
+    /// The depth of the command that the picks belong to.
+    depth: usize,
+    /// The calls that the command has made with other choices.
+    calls: Vec<CallKey>,
+    /// The present choices make no difference to the command.
+    is_repeated: bool,
+}
+
+/// Everything of a call that choices can change: its words, its input, and the files that get its output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallKey {
+    pub(super) words: Vec<String>,
+    pub(super) input: Option<Rc<str>>,
+    pub(super) files: Vec<(String, bool)>,
 }
 
 impl VariableChoices {
     /// Which of `count` values of a variable is seen, counted from zero.
     fn pick(&mut self, name: &str, count: usize) -> usize {
+        if let Some((_, picked)) = self.pinned.iter().rev().find(|(pinned, _)| pinned == name) {
+            return *picked;
+        }
         let Some(picks) = &mut self.picks else { return 0 };
         if let Some(choice) = picks.iter().find(|choice| choice.name == name) {
             return choice.picked;
@@ -90,6 +106,12 @@ impl ScriptWalk<'_> {
             ShellValue::Unset => 0,
         };
         self.budget.spend(work);
+        // bash expands this prompt before every command that it traces.
+        if name == "PS4"
+            && let ShellValue::Scalar(prompt) = &value
+        {
+            self.run_hidden(prompt);
+        }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
         let value = match value {
@@ -114,28 +136,64 @@ impl ScriptWalk<'_> {
         let before = self.world.shell.clone();
         let written = self.world.out.len();
         self.choices.picks = Some(Vec::new());
+        self.choices.depth = self.budget.depth();
+        let calls_before = std::mem::take(&mut self.choices.calls);
         let mut flow = command(self);
         let mut joined: Option<ShellState> = None;
-        for _ in 1..MOST_CHOICES {
+        for _ in 1..self.budget.detail().choices {
             if self.budget.is_exhausted() || !self.choices.advance() {
                 break;
             }
             let after = std::mem::replace(&mut self.world.shell, before.clone());
+            // One of the outputs is enough: they only differ in what is doubtful.
+            let first = self.world.out.split_off(written.min(self.world.out.len()));
+            self.choices.is_repeated = false;
+            let flow_now = command(self);
+            if self.world.out.len() == written {
+                self.world.out.push_str(&first);
+            }
+            if std::mem::take(&mut self.choices.is_repeated) {
+                self.world.shell = after;
+                continue;
+            }
+            flow = flow_now;
             joined = Some(match joined {
                 Some(joined) => joined.join(&after),
                 None => after,
             });
-            // One of the outputs is enough: they only differ in what is doubtful.
-            let first = self.world.out.split_off(written.min(self.world.out.len()));
-            flow = command(self);
-            if self.world.out.len() == written {
-                self.world.out.push_str(&first);
-            }
         }
         self.choices.picks = None;
+        self.choices.calls = calls_before;
         if let Some(joined) = joined {
             self.world.shell = joined.join(&self.world.shell);
         }
+        flow
+    }
+
+    /// Makes the call of a command, unless the command has made the same call with other choices.
+    ///
+    /// The commands that the call runs have choices of their own. Those of this command stay as they are meanwhile, so that
+    /// the number of ways through a script adds up and does not multiply.
+    pub(super) fn call_with_choices(&mut self, key: Option<CallKey>, words: Vec<String>) -> Flow {
+        if self.choices.depth != self.budget.depth() {
+            return self.call(words);
+        }
+        let Some(picks) = self.choices.picks.take() else { return self.call(words) };
+        if key.as_ref().is_some_and(|key| self.choices.calls.contains(key)) {
+            self.choices.picks = Some(picks);
+            self.choices.is_repeated = true;
+            return Flow::Next;
+        }
+        self.choices.calls.extend(key);
+        let pinned = self.choices.pinned.len();
+        self.choices.pinned.extend(picks.iter().map(|choice| (choice.name.clone(), choice.picked)));
+        let calls = std::mem::take(&mut self.choices.calls);
+        let depth = self.choices.depth;
+        let flow = self.call(words);
+        self.choices.depth = depth;
+        self.choices.calls = calls;
+        self.choices.pinned.truncate(pinned);
+        self.choices.picks = Some(picks);
         flow
     }
 }

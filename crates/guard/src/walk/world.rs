@@ -2,10 +2,13 @@
 //!
 //! The shell is copied for every subshell. The rest is shared by all shells of a script, as files are.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::guard::Prelude;
-use crate::marks::{HOME, REPO, START};
+use crate::marks::{self, HOME, REPO, START};
 use crate::walk::files::ScriptFiles;
-use crate::walk::state::{ShellState, ShellVariable};
+use crate::walk::state::{ShellState, ShellValue, ShellVariable};
 
 /// Everything outside of the script that its commands read or change.
 #[derive(Debug)]
@@ -21,8 +24,12 @@ pub(crate) struct World<'g> {
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
     pub(super) calls: Vec<String>,
+    /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
+    pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
+    /// How often each function was called.
+    pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
-    pub(super) locals: Vec<(String, Option<ShellVariable>)>,
+    pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
     /// How many substitutions and scripts in scripts the current command is in.
@@ -42,14 +49,26 @@ impl<'g> World<'g> {
             home: prelude.home.clone().unwrap_or_else(|| "/home/user".to_owned()),
             directory: prelude.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
         };
+        let mut shell = ShellState::new();
+        for (name, value) in &prelude.variables {
+            let value = marks::without_marks(value).into_owned();
+            let variable = shell.variable_mut(name);
+            variable.value = ShellValue::Scalar(value);
+            variable.exported = true;
+        }
+        if let Some(input) = &prelude.input {
+            shell.input = marks::without_marks(input).into();
+        }
         Self {
             prelude,
             spelled,
-            shell: ShellState::new(),
+            shell,
             out: String::new(),
             files: ScriptFiles::default(),
             git_config: Vec::new(),
             calls: Vec::new(),
+            called: HashMap::new(),
+            expressions: HashMap::new(),
             locals: Vec::new(),
             line: 0,
             nested: 0,
@@ -63,6 +82,12 @@ impl<'g> World<'g> {
         }
         let spelled = &self.spelled;
         text.replace(HOME, &spelled.home).replace([START, REPO], &spelled.directory)
+    }
+
+    /// The text with the directory in which the script starts as it is behind symbolic links; none if that is no other.
+    pub(crate) fn behind_links(&self, text: &str) -> Option<String> {
+        let real = self.prelude.real_directory.as_ref()?;
+        Some(text.replace(HOME, &self.spelled.home).replace([START, REPO], real))
     }
 
     /// The reverse of [`Self::concrete`].
@@ -87,7 +112,7 @@ impl<'g> World<'g> {
     }
 
     /// A variable as it is now, for [`ShellState::restore`].
-    pub(super) fn remember(&self, name: &str) -> (String, Option<ShellVariable>) {
+    pub(super) fn remember(&self, name: &str) -> (String, Option<Rc<ShellVariable>>) {
         (name.to_owned(), self.shell.variable(name).cloned())
     }
 }

@@ -189,11 +189,10 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["sshpass"], short: "pfdP", ..PLAIN },
     Wrapper { names: &["perf"], subcommand: Some(&["stat", "record", "trace"]), short: "eoprFCtI", ..PLAIN },
     Wrapper {
-        names: &[
-            "bundle", "rbenv", "pyenv", "nodenv", "asdf", "mise", "rtx", "npm", "pnpm", "yarn", "opam", "stack",
-            "cabal",
-        ],
+        names: &["bundle", "rbenv", "pyenv", "nodenv", "asdf", "npm", "pnpm", "yarn", "opam", "stack", "cabal"],
         subcommand: Some(&["exec", "x", "dlx"]),
+        script: "c",
+        script_long: &["--call"],
         ..PLAIN
     },
     Wrapper {
@@ -203,7 +202,24 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         long: &["--name", "--prefix", "--with", "--python", "--env-file", "--project", "--config"],
         ..PLAIN
     },
-    Wrapper { names: &["npx", "bunx", "pnpx", "uvx"], short: "p", long: &["--package"], ..PLAIN },
+    Wrapper {
+        names: &["npx", "bunx", "pnpx", "uvx"],
+        short: "p",
+        long: &["--package"],
+        script: "c",
+        script_long: &["--call"],
+        ..PLAIN
+    },
+    Wrapper { names: &["devbox"], subcommand: Some(&["run"]), short: "ce", long: &["--config", "--env"], ..PLAIN },
+    Wrapper { names: &["flox"], subcommand: Some(&["activate"]), operands: ANY_OPERANDS, ..PLAIN },
+    Wrapper {
+        names: &["mise", "rtx"],
+        subcommand: Some(&["exec", "x"]),
+        operands: ANY_OPERANDS,
+        script: "c",
+        script_long: &["--command"],
+        ..PLAIN
+    },
     Wrapper { names: &["direnv", "aws-vault"], subcommand: Some(&["exec"]), operands: 1, ..PLAIN },
     Wrapper {
         names: &["nix-shell"],

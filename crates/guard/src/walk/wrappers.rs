@@ -1,6 +1,7 @@
 //! Programs that run another program: one way to read the table of them, and the few that have a way of their own.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crate::marks::HOME;
 use crate::walk::ScriptWalk;
@@ -49,7 +50,7 @@ struct WrappedCommand<'w> {
     /// Scripts that options carry.
     scripts: Vec<String>,
     /// Variables that the wrapper's assignments hide.
-    hidden: Vec<(String, Option<ShellVariable>)>,
+    hidden: Vec<(String, Option<Rc<ShellVariable>>)>,
 }
 
 impl<'w> WrappedCommand<'w> {
@@ -86,6 +87,7 @@ impl ScriptWalk<'_> {
                 self.run_env(arguments);
                 return true;
             }
+            "screen" if self.run_screen_keys(arguments) => return true,
             "bwrap" => {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
@@ -123,8 +125,13 @@ impl ScriptWalk<'_> {
                 |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if command.options && word == "--" {
                 command.rest = after;
-                // `su user -- -c …` and `script -- …`: what follows is for the shell.
-                command.options = wrapper.operands >= ANY_OPERANDS;
+                // `su user -- -c …` and `script -- …`: what follows is for the shell. Without such options, it is the command.
+                let has_script =
+                    (!wrapper.script.is_empty() || !wrapper.script_long.is_empty()) && wrapper.subcommand.is_none();
+                command.options = wrapper.operands >= ANY_OPERANDS && has_script;
+                if wrapper.operands >= ANY_OPERANDS && !has_script {
+                    command.operands = 0;
+                }
             } else if command.options && word.len() > 1 && word.starts_with('-') {
                 if let Some(path) = directory_option(wrapper, word, after) {
                     let path = self.absolute(&path);
@@ -179,7 +186,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Exports a variable for one command, and gives what it was before.
-    fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<ShellVariable>) {
+    fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<Rc<ShellVariable>>) {
         let before = self.world.remember(name);
         self.assign(name, ShellValue::Scalar(value.to_owned()), None);
         self.world.shell.variable_mut(name).exported = true;
@@ -204,12 +211,24 @@ impl ScriptWalk<'_> {
         let mut hidden = Vec::new();
         let mut directory = None;
         // Every round takes at least one word away; strings that are split may add some.
+        let mut options = true;
         for _ in 0..1024 {
             let Some(word) = words.front().cloned() else { break };
-            if let Some((name, text)) =
+            if options && word == "--" {
+                // Assignments may still follow.
+                options = false;
+            } else if !options && !word.contains('=') {
+                break;
+            } else if let Some((name, text)) =
                 word.split_once('=').filter(|(name, _)| !name.starts_with('-') && !name.is_empty())
             {
-                hidden.push(self.export_for_now(name, text));
+                // A function comes to bash as a variable with its text.
+                if let Some(function) = name.strip_prefix("BASH_FUNC_").and_then(|name| name.strip_suffix("%%")) {
+                    self.run_derived(&format!("{function} {text}"));
+                    self.world.shell.export_function(function);
+                } else {
+                    hidden.push(self.export_for_now(name, text));
+                }
             } else if let Some(text) = split_option(&word) {
                 let text = if text.is_empty() { take_value(&mut words) } else { text.to_owned() };
                 let split = self.split_string(&text);
@@ -228,9 +247,6 @@ impl ScriptWalk<'_> {
                 break;
             }
             words.pop_front();
-            if word == "--" {
-                break;
-            }
         }
         let before = self.world.shell.clone();
         if let Some(directory) = directory {
@@ -238,7 +254,7 @@ impl ScriptWalk<'_> {
             self.world.shell.set_directory(path);
         }
         if words.is_empty() {
-            self.write(&crate::marks::UNKNOWN.to_string());
+            self.write(&format!("HOME={HOME}\n{}", crate::marks::UNKNOWN));
         } else {
             self.call_ignoring_functions(words.into());
         }

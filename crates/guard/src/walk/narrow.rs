@@ -1,0 +1,91 @@
+//! What a test says about a variable: `[ "$d" = / ] && exit` leaves every other value.
+//!
+//! Only comparisons of one variable with a literal text, `-n` and `-z` are understood. They take a value away; a variable that
+//! had no other has some other value then.
+
+use crate::syntax::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::walk::ScriptWalk;
+
+/// A comparison of a variable with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Comparison {
+    name: String,
+    text: String,
+    /// True if the test succeeds where they are equal.
+    pub(super) is_equal: bool,
+}
+
+impl Comparison {
+    /// The comparison that is all that a list does.
+    pub(super) fn of_list(list: &List) -> Option<Self> {
+        match list.items.as_slice() {
+            [item] if item.rest.is_empty() => Self::of(&item.first),
+            _ => None,
+        }
+    }
+
+    /// The comparison that a pipeline is.
+    pub(super) fn of(pipeline: &Pipeline) -> Option<Self> {
+        let [stage] = pipeline.stages.as_slice() else { return None };
+        let words: &[ShellWord] = match stage {
+            ShellCommand::Simple(simple) => match simple.words.split_first()? {
+                (first, [words @ .., last]) if first.plain() == Some("[") && last.plain() == Some("]") => words,
+                (first, words) if first.plain() == Some("test") => words,
+                _ => return None,
+            },
+            ShellCommand::Compound { body, .. } => match body.as_ref() {
+                Compound::Test(words) => words,
+                _ => return None,
+            },
+            ShellCommand::Function { .. } => return None,
+        };
+        if let [sign, word] = words {
+            let is_equal = match sign.plain()? {
+                "-z" => true,
+                "-n" => false,
+                _ => return None,
+            };
+            let name = variable(word)?.to_owned();
+            return Some(Self { name, text: String::new(), is_equal: is_equal != pipeline.prefixed });
+        }
+        let [left, sign, right] = words else { return None };
+        let is_equal = match sign.plain()? {
+            "=" | "==" => true,
+            "!=" => false,
+            _ => return None,
+        };
+        let (name, text) = match (variable(left), variable(right)) {
+            (Some(name), None) => (name, right.literal()?),
+            (None, Some(name)) => (name, left.literal()?),
+            _ => return None,
+        };
+        Some(Self { name: name.to_owned(), text, is_equal: is_equal != pipeline.prefixed })
+    }
+}
+
+/// The variable that is all that a word is.
+fn variable(word: &ShellWord) -> Option<&str> {
+    let [piece] = word.pieces.as_slice() else { return None };
+    let param: &Param = match piece {
+        WordPiece::Param(param) => param,
+        WordPiece::Double(inner) => match inner.as_slice() {
+            [WordPiece::Param(param)] => param,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_plain =
+        param.index.is_none() && !param.indirect && !param.length && matches!(param.change, ParamChange::None);
+    is_plain.then_some(param.name.as_str())
+}
+
+impl ScriptWalk<'_> {
+    /// Takes a value away that a test has ruled out.
+    pub(super) fn rule_out(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
+        if let Some(Comparison { name, text, is_equal }) = comparison
+            && *is_equal == when_equal
+        {
+            self.world.shell.rule_out(name, text);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Programs that take scripts in formats of their own: crontabs, keys for a terminal, editors, Tcl.
+
+use crate::marks::HOME;
+use crate::walk::ScriptWalk;
+
+/// How many lines of such a script are looked at.
+const MOST_LINES: usize = 256;
+
+/// Names of keys that end a line which was typed into a terminal.
+const ENTER: [&str; 5] = ["Enter", "C-m", "C-j", "KPEnter", "^M"];
+
+impl ScriptWalk<'_> {
+    /// Runs what a program of this name is told in its own format, if this is one.
+    pub(super) fn run_scripted(&mut self, name: &str, arguments: &[String]) -> bool {
+        match name {
+            "crontab" => self.run_crontab(arguments),
+            "tmux" => return self.run_tmux_keys(arguments),
+            "ed" | "red" | "ex" => self.run_editor_lines(),
+            "expect" | "tclsh" | "wish" => self.run_tcl(name, arguments),
+            "nix" => return self.run_nix(arguments),
+            _ => return false,
+        }
+        true
+    }
+
+    /// `crontab -` and `crontab file`: five fields or a word with `@`, and a script behind them.
+    fn run_crontab(&mut self, arguments: &[String]) {
+        if arguments.iter().any(|word| matches!(word.as_str(), "-l" | "-r" | "-e")) {
+            return self.write(&crate::marks::UNKNOWN.to_string());
+        }
+        let file = arguments.iter().rev().find(|word| !word.starts_with('-') || *word == "-");
+        let Some(text) = self.code_in_file(file.map_or("-", String::as_str)) else { return };
+        for line in text.lines().map(str::trim).take(MOST_LINES) {
+            let fields = if line.starts_with('@') { 1 } else { 5 };
+            let mut rest = line;
+            for _ in 0..fields {
+                rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
+            }
+            if !line.starts_with('#') && !rest.is_empty() {
+                // Jobs start in the home directory.
+                self.subshell(|walk| {
+                    walk.world.shell.set_directory(HOME.to_string());
+                    walk.script_in_code(rest, None);
+                });
+            }
+        }
+    }
+
+    /// `tmux send-keys`: what is typed into the shell of a window.
+    fn run_tmux_keys(&mut self, arguments: &[String]) -> bool {
+        let Some(at) = arguments.iter().position(|word| matches!(word.as_str(), "send-keys" | "send")) else {
+            return false;
+        };
+        let keys = super::builtins::after_options(arguments.get(at + 1..).unwrap_or(&[]), "tN");
+        let mut typed = String::new();
+        for key in keys {
+            match key.as_str() {
+                key if ENTER.contains(&key) => typed.push('\n'),
+                "Space" => typed.push(' '),
+                key => typed.push_str(key),
+            }
+        }
+        self.script_in_code(&typed, None);
+        true
+    }
+
+    /// `screen -X stuff text`; false if that is not what this is.
+    pub(super) fn run_screen_keys(&mut self, arguments: &[String]) -> bool {
+        let Some(at) = arguments.iter().position(|word| word == "stuff") else { return false };
+        let typed = arguments.get(at + 1).map(|keys| keys.replace("^M", "\n").replace("\\n", "\n"));
+        self.script_in_code(&typed.unwrap_or_default(), None);
+        true
+    }
+
+    /// Lines of `ed` and `ex` that a shell runs: `!script`, `r !script`, `w !script`.
+    fn run_editor_lines(&mut self) {
+        let text = self.world.shell.input.to_string();
+        for line in text.lines().take(MOST_LINES) {
+            if let Some((before, script)) = line.split_once('!')
+                && before.trim().chars().all(|letter| letter.is_ascii_digit() || "%,$.rwe:".contains(letter))
+            {
+                self.script_in_code(script, None);
+            }
+        }
+    }
+
+    /// Commands of Tcl and `expect` that start programs, and what is typed into those.
+    fn run_tcl(&mut self, name: &str, arguments: &[String]) {
+        let code = match arguments.iter().position(|word| word == "-c") {
+            Some(at) if name == "expect" => arguments.get(at + 1).cloned(),
+            _ => match arguments.iter().find(|word| !word.starts_with('-')) {
+                Some(file) => self.code_in_file(file),
+                None => Some(self.world.shell.input.to_string()),
+            },
+        };
+        for line in code.unwrap_or_default().split(['\n', ';', '[', ']']).take(MOST_LINES) {
+            let Some((command, rest)) = line.trim().split_once(char::is_whitespace) else { continue };
+            let rest = rest.trim_start_matches(|letter: char| letter.is_whitespace());
+            let text = match command {
+                "exec" | "spawn" | "system" => rest.trim_start_matches("-noecho ").trim_start_matches("-- ").to_owned(),
+                "send" => rest.trim_start_matches("-- ").trim_matches('"').replace("\\r", "\n").replace("\\n", "\n"),
+                _ => continue,
+            };
+            let text = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(&text).to_owned();
+            self.script_in_code(&text, None);
+        }
+        self.write(&crate::marks::UNKNOWN.to_string());
+    }
+
+    /// `nix develop -c command`, `nix shell packages --command command`.
+    fn run_nix(&mut self, arguments: &[String]) -> bool {
+        let Some(at) = arguments.iter().position(|word| matches!(word.as_str(), "-c" | "--command")) else {
+            return false;
+        };
+        self.call(arguments.get(at + 1..).unwrap_or(&[]).to_vec());
+        true
+    }
+
+    /// Runs a script that another program would judge by itself.
+    pub(crate) fn run_nested(&mut self, script: &str) {
+        self.script_in_code(script, None);
+    }
+
+    /// Runs substitutions in a text that bash expands although nothing in the script says so: the index of an array in
+    /// arithmetic, a prompt, the name of a variable.
+    pub(crate) fn run_hidden(&mut self, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            self.capturing(|walk| {
+                walk.run_derived(&format!(": <<BASHFUL_HIDDEN\n{text}\nBASHFUL_HIDDEN\n"));
+            });
+        }
+    }
+}
