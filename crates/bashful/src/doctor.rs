@@ -34,7 +34,10 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     }
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
-        let engine = setup::engine(&settings, &around, None)?;
+        let mut options = setup::options(&settings, &around, None)?;
+        // These commands are our own, and one of them kills its keeper.
+        options.judge = None;
+        let engine = Engine::new(options)?;
         let mut report = examine(&engine, &around, &used).await?;
         report["settings_problem"] = problem.clone().into();
         report["prefix"] = settings.shell.prefix.trim().into();

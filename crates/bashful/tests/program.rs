@@ -454,7 +454,7 @@ fn settings_that_cannot_be_read_are_not_passed_over() {
 fn children_that_the_program_had_before_are_left_alone() {
     let home = home();
     let script = r#""$PUPPET" make ready hold >/dev/null 2>&1 & echo $! >child
-        until [ -e ready ]; do sleep 0.01; done; exec "$0" run 'kill -9 $PPID; sleep 5'"#;
+        until [ -e ready ]; do sleep 0.01; done; exec "$0" run '$PUPPET signal KILL $PPID; sleep 5'"#;
     let output = home.wrapped("bash", &["-c", script, BASHFUL]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(125));
     let child = std::fs::read_to_string(home.path().join("child")).expect("its id");
@@ -574,7 +574,8 @@ fn nohup_is_respected() {
 #[test]
 fn a_killed_keeper_leaves_nothing_behind_and_is_said() {
     let home = home();
-    let script = r#"echo before; (setsid "$PUPPET" hold &); "$PUPPET" hold & kill -9 $PPID; "$PUPPET" hold"#;
+    let script =
+        r#"echo before; (setsid "$PUPPET" hold &); "$PUPPET" hold & $PUPPET signal KILL $PPID; "$PUPPET" hold"#;
     let output = home.run(&["run", script]);
     assert_eq!((text(&output.stdout), output.status.code()), ("before\n".to_owned(), Some(125)));
     assert!(text(&output.stderr).starts_with("[command lost: its keeper was killed"), "{}", text(&output.stderr));

@@ -30,7 +30,7 @@ fn without_calls(home: &Home, calls: &str, args: &[&str]) -> Command {
 #[test]
 fn a_keeper_that_is_stopped_ends_its_tree_when_the_program_is_killed() {
     let home = Home::new(BASHFUL);
-    let child = home.start(&["run", &format!("kill -STOP $PPID; {TREE}")]);
+    let child = home.start(&["run", &format!("$PUPPET signal STOP $PPID; {TREE}")]);
     home.wait_for("ready");
     kill(child);
     home.check_nothing_survives();
@@ -39,7 +39,7 @@ fn a_keeper_that_is_stopped_ends_its_tree_when_the_program_is_killed() {
 #[test]
 fn a_keeper_that_is_stopped_again_and_again_ends_its_tree_when_the_program_is_killed() {
     let home = Home::new(BASHFUL);
-    let stopper = r#"(setsid bash -c "touch stopping; while kill -STOP $PPID; do sleep 0.05; done" &)"#;
+    let stopper = r#"(setsid bash -c "touch stopping; while $PUPPET signal STOP $PPID; do sleep 0.05; done" &)"#;
     let child = home.start(&["run", &format!("{stopper}; until [ -e stopping ]; do :; done; {TREE}")]);
     home.wait_for("ready");
     kill(child);
@@ -49,7 +49,7 @@ fn a_keeper_that_is_stopped_again_and_again_ends_its_tree_when_the_program_is_ki
 #[test]
 fn a_job_whose_keeper_is_stopped_ends_when_its_time_is_up() {
     let home = Home::new(BASHFUL);
-    let script = format!("kill -STOP $PPID; {TREE}");
+    let script = format!("$PUPPET signal STOP $PPID; {TREE}");
     let output = home.run(&["run", "--mode", "background", "--timeout", "1", &script]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     home.wait_for("ready");
@@ -61,7 +61,7 @@ fn a_job_whose_keeper_is_stopped_ends_when_its_time_is_up() {
 #[test]
 fn a_program_that_is_ended_just_as_the_command_stops_its_keeper_knows_that_it_ran() {
     let home = Home::new(BASHFUL);
-    let child = home.start(&["run", r#"kill -STOP $PPID; "$PUPPET" make ready hold"#]);
+    let child = home.start(&["run", r#"$PUPPET signal STOP $PPID; "$PUPPET" make ready hold"#]);
     home.wait_for("ready");
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("not zero");
     kill_process(pid, Signal::TERM).expect("it is there");
@@ -74,7 +74,8 @@ fn a_program_that_is_ended_just_as_the_command_stops_its_keeper_knows_that_it_ra
 fn a_chain_of_processes_that_replace_each_other_does_not_outlive_a_killed_keeper() {
     for _ in 0..5 {
         let home = Home::new(BASHFUL);
-        let output = home.run(&["run", r#""$PUPPET" rush & "$PUPPET" rush & sleep 0.05; kill -9 $PPID; sleep 1000"#]);
+        let output = home
+            .run(&["run", r#""$PUPPET" rush & "$PUPPET" rush & sleep 0.05; $PUPPET signal KILL $PPID; sleep 1000"#]);
         assert_eq!(output.status.code(), Some(125), "{output:?}");
         assert_eq!(home.survivors(), [""; 0], "something was left when the reply came");
     }
@@ -92,7 +93,7 @@ fn a_keeper_that_was_started_early_is_used_or_ends() {
     assert_eq!(text(&output.stdout), "1\n77\n", "another keeper was started for it: {output:?}");
 
     // The outer command adopts the keepers that the inner program leaves.
-    for unused in ["run --help", "run --no-such-option x", "run 'rm -rf /'", "run --cwd /no/such/directory true"] {
+    for unused in ["run --help", "run --no-such-option x", "run ''", "run --cwd /no/such/directory true"] {
         let output = home.run(&["run", &format!("'{BASHFUL}' {unused} >/dev/null 2>&1; {ALONE} echo alone")]);
         assert_eq!(text(&output.stdout), "alone\n", "{unused}: {output:?}");
     }

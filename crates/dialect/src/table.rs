@@ -116,6 +116,6 @@ mod tests {
             let fitted = table.fit(columns);
             assert!(fitted.lines().all(|line| line.width() <= columns), "{columns}\n{fitted}");
         }
-        assert_eq!(table.fit(28), "NAME             N  WHERE\na name …     12345  …ect/src\n漢字漢…          1  \n",);
+        assert_eq!(table.fit(28), "NAME            N  WHERE\na name th…  12345  …ject/src\n漢字漢字…       1  \n",);
     }
 }

@@ -58,6 +58,9 @@ impl Started {
     }
 }
 
+/// A command that waits less than this for its turn gets no notice of it.
+const WAIT_TOLD: Duration = Duration::from_millis(100);
+
 impl Engine {
     /// Runs a command for a caller. A dropped future stops the command, unless it is a job by then. A caller that cancels
     /// instead is told what the command had written.
@@ -269,7 +272,7 @@ impl Engine {
             Err(refusal) => return Ok(Err(about.refused(refusal))),
         };
         about.note(|entry| entry.started(run.written()));
-        about.notices.extend(run.waited().map(|waited| {
+        about.notices.extend(run.waited().filter(|waited| *waited >= WAIT_TOLD).map(|waited| {
             let seconds = waited.as_secs_f64();
             format!("waited {seconds:.1} s for its turn: the shell was busy with another command")
         }));

@@ -538,7 +538,9 @@ async fn nothing_is_lost_when_what_was_left_behind_ends_just_then() {
 async fn a_job_that_has_stopped_its_keeper_can_still_be_stopped() {
     let place = Place::new(PUPPET);
     let jobs = store(&place);
-    let job = start(&place, "until [ -e go ]; do sleep 0.01; done; kill -STOP $PPID; echo stopped; sleep 1000").await;
+    let job =
+        start(&place, "until [ -e go ]; do sleep 0.01; done; $PUPPET signal STOP $PPID; echo stopped; sleep 1000")
+            .await;
     std::fs::write(place.path().join("go"), "").expect("it may go on");
     assert!(eventually(|| written(&job).contains("stopped")));
     jobs.stop(job.id, Stop::Ask).await.expect("its keeper is woken and told");

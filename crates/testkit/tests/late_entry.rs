@@ -26,7 +26,7 @@ fn check(script: &str) -> String {
 fn a_signal_to_a_keeper_with_threads_stops_its_tree() {
     for signal in ["TERM", "INT", "HUP"] {
         let script = format!(
-            r#"(setsid "$PUPPET" make ready hold &); until [ -e ready ]; do sleep 0.01; done; kill -{signal} $PPID; "$PUPPET" hold"#
+            r#"(setsid "$PUPPET" make ready hold &); until [ -e ready ]; do sleep 0.01; done; $PUPPET signal {signal} $PPID; "$PUPPET" hold"#
         );
         let said = check(&script);
         assert!(said.contains("KeeperSignaled"), "{said}");

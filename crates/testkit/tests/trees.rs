@@ -310,7 +310,7 @@ async fn a_reader_behind_the_shells_back_is_waited_for() {
 #[tokio::test]
 async fn a_killed_keeper_takes_its_shell_along_and_the_reply_says_that_it_is_lost() {
     let place = Place::new(PUPPET);
-    let outcome = run(&place.engine(), r#"echo before; kill -9 $PPID; "$PUPPET" hold"#).await;
+    let outcome = run(&place.engine(), r#"echo before; $PUPPET signal KILL $PPID; "$PUPPET" hold"#).await;
     assert_eq!(outcome.end, End::Lost);
     assert_eq!(output(&outcome), "before\n");
     if let Some(pid) = outcome.pid {
@@ -323,7 +323,7 @@ async fn a_killed_keeper_takes_its_shell_along_and_the_reply_says_that_it_is_los
 async fn a_stopped_keeper_is_woken_when_the_time_of_its_command_is_up() {
     let mut place = Place::new(PUPPET);
     place.options.lifetime = Lifetime(Duration::from_millis(500));
-    let outcome = run(&place.engine(), r#"echo before; kill -STOP $PPID; exec "$PUPPET" hold"#).await;
+    let outcome = run(&place.engine(), r#"echo before; $PUPPET signal STOP $PPID; exec "$PUPPET" hold"#).await;
     assert_eq!(outcome.end, End::Stopped { why: StopReason::TimeUp, exit: TERMINATED });
     assert_eq!(output(&outcome), "before\n");
     assert_eq!(place.survivors(), [""; 0], "something was left when the reply came");
@@ -332,7 +332,7 @@ async fn a_stopped_keeper_is_woken_when_the_time_of_its_command_is_up() {
 #[tokio::test]
 async fn a_stopped_keeper_is_woken_by_a_request_to_stop() {
     let place = Place::new(PUPPET);
-    let (_engine, mut job) = start(&place, r#"kill -STOP $PPID; "$PUPPET" make ready hold"#).await;
+    let (_engine, mut job) = start(&place, r#"$PUPPET signal STOP $PPID; "$PUPPET" make ready hold"#).await;
     job.stop(StopReason::Cancelled);
     assert_eq!(ends(&mut job).await.end, End::Stopped { why: StopReason::Cancelled, exit: TERMINATED });
     place.check_nothing_survives();
@@ -343,7 +343,7 @@ async fn a_keeper_stopped_while_leftovers_are_ended_goes_on() {
     let mut place = Place::new(PUPPET);
     place.options.leftovers = LeftoverPolicy::Stop;
     place.options.grace = Grace(Duration::from_millis(100));
-    let script = r#"keeper=$PPID; (trap "kill -STOP $keeper" TERM; "$PUPPET" make ready; while :; do sleep 0.1; done) &
+    let script = r#"keeper=$PPID; (trap "$PUPPET signal STOP $keeper" TERM; "$PUPPET" make ready; while :; do sleep 0.1; done) &
         until [ -e ready ]; do sleep 0.01; done"#;
     assert_eq!(run(&place.engine(), script).await.end, End::Own(Exit::Code(0)));
     assert_eq!(place.survivors(), [""; 0], "something was left when the reply came");

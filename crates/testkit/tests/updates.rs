@@ -124,7 +124,7 @@ async fn other_ends_are_errors_or_results() {
     };
     check(json!({ "command": "exit 3" }), Conclusion::Result).await;
     check(json!({ "command": "sleep 1000", "timeout": 1 }), Conclusion::Error).await;
-    check(json!({ "command": "kill -9 $PPID; sleep 1000" }), Conclusion::Error).await;
+    check(json!({ "command": "$PUPPET signal KILL $PPID; sleep 1000" }), Conclusion::Error).await;
     check(json!({ "command": "true", "cwd": "/none" }), Conclusion::Error).await;
     check(json!({ "command": "true", "unknown": 1 }), Conclusion::Error).await;
     place.check_nothing_survives();

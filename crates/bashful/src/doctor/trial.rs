@@ -21,7 +21,7 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(3);
 /// How long the daemon may take to end: less than it would by itself.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// The promises that hold, of those that are made.
+/// The promises that hold, of those that are made. The engine must have no judge: one of the trials kills its own keeper.
 pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
     let wait = format!("{DAEMON}sleep 5");
     let stop = |job: &mut Option<Running>| job.iter().for_each(|job| job.stop(StopReason::Cancelled));

@@ -253,7 +253,8 @@ fn a_command_that_ignores_the_request_to_end_has_5_seconds() {
     assert!(pi.run("trap '' TERM").starts_with("(no output)"));
     let result = pi.call(&json!({ "command": "sleep 1000", "timeout": 1 }));
     let time = details(&result)["wallTimeMs"].as_u64().expect("a time");
-    assert!((6000..12_000).contains(&time), "{time} ms: 1 s and 5 s, not 15");
+    // The time is counted by another process than the grace, which began a moment earlier.
+    assert!((5500..12_000).contains(&time), "{time} ms: 1 s and 5 s, not 15");
     pi.ends();
 }
 
@@ -325,7 +326,7 @@ fn no_output_is_said() {
 #[test]
 fn a_command_without_an_exit_status_is_an_error() {
     let mut pi = Pi::new(&[]);
-    let result = pi.call(&json!({ "command": "echo begun; kill -9 $PPID; sleep 1000" }));
+    let result = pi.call(&json!({ "command": "echo begun; $PUPPET signal KILL $PPID; sleep 1000" }));
     let said = text(&result);
     assert!(said.starts_with("begun\n") && said.ends_with("\n\nCommand failed: missing exit status"), "{said}");
     assert_eq!((&result["isError"], &details(&result)["exitCode"]), (&json!(true), &json!(null)));

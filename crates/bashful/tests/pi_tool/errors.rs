@@ -114,7 +114,7 @@ fn a_non_zero_exit() {
 fn a_missing_exit_status() {
     let mut pi = Pi::new();
     // The parent of the shell is the one that would tell.
-    let result = pi.bash(&json!({ "command": "echo begun; kill -9 $PPID; sleep 1000" }));
+    let result = pi.bash(&json!({ "command": "echo begun; $PUPPET signal KILL $PPID; sleep 1000" }));
     assert!(result.is_error && result.text.contains("Command failed: missing exit status"), "{}", result.text);
     pi.end();
 }

@@ -25,6 +25,7 @@ fn main() {
             "newgroup" => setpgid(None, None).expect("a group of its own"),
             "stop" => kill_process(getpid(), Signal::STOP).expect("a signal to itself"),
             "hold" => hold(),
+            "signal" => send_signal(&next(), next().parse().expect("a process id")),
             "pin" => pin(next().parse().expect("a process id")),
             "chatter" => chatter(&next()),
             "storm" => storm(next().parse().expect("a number")),
@@ -34,6 +35,22 @@ fn main() {
             "exit" => std::process::exit(next().parse().expect("a number")),
             other => panic!("the puppet knows no action {other:?}"),
         }
+    }
+}
+
+/// Sends a signal by its name. The guard lets a puppet do what it asks about when `kill` does it.
+fn send_signal(name: &str, process: i32) {
+    let signal = match name {
+        "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        other => panic!("the puppet knows no signal {other:?}"),
+    };
+    let sent = kill_process(Pid::from_raw(process).expect("not zero"), signal);
+    if sent.is_err() {
+        std::process::exit(1);
     }
 }
 
