@@ -532,3 +532,17 @@ fn rc_files_that_do_not_work_are_told_in_one_reply() {
     assert!(notices[1..].iter().all(|notices| !notices.contains("aliases")), "{notices:?}");
     ends_well(server, &home);
 }
+
+#[test]
+fn sessions_that_made_room_for_others_cost_no_descriptors() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_SESSIONS_AT_MOST", "4")]);
+    let limit = ["--pid", &server.pid().to_string(), "--nofile=128:"].map(str::to_owned);
+    assert!(std::process::Command::new("prlimit").args(limit).status().expect("prlimit").success());
+    // Two descriptors for each would be too many.
+    for number in 0..80 {
+        let result = server.call("bash", &json!({ "command": "echo here", "session": format!("s{number}") }));
+        assert_eq!(text(&result), "here\n", "session {number}");
+    }
+    ends_well(server, &home);
+}

@@ -57,6 +57,10 @@ impl Server {
         server
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a line as it is.
     pub(crate) fn line(&mut self, line: &[u8]) {
         let input = self.input.as_mut().expect("it has not been closed");

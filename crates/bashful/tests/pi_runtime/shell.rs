@@ -34,14 +34,34 @@ fn variables_of_a_call_hold_for_that_call_and_choose_no_other_shell() {
 }
 
 #[test]
-fn a_function_that_is_in_the_way_of_variables_is_named_and_the_command_does_not_run() {
+fn variables_of_a_call_are_taken_back_whatever_the_shell_has_become() {
     let mut pi = Pi::new(&[]);
-    assert!(pi.run("eval() { echo mine; }").starts_with("(no output)"));
-    let result = pi.call(&json!({ "command": "echo $A", "env": { "A": "1" } }));
-    let said = "bash: eval: a function of this name keeps commands from getting variables of their own\n\nWall time: ";
-    assert!(text(&result).starts_with(said) && result["isError"] == true, "{result}");
-    assert!(pi.run("echo without; unset -f eval").starts_with("without\n"));
-    assert_eq!(pi.output(&json!({ "command": "echo $A", "env": { "A": "1" } })), "1");
+    let call = json!({ "command": "echo $A", "env": { "A": "1" } });
+    assert!(pi.run("eval() { echo mine; }; command() { echo mine; }").starts_with("(no output)"));
+    assert_eq!(pi.output(&call), "1");
+    assert!(pi.run("unset -f eval command; set -o posix").starts_with("(no output)"));
+    assert_eq!(pi.output(&call), "1");
+    assert_eq!(pi.output(&json!({ "command": "echo ${A-unset}; set +o posix" })), "unset");
+    assert_eq!(pi.output(&json!({ "command": "echo in", "env": { "POSIXLY_CORRECT": "1" } })), "in");
+    assert_eq!(pi.output(&json!({ "command": "[[ -o posix ]] || echo off" })), "off");
+    pi.ends();
+}
+
+#[test]
+fn calls_run_in_their_order_while_the_shell_starts_or_starts_again() {
+    let mut pi = Pi::new(&[]);
+    for _ in 0..3 {
+        for number in 0..6 {
+            pi.server.begin(&number.to_string(), &json!({ "command": format!("echo {number} >>order") }));
+        }
+        for number in 0..6 {
+            pi.server.answer(&number.to_string());
+        }
+        let order = std::fs::read_to_string(pi.home.path().join("order")).expect("they ran");
+        assert_eq!(order, "0\n1\n2\n3\n4\n5\n");
+        // The next ones meet a shell that has just ended.
+        pi.run("rm order; exit");
+    }
     pi.ends();
 }
 

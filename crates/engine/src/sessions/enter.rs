@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
 use rustix::io::Errno;
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
 
 use super::about;
@@ -68,8 +69,7 @@ impl Starter {
         let directory = &at.place;
         let name = at.name.clone();
         let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
-        // Since when it waits for its turn. A shell that it waited for may have ended.
-        let mut waits_since = None;
+        let mut turn = Turn::take(store, directory, turn_by).await?;
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
@@ -88,9 +88,9 @@ impl Starter {
             // It was judged for where the shell was then; whoever was first may have left it elsewhere.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = Place { at, moves_to, expected };
-            match hand_over(link, plan, place, store, turn_by, &mut waits_since).await? {
+            match hand_over(link, plan, place, store, turn_by, &mut turn).await? {
                 Handed::Started(attached) => {
-                    entered.waited = waits_since.map(|since| since.elapsed());
+                    entered.waited = turn.waits_since.map(|since| since.elapsed());
                     return Ok(attached.in_session(entered));
                 }
                 Handed::SessionGone => {}
@@ -114,6 +114,7 @@ impl Starter {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
+        store.disconnect_ended(place);
         store.move_old(plan, &at.name, place);
         let _taken = store.take(place).await.map_err(unusable)?;
         // What is known of the one before holds it, if it still lives where nobody can reach it.
@@ -126,7 +127,7 @@ impl Starter {
         })?;
         tracing::debug!(pid, session = %at.name, "started a session");
         let host = (store.owner == SessionOwner::Engine).then_some(link);
-        store.known().insert(place.to_path_buf(), Known { pid, _host: host, spare: None });
+        store.known().insert(place.to_path_buf(), Known { pid, host, spare: None });
         // Its end is taken away when it comes.
         drop(keeper);
         let own = plan.redactor().redact(at.name.as_str());
@@ -211,6 +212,33 @@ struct Place<'a> {
     expected: Option<&'a Path>,
 }
 
+/// The place of a command among those that this program sends to one session.
+///
+/// The keeper's queue has the order in which commands reach it. While a shell starts, or is started again, there is no queue:
+/// commands line up here, so that they run in the order of their calls.
+struct Turn {
+    /// Held until the keeper has the command in its queue, or has begun it.
+    entrance: Option<OwnedMutexGuard<()>>,
+    /// Since when the command is in the queue. A shell that it waited for may have ended.
+    waits_since: Option<Instant>,
+}
+
+impl Turn {
+    async fn take(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
+        let entrance = store.entrance(place).lock_owned();
+        let entrance = match by {
+            Some(by) => timeout_at(by, entrance).await.map_err(|_| StartError::NoTurn)?,
+            None => entrance.await,
+        };
+        Ok(Self { entrance: Some(entrance), waits_since: None })
+    }
+
+    fn is_queued(&mut self) {
+        self.entrance = None;
+        self.waits_since.get_or_insert_with(Instant::now);
+    }
+}
+
 /// Hands over a command, and waits for its turn.
 async fn hand_over(
     mut link: Connection,
@@ -218,7 +246,7 @@ async fn hand_over(
     place: Place<'_>,
     store: &Arc<SessionStore>,
     turn_by: Option<Instant>,
-    waits_since: &mut Option<Instant>,
+    turn: &mut Turn,
 ) -> Result<Handed, StartError> {
     let Place { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
@@ -260,7 +288,7 @@ async fn hand_over(
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
         Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
-    match answer(&mut link, turn_by, waits_since).await {
+    match answer(&mut link, turn_by, turn).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
         Ok(Report::Busy) if turn_by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
@@ -277,14 +305,10 @@ async fn hand_over(
 
 /// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
 /// hears which of the two was first.
-async fn answer(
-    link: &mut Connection,
-    turn_by: Option<Instant>,
-    waits_since: &mut Option<Instant>,
-) -> Result<Report, Silence> {
+async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn) -> Result<Report, Silence> {
     let mut next = async |link: &mut Connection| loop {
         match link.next_awake().await {
-            Ok(Report::Waiting) => drop(waits_since.get_or_insert_with(Instant::now)),
+            Ok(Report::Waiting) => turn.is_queued(),
             word => return word,
         }
     };

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::protocol::{self, Order, Report, SessionState};
@@ -50,6 +50,8 @@ pub struct SessionStore {
     tag: String,
     /// Those that were started or used here, by their directories.
     known: Mutex<HashMap<PathBuf, Known>>,
+    /// Where commands of this program line up, by the directories of their sessions.
+    entrances: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
     /// How many engines use it.
     users: AtomicUsize,
 }
@@ -80,8 +82,8 @@ impl Drop for SessionsInUse {
 pub(super) struct Known {
     /// The process id of its shell.
     pub(super) pid: i32,
-    /// Holds it: closing it ends the session. None if it stays without us.
-    pub(super) _host: Option<Connection>,
+    /// Holds it: closing it ends the session. None if it stays without us, or has ended.
+    pub(super) host: Option<Connection>,
     /// A connection that the last command has left.
     pub(super) spare: Option<Connection>,
 }
@@ -164,7 +166,35 @@ impl SessionStore {
             SessionOwner::Engine => format!("{}-{:x}", std::process::id(), began.as_nanos()),
             SessionOwner::User => "user".to_owned(),
         };
-        Self { directory, limits, owner, tag, known: Mutex::default(), users: AtomicUsize::new(0) }
+        let (known, entrances) = (Mutex::default(), Mutex::default());
+        Self { directory, limits, owner, tag, known, entrances, users: AtomicUsize::new(0) }
+    }
+
+    /// The lock that commands of this program hold one after the other while they reach the session at this place. It is fair.
+    pub(super) fn entrance(&self, place: &Path) -> Arc<tokio::sync::Mutex<()>> {
+        let mut entrances = self.entrances.lock().unwrap_or_else(PoisonError::into_inner);
+        entrances.retain(|_, entrance| entrance.strong_count() > 0);
+        if let Some(entrance) = entrances.get(place).and_then(Weak::upgrade) {
+            return entrance;
+        }
+        let entrance = Arc::default();
+        entrances.insert(place.to_path_buf(), Arc::downgrade(&entrance));
+        entrance
+    }
+
+    /// Closes the connections to sessions that have ended, except the one at this place. That they were known stays known.
+    pub(super) fn disconnect_ended(&self, place: &Path) {
+        let has_ended = |place: &Path| {
+            // A session that is too busy to answer has not ended, and would end with its connection.
+            let gone =
+                |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+            reach(place).is_err_and(gone)
+        };
+        let mut known = self.known();
+        for (_, session) in known.iter_mut().filter(|(other, _)| other.as_path() != place && has_ended(other)) {
+            session.host = None;
+            session.spare = None;
+        }
     }
 
     /// Where they are.

@@ -121,6 +121,14 @@ impl<'a> Outline<'a> {
             }
         };
         let mut stretches = parser.stretches.take().unwrap_or_default();
+        // The parser may have read a part again, in another way.
+        stretches.sort_by_key(|stretch| stretch.range.start);
+        let mut end = 0;
+        stretches.retain(|stretch| {
+            let is_new = stretch.range.start >= end;
+            end = end.max(stretch.range.end);
+            is_new
+        });
         for stretch in stretches.iter_mut().filter(|stretch| stretch.word.is_empty()) {
             stretch.word = stretch.range.clone();
         }
@@ -356,6 +364,19 @@ mod tests {
         assert_eq!(texts("cat <<E\nno $(yes)\nE\n"), [("cat", Bare), ("yes", Bare)]);
         assert_eq!(texts("a \"$(b \"c\")\" `d`"), [("a", Bare), ("b", Bare), ("c", Double), ("d", Bare)]);
         assert_eq!(texts("${x:-no} \"${x:=no}\""), []);
+    }
+
+    #[test]
+    fn text_that_is_parsed_twice_is_told_once() {
+        // The commands in these backticks are not complete, and are read once more to get past them.
+        for script in ["`a&&`", "`{#&&`", "`(}a}&&`", "`case x in `a${}"] {
+            let outline = Outline::of(script).expect("bash reads it");
+            let ranges: Vec<_> = outline.stretches().iter().map(|stretch| stretch.range.clone()).collect();
+            assert!(
+                !ranges.is_empty() && ranges.windows(2).all(|pair| pair[0].end <= pair[1].start),
+                "{script}: {ranges:?}"
+            );
+        }
     }
 
     #[test]

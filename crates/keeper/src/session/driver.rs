@@ -49,10 +49,6 @@ const BY_BYTES: usize = 256;
 /// The variable that holds the text of a command, as in `bash -c`.
 const TEXT: &str = "BASH_EXECUTION_STRING";
 
-/// Says why a command with variables cannot run.
-const IN_THE_WAY: &str =
-    r"\builtin echo 'bash: eval: a function of this name keeps commands from getting variables of their own' >&2";
-
 /// Which of the descriptors that a command needs is the line that evaluates it. A shell that has not read that has done nothing.
 pub(super) const EVALUATION: usize = 3;
 
@@ -245,16 +241,11 @@ impl Driver {
 
 /// The line that evaluates the text of a command, with variables that hold for it alone.
 ///
-/// Bash gives assignments in front of `eval` to all that is evaluated, and takes them back at its end, whatever that is. Behind
-/// `builtin` it does not, so a function called `eval` is in the way of a command with variables, and that is said.
+/// Bash gives assignments in front of a builtin to all that it does, and takes them back at its end, whatever that is. In POSIX
+/// mode it would keep those in front of `eval`; behind `command`, `eval` is a builtin like others. Functions called `eval` or
+/// `command` are passed by.
 fn evaluation(variables: &[Vec<u8>]) -> Vec<u8> {
     let mut line = Vec::new();
-    if !variables.is_empty() {
-        let null = shell::null_place();
-        line.extend(
-            format!("if \\builtin declare -F eval >{null}; then {IN_THE_WAY}; \\builtin return 1; fi; ").into_bytes(),
-        );
-    }
     for variable in variables {
         let (name, value) = variable.split_at(variable.iter().position(|byte| *byte == b'=').unwrap_or(variable.len()));
         line.extend(name);
@@ -269,7 +260,7 @@ fn evaluation(variables: &[Vec<u8>]) -> Vec<u8> {
         }
         line.extend(b"' ");
     }
-    line.extend(if variables.is_empty() { &br"\builtin eval"[..] } else { br"\eval" });
+    line.extend(if variables.is_empty() { &br"\builtin eval"[..] } else { br"\builtin command eval" });
     line.extend(format!(" \"${TEXT}\"\n").into_bytes());
     line
 }
