@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What the program prints to standard output. It has to succeed.
+/// The standard output of the program, which has to succeed.
 #[track_caller]
 fn prints(home: &Home, args: &[&str]) -> String {
     let output = home.run(args);

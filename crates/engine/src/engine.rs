@@ -352,7 +352,7 @@ impl Engine {
         self.options.judge.as_ref().is_some_and(|judge| judge.refuses(script))
     }
 
-    /// What the guard says about text that is to be sent to a job.
+    /// The guard's verdict on text that is to be sent to a job.
     pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
         self.options.judge.as_ref().map(|judge| judge.verdict_on_input(job, text)).unwrap_or_default()
     }

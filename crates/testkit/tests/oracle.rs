@@ -104,7 +104,7 @@ fn shows_a_session(script: &[u8]) -> bool {
     SHOW_A_SESSION.iter().any(|word| script.contains(word))
 }
 
-/// What was seen, with messages that name no line, except those about a script that bash could not make sense of: an interactive bash
+/// The observed output, with messages that name no line, except those about a script that bash could not make sense of: an interactive bash
 /// names lines there alone. These do not name the place of the script, which is `-c` or `eval`.
 fn in_words(seen: &Seen) -> Seen {
     let mut output = Vec::new();

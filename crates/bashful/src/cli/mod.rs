@@ -193,7 +193,7 @@ fn of_error(error: &(dyn Error + 'static)) -> serde_json::Value {
     facts
 }
 
-/// Whether nothing went wrong: the guard or the interceptor said no, in words that are for the model.
+/// True if the guard or the interceptor refused the command. Their text is for the model, and bashful itself did not fail.
 fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     error.is::<guard::Refused>() || error.is::<guard::Intercepted>()
 }

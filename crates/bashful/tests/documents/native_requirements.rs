@@ -1,4 +1,4 @@
-//! What the native tool is required to do.
+//! The requirements of the native tool.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -65,7 +65,7 @@ impl Pi {
     }
 }
 
-/// What the document calls `details`.
+/// The `details` of the document.
 fn details(result: &Value) -> &Value {
     &result["_meta"]["bashful/facts"]
 }

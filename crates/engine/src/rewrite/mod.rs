@@ -38,7 +38,7 @@ const CUT: &str = "…";
 /// What is rewritten.
 #[derive(Debug, Clone, Default)]
 pub struct Rewriting {
-    /// Whether a leading `cd X &&` becomes the directory, and a `~` at the beginning of a directory the home directory.
+    /// True: a leading `cd X &&` becomes the directory, and a `~` at the beginning of a directory the home directory.
     pub directory: bool,
     /// Whether a trailing `| head` or `| tail` becomes a limit on what is shown.
     pub lines: bool,

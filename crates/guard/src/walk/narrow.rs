@@ -1,4 +1,4 @@
-//! What a test says about a variable: `[ "$d" = / ] && exit` leaves every other value.
+//! Tests narrow the values of a variable: `[ "$d" = / ] && exit` leaves every other value.
 //!
 //! Only comparisons of one variable with a literal text, `-n` and `-z` are understood. They take a value away; a variable that
 //! had no other has some other value then.
