@@ -266,6 +266,7 @@ impl Toolbox {
             }
         };
         engine::Caller {
+            terminal: None,
             waiting,
             approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
             interceptor: self.interceptor.clone(),

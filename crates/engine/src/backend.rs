@@ -210,6 +210,9 @@ pub enum StartError {
     /// A job needs a keeper that outlives this program.
     #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
     NoKeeper,
+    /// The terminal of a command needs a keeper process that leads its session.
+    #[error("cannot start the command with a terminal: this program has no keeper process; run it without a terminal")]
+    NoKeeperForTerminal,
     /// A job's keeper could not write it down.
     #[error("cannot start a job: its keeper cannot use {}", directory.display())]
     Record {

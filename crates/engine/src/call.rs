@@ -199,11 +199,13 @@ impl Engine {
         self.refresh_snapshot().await;
         let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
         let waits = caller.waiting != Waiting::InBackground;
-        let purpose = if waits && caller.listener.is_none() { RewriteFor::Reply } else { RewriteFor::Job };
+        let has_terminal = request.streams.terminal().is_some();
+        let is_cut = waits && caller.listener.is_none() && !has_terminal;
+        let purpose = if is_cut { RewriteFor::Reply } else { RewriteFor::Job };
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();
-        if let Some(name) = caller.shared_session.clone().filter(|_| waits) {
+        if let Some(name) = caller.shared_session.clone().filter(|_| waits && !has_terminal) {
             request.session = Some(name);
             request.env_apart = true;
             request.workdir.get_or_insert_with(|| ".".into());
@@ -278,6 +280,9 @@ impl Engine {
         }));
         if let Some(progress) = caller.progress.take() {
             run.show_progress(progress, &mut handles);
+        }
+        if let Some(host) = caller.terminal.take() {
+            run.attend(host, &handles);
         }
         if let Some(listener) = caller.listener.take() {
             run.listen(listener);

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bashful_sys::limits::Limit;
 use bashful_sys::socket;
-use bashful_sys::spawn::{Child, Spawn, SpawnError, Tether};
+use bashful_sys::spawn::{Child, Session, Spawn, SpawnError, Tether};
 use rustix::process::Pid;
 use std::ffi::CStr;
 use std::io;
@@ -87,6 +87,7 @@ pub(crate) fn spawn(program: &CStr, socket: &OwnedFd, limits: &[Limit]) -> io::R
         limits,
         umask: None,
         tether: Tether::Loose,
+        session: Session::Own,
     };
     spawn.start().map_err(|SpawnError { source, .. }| source)
 }

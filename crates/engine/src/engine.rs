@@ -390,6 +390,7 @@ impl Engine {
             output: None,
             stderr: (plan.streams == Streams::Split).then_some(StderrFile::Own),
             input: plan.input == Input::Open,
+            terminal: plan.streams.terminal().is_some(),
         };
         let job = store.create(asked, Room::Limited)?;
         let id = job.id;

@@ -34,6 +34,8 @@ pub struct EnvironmentPolicy {
     pub never: Vec<Pattern>,
     /// Variables that are set, whatever the host has; without a value they are removed.
     pub set: BTreeMap<String, Option<String>>,
+    /// Variables that are set or removed on top of that for commands with a terminal, unless the caller gives them.
+    pub terminal: BTreeMap<String, Option<String>>,
 }
 
 /// Withholds every variable whose name or value says secret, and sets nothing.
@@ -55,6 +57,7 @@ impl Default for EnvironmentPolicy {
             allow: patterns(Self::ALLOWED),
             never: Vec::new(),
             set: BTreeMap::new(),
+            terminal: Self::terminal_variables(),
         }
     }
 }
@@ -206,7 +209,18 @@ impl EnvironmentPolicy {
 
     /// The policy that passes every variable on, secrets too.
     pub fn pass_everything() -> Self {
-        Self { withhold: Vec::new(), allow: vec![Pattern::new("*")], never: Vec::new(), set: BTreeMap::new() }
+        Self {
+            withhold: Vec::new(),
+            allow: vec![Pattern::new("*")],
+            never: Vec::new(),
+            set: BTreeMap::new(),
+            terminal: Self::terminal_variables(),
+        }
+    }
+
+    /// The terminal type that [`Streams::Terminal`](crate::Streams::Terminal) offers.
+    fn terminal_variables() -> BTreeMap<String, Option<String>> {
+        BTreeMap::from([("TERM".to_owned(), Some("xterm-256color".to_owned()))])
     }
 
     /// What every command gets of the host's variables.
@@ -225,12 +239,7 @@ impl EnvironmentPolicy {
                 environment.variables.insert(name.clone(), value.clone());
             }
         }
-        for (name, value) in &self.set {
-            match value {
-                Some(value) => environment.variables.insert(name.into(), value.into()),
-                None => environment.variables.remove(OsStr::new(name)),
-            };
-        }
+        environment.apply(&self.set, &[]);
         environment
     }
 
@@ -273,6 +282,16 @@ enum VariableFate {
 }
 
 impl Environment {
+    /// Sets or removes these variables, except those that the caller gives.
+    pub(crate) fn apply(&mut self, changes: &BTreeMap<String, Option<String>>, given: &[(String, OsString)]) {
+        for (name, value) in changes.iter().filter(|(name, _)| !given.iter().any(|(own, _)| own == *name)) {
+            match value {
+                Some(value) => self.variables.insert(name.into(), value.into()),
+                None => self.variables.remove(OsStr::new(name)),
+            };
+        }
+    }
+
     /// Keeps the withheld values out of texts.
     pub fn redactor(&self) -> Redactor {
         Redactor::new(Arc::new(Mask::new(&self.withheld)))

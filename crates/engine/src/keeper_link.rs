@@ -13,6 +13,7 @@ use bashful_keeper::protocol::{Order, Release, Report};
 use bashful_sys::signal::Signal;
 use bashful_sys::{Errno, pidfd, wait};
 use rustix::process::Pid;
+use tokio::sync::watch;
 
 use crate::backend::BoxFuture;
 use crate::connection::Connection;
@@ -33,6 +34,7 @@ pub(crate) struct KeeperLink {
     home: Home,
     /// An end that was told while another report was waited for.
     early: Option<Ended>,
+    suspensions: watch::Sender<u64>,
 }
 
 /// The place of a keeper, or of the connection to it, between two commands.
@@ -144,7 +146,7 @@ impl Drop for KeeperProcess {
 
 impl KeeperLink {
     pub(crate) fn new(connection: Connection, keeper: Keeper, home: Home) -> Self {
-        Self { connection, keeper, home, early: None }
+        Self { connection, keeper, home, early: None, suspensions: watch::channel(0).0 }
     }
 
     async fn next_end(&mut self) -> Option<Ended> {
@@ -152,8 +154,13 @@ impl KeeperLink {
             return Some(early);
         }
         loop {
-            if let Some(ended) = as_end(self.connection.next().await.ok()?) {
-                return Some(ended);
+            match self.connection.next().await.ok()? {
+                Report::Suspended => self.suspensions.send_modify(|count| *count += 1),
+                report => {
+                    if let Some(ended) = as_end(report) {
+                        return Some(ended);
+                    }
+                }
             }
         }
     }
@@ -203,6 +210,23 @@ impl Link for KeeperLink {
         Box::pin(async move {
             // A keeper that cannot be reached is gone, and the next look at the connection says so.
             let _ = self.connection.send(&[&Order::Stop(why)], &[]).await;
+        })
+    }
+
+    fn signal(&mut self, number: u8) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let _ = self.connection.send(&[&Order::Signal(number)], &[]).await;
+        })
+    }
+
+    fn suspensions(&self) -> watch::Receiver<u64> {
+        self.suspensions.subscribe()
+    }
+
+    fn host_terminal_restored(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // A keeper that cannot be reached is gone, and touches no terminal.
+            let _ = self.connection.send(&[&Order::HostTerminalRestored], &[]).await;
         })
     }
 

@@ -74,6 +74,7 @@ mod snapshot;
 mod strays;
 mod subscriptions;
 mod sweeping;
+mod terminal;
 mod trust;
 mod units;
 mod url_secrets;
@@ -115,7 +116,7 @@ pub use promises::{KeeperForm, Promises};
 pub use redact::{Redacted, Redactor, error_chain};
 pub use registry::{ListRegistryError, RegisteredCommand, Registry};
 pub use reply_limit::ReplyLimit;
-pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams};
+pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest};
 pub use rewrite::{
     ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
     UrlFile,
@@ -131,6 +132,7 @@ pub use sessions::{
 pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
+pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, TerminalSize, TypeError};
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bashful_keeper::{End, StopReason};
+use tokio::sync::watch;
 
 use crate::LeftoverPolicy;
 use crate::backend::BoxFuture;
@@ -56,6 +57,21 @@ pub trait Link: Send + fmt::Debug {
     /// Lets the supervisor read the outputs of processes that were left behind. Without that they are closed, and whoever
     /// writes to them gets `SIGPIPE`.
     fn release<'a>(&'a mut self, _outputs: Vec<Carried<'a>>) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Sends a signal to every process of the command, and does nothing else.
+    fn signal(&mut self, _number: u8) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Counts how often a signal has stopped the shell of a command with a terminal, as `Ctrl-Z` does.
+    fn suspensions(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
+    }
+
+    /// Tells the supervisor that the host has put its own terminal back.
+    fn host_terminal_restored(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_keeper::protocol::{
-    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, When,
+    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup,
+    Terminal as WireTerminal, When,
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
 use bashful_sys::spawn::{Child, Step};
+use bashful_sys::terminal::Terminal;
 use bashful_sys::{Errno, pipe, proc, socket};
 use tokio::time::Instant;
 
@@ -27,7 +29,7 @@ use crate::keeper_link::{Home, Keeper, KeeperLink, KeeperProcess};
 use crate::plan::{self, Plan, PlanError};
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
-use crate::request::{Input, Streams};
+use crate::request::{Input, Streams, TerminalRequest};
 use crate::reserve::{Reserve, Standing};
 use crate::sessions::{InSession, SessionStore};
 use crate::strays;
@@ -218,15 +220,25 @@ impl Connected {
 impl Starter {
     async fn start_command(&self, plan: &Plan) -> Result<Attached, StartError> {
         let Pipes { read, write } = Pipes::new(plan.streams).map_err(|error| explain(plan, error))?;
-        let (link, pid) = self.start_cold(plan, &write, None).await?;
+        let outside = if let Outputs::Terminal(outside) = &read { Some(outside.as_fd()) } else { None };
+        let (link, pid) = self.start_cold(plan, &write, outside, None).await?;
         Ok(Attached { link: Box::new(link), outputs: read, pid, session: None })
     }
 
     /// Starts a job. Its processes write to its files themselves.
     async fn start_job(&self, plan: &Plan, job: &NewJob) -> Result<(), StartError> {
-        let write = job_files(job, plan.streams).map_err(|error| explain(plan, error))?;
+        let failed = |error| explain(plan, error);
+        let started = if let Some(terminal) = plan.streams.terminal() {
+            let size = terminal.size;
+            let Terminal { outside, inside, .. } =
+                Terminal::for_command(size.columns(), size.rows()).map_err(failed)?;
+            self.start_cold(plan, &[inside], Some(outside.as_fd()), Some(job)).await
+        } else {
+            let write = job_files(job, plan.streams).map_err(failed)?;
+            self.start_cold(plan, &write, None, Some(job)).await
+        };
         // The link changes nothing any more: the keeper has written the job down.
-        self.start_cold(plan, &write, Some(job)).await.map(drop)
+        started.map(drop)
     }
 
     /// Starts a command at once: under a keeper of the reserve, if one is there and hears of it, or a new one.
@@ -234,17 +246,21 @@ impl Starter {
         &self,
         plan: &Plan,
         write: &[OwnedFd],
+        outside: Option<BorrowedFd<'_>>,
         job: Option<&NewJob>,
     ) -> Result<(KeeperLink, Option<i32>), StartError> {
+        if outside.is_some() && matches!(self.program, Program::Thread) {
+            return Err(StartError::NoKeeperForTerminal);
+        }
         while let Some(connected) = self.reserve.take() {
-            match self.start_under(connected, plan, write, job).await {
+            match self.start_under(connected, plan, write, outside, job).await {
                 // It has ended since, and has not read what it was to do.
                 Err(StartError::KeeperGone) => {}
                 other => return other,
             }
         }
         let connected = self.connect().map_err(|error| explain(plan, error))?;
-        self.start_under(connected, plan, write, job).await
+        self.start_under(connected, plan, write, outside, job).await
     }
 
     async fn start_under(
@@ -252,6 +268,7 @@ impl Starter {
         Connected { socket, keeper }: Connected,
         plan: &Plan,
         write: &[OwnedFd],
+        outside: Option<BorrowedFd<'_>>,
         job: Option<&NewJob>,
     ) -> Result<(KeeperLink, Option<i32>), StartError> {
         let failed = |error| explain(plan, error);
@@ -259,24 +276,35 @@ impl Starter {
         if bytes > LARGEST_ENVIRONMENT {
             return Err(StartError::TooLarge { bytes, source: Errno::TOOBIG.into() });
         }
-        let input: Option<OwnedFd> = match (plan.input, job) {
-            (Input::Open, Some(job)) => Some(job.input().map_err(failed)?.into()),
-            (Input::Host, _) => Some(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?),
-            (Input::Nothing | Input::Open, _) => None,
-        };
-        let long_script = long_script(plan).map_err(failed)?;
+        let files = StartFiles::open(plan, write, outside, job).map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let mut setup = self.setup(plan, When::Asked);
-        if input.is_some() {
+        if files.input.is_some() {
             setup.input = WireInput::From(None);
         }
+        // Each order, and the descriptors that belong to it.
         let mut orders = vec![Order::Setup(setup)];
-        orders.extend(job.map(|job| Order::Record(job.order(JobKind::Background, plan.leftovers))));
-        orders.push(Order::Begin(begin(plan, long_script.is_some())));
         let mut descriptors = both(write);
-        descriptors.extend(input.as_ref().map(AsFd::as_fd));
-        descriptors.extend(job.map(|job| job.alive.as_fd()));
-        descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
+        descriptors.extend(files.input.as_ref().map(AsFd::as_fd));
+        if let Some(outside) = outside {
+            orders.push(Order::Terminal(WireTerminal { outside: None }));
+            descriptors.push(outside);
+        }
+        if let Some(host_terminal) = &files.host_terminal {
+            orders.push(Order::GuardHostTerminal(None));
+            descriptors.push(host_terminal.as_fd());
+        }
+        if let Some(job) = job {
+            let mut record = job.order(JobKind::Background, plan.leftovers);
+            descriptors.push(job.alive.as_fd());
+            if let (Some(outside), Some(output)) = (outside, &files.output) {
+                record.pipes.push(job.release(OUTPUT));
+                descriptors.extend([outside, output.as_fd()]);
+            }
+            orders.push(Order::Record(record));
+        }
+        orders.push(Order::Begin(begin(plan, files.long_script.is_some())));
+        descriptors.extend(files.long_script.as_ref().map(AsFd::as_fd));
         let orders: Vec<&Order> = orders.iter().collect();
         link.send(&orders, &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         attach(link, keeper, &self.reserve).await.map_err(|error| match (error, job) {
@@ -338,6 +366,35 @@ impl Starter {
     }
 }
 
+/// Files that a keeper gets for the start of a command.
+struct StartFiles {
+    /// Standard input; none for `/dev/null`.
+    input: Option<OwnedFd>,
+    /// The terminal of the person at this program, if the command's own terminal takes it over.
+    host_terminal: Option<OwnedFd>,
+    /// The file to which the keeper carries the output of a job's terminal.
+    output: Option<std::fs::File>,
+    /// A script that is too long for an argument.
+    long_script: Option<std::fs::File>,
+}
+
+impl StartFiles {
+    fn open(plan: &Plan, write: &[OwnedFd], outside: Option<BorrowedFd<'_>>, job: Option<&NewJob>) -> io::Result<Self> {
+        let stdin = io::stdin();
+        let input = match (plan.input, job) {
+            // The inside end of the terminal.
+            _ if outside.is_some() => write.first().map(OwnedFd::try_clone).transpose()?,
+            (Input::Open, Some(job)) => Some(job.input()?.into()),
+            (Input::Host, _) => Some(stdin.as_fd().try_clone_to_owned()?),
+            (Input::Nothing | Input::Open, _) => None,
+        };
+        let takes_host_terminal = outside.is_some() && plan.input == Input::Host && stdin.is_terminal();
+        let host_terminal = takes_host_terminal.then(|| stdin.as_fd().try_clone_to_owned()).transpose()?;
+        let output = job.filter(|_| outside.is_some()).map(|job| job.file(OUTPUT)).transpose()?;
+        Ok(Self { input, host_terminal, output, long_script: long_script(plan)? })
+    }
+}
+
 /// The pipes of a command's output: the ends that we read, and those that its processes write to.
 pub(crate) struct Pipes {
     pub(crate) read: Outputs,
@@ -353,6 +410,10 @@ impl Pipes {
             Streams::Split => {
                 let (stderr, write_stderr) = pipe::for_output()?;
                 Self { read: Outputs::Split { stdout, stderr }, write: vec![write, write_stderr] }
+            }
+            Streams::Terminal(TerminalRequest { size, .. }) => {
+                let Terminal { outside, inside, .. } = Terminal::for_command(size.columns(), size.rows())?;
+                Self { read: Outputs::Terminal(outside), write: vec![inside] }
             }
         })
     }

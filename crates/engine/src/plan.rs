@@ -105,6 +105,9 @@ pub enum PlanError {
     /// The standard input of a session's shell is its own.
     #[error("a session cannot pass on standard input; leave out the session, or redirect a file inside the command")]
     InputInSession,
+    /// A session's shell has no terminal.
+    #[error("a session has no terminal; leave out the session, or the terminal")]
+    TerminalInSession,
     /// A variable cannot be.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -123,6 +126,10 @@ impl Plan {
         if request.session.is_some() && request.input == Input::Host {
             return Err(PlanError::InputInSession);
         }
+        let terminal = request.streams.terminal();
+        if request.session.is_some() && terminal.is_some() {
+            return Err(PlanError::TerminalInSession);
+        }
         let asked = || backend.working_directory(&options.directory, request.workdir.as_deref());
         // In a session it is where the shell is, unless another one is asked for.
         let stays = request.session.is_some() && request.workdir.is_none();
@@ -138,6 +145,9 @@ impl Plan {
         if request.session.is_none() && !request.env.iter().any(|(name, _)| name == "PWD") {
             // With it, bash keeps the path as it was given, symbolic links and all.
             environment.variables.insert("PWD".into(), directory.clone().into());
+        }
+        if terminal.is_some_and(|terminal| !terminal.unattended) {
+            environment.apply(&options.environment.terminal, &request.env);
         }
         let moves_to = request.workdir.is_some().then(|| directory.clone());
         let mut plan = Self {
@@ -157,7 +167,8 @@ impl Plan {
             save_beyond: None,
             owner: None,
             lines: request.lines,
-            enough: request.enough,
+            // A terminal cannot be closed for its programs without hanging up on them.
+            enough: request.enough.filter(|_| terminal.is_none()),
             cleaning: options.cleaning,
             snapshot,
         };

@@ -122,7 +122,7 @@ impl ReadyKeepers {
 
     /// Makes more for plans like this one, in the background.
     pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan, after: After) {
-        if this.at_most == 0 || changes_the_start(plan) {
+        if this.at_most == 0 || plan.streams.terminal().is_some() || changes_the_start(plan) {
             return;
         }
         if this.state().trial == Trial::DoesNotWork {
@@ -194,6 +194,7 @@ impl ReadyKeepers {
 fn needs_fresh_shell(plan: &Plan) -> bool {
     let script = plan.script.as_bytes();
     script.len() > LONGEST_WAITING
+        || plan.streams.terminal().is_some()
         || changes_the_start(plan)
         || SEE_THE_WAITING.iter().any(|word| memchr::memmem::find(script, word).is_some())
 }

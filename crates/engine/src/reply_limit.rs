@@ -30,7 +30,7 @@ impl ReplyLimit {
         plan.window = self.window(plan.window, self.bytes);
         let least = [self.bytes, self.failed_bytes].into_iter().flatten().min().map(narrower);
         plan.save_beyond = match plan.streams {
-            Streams::Combined => least,
+            Streams::Combined | Streams::Terminal(_) => least,
             // Both streams stand in one text, where every byte may be escaped.
             Streams::Split => least.map(|least| ByteSize(least.0 / 4)),
         };

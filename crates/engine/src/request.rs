@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::sessions::SessionName;
+use crate::terminal::TerminalSize;
 use crate::units::{ByteSize, Lifetime};
 use crate::window::Window;
 
@@ -112,6 +113,28 @@ pub enum Streams {
     Combined,
     /// Apart. Which came first is then unknown.
     Split,
+    /// From a terminal of the command's own, which is its standard input too. Both streams come as one.
+    Terminal(TerminalRequest),
+}
+
+impl Streams {
+    /// The terminal that is asked for.
+    pub fn terminal(self) -> Option<TerminalRequest> {
+        match self {
+            Self::Terminal(terminal) => Some(terminal),
+            Self::Combined | Self::Split => None,
+        }
+    }
+}
+
+/// The terminal that a command gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TerminalRequest {
+    /// Its size when the command starts.
+    pub size: TerminalSize,
+    /// True if the command gets the variables for unattended work, as it would without a terminal; otherwise
+    /// [`EnvironmentPolicy::terminal`](crate::EnvironmentPolicy::terminal) is applied.
+    pub unattended: bool,
 }
 
 /// What a command reads on standard input.
@@ -123,6 +146,9 @@ pub enum Input {
     /// What [`JobStore::send`](crate::JobStore::send) gives it. For jobs.
     Open,
     /// The host's own standard input. A session has its own, and refuses this.
+    ///
+    /// With [`Streams::Terminal`], the host reads its own terminal, in raw mode, and types into the command's: see
+    /// [`Caller::terminal`](crate::Caller::terminal). If the host is killed, the keeper puts the host's terminal back.
     Host,
 }
 

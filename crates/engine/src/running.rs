@@ -42,6 +42,7 @@ use crate::registry::{NewEntry, OutputSoFar, REGISTERED_AFTER, Registration, UPD
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
 use crate::sweeping;
+use crate::terminal::{AttendedTerminal, CommandTerminal};
 use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Listeners hear of new output at most this often: faster than that nobody reads.
@@ -85,6 +86,8 @@ pub(crate) enum Ask {
     Stop(StopReason),
     /// To show the newest output now.
     Live,
+    /// To send a signal to all of it.
+    Signal(u8),
     /// To make it a job.
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
 }
@@ -219,6 +222,12 @@ pub(crate) struct Run {
     line_limit: LineLimit,
     /// How the shell ended, while what it left behind is being stopped.
     own_end: Option<(End, Duration)>,
+    /// The command's terminal, if it has one.
+    terminal: Option<CommandTerminal>,
+    /// The host attends to the terminal, and has put its own terminal back when this resolves.
+    host_restored: Option<oneshot::Receiver<()>>,
+    /// The outcome, while the host puts its own terminal back.
+    over: Option<Outcome>,
     checked: Checked,
     backend: Arc<dyn Backend>,
     options: Arc<Options>,
@@ -268,6 +277,10 @@ impl Run {
             let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
             Stream::new(name, source, capture)
         };
+        let terminal = match &attached.outputs {
+            Outputs::Terminal(outside) => Some(CommandTerminal::new(outside.try_clone()?)),
+            Outputs::Combined(_) | Outputs::Split { .. } => None,
+        };
         let streams = sources(attached.outputs).into_iter().map(stream).collect::<io::Result<_>>()?;
         let run = Self {
             link: attached.link,
@@ -287,6 +300,9 @@ impl Run {
             registration: None,
             line_limit: LineLimit::new(checked.plan().enough),
             own_end: None,
+            terminal,
+            host_restored: None,
+            over: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
             backend,
@@ -304,6 +320,32 @@ impl Run {
     /// How long it has waited for its turn in its session; none if the shell was free.
     pub(crate) fn waited(&self) -> Option<Duration> {
         self.session.as_ref()?.waited
+    }
+
+    /// Hands the command's terminal to the host that attends to it; nothing, if it has none.
+    pub(crate) fn attend(&mut self, host: oneshot::Sender<AttendedTerminal>, handles: &Handles) {
+        let Some(terminal) = self.terminal.clone() else { return };
+        let (restored, host_restored) = oneshot::channel();
+        let attended = AttendedTerminal {
+            terminal,
+            suspensions: self.link.suspensions(),
+            asks: handles.asks.downgrade(),
+            _restored: restored,
+        };
+        // A host that is gone needs no terminal.
+        if host.send(attended).is_ok() {
+            self.host_restored = Some(host_restored);
+        }
+    }
+
+    /// Waits until the host has put its own terminal back, if it attends to the command's, and tells the keeper.
+    async fn wait_for_host(&mut self) {
+        if let Some(restored) = &mut self.host_restored {
+            // It is dropped when the host is through with the terminal.
+            let _ = restored.await;
+            self.host_restored = None;
+            self.link.host_terminal_restored().await;
+        }
     }
 
     /// Streams all that it writes. To be called before anything is read.
@@ -350,6 +392,10 @@ impl Run {
     /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
+            if self.over.is_some() {
+                self.wait_for_host().await;
+                return self.over.take();
+            }
             match self.next().await {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
@@ -357,6 +403,7 @@ impl Run {
                 Happened::RegistryDue => self.update_registry(),
                 Happened::Overdue if self.link.kill() => self.overdue = None,
                 Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
+                Happened::Asked(Some(Ask::Signal(number))) => self.link.signal(number).await,
                 Happened::Asked(Some(Ask::Background(answer))) => {
                     let sent = self.send_to_background().await;
                     let is_sent = sent.is_ok();
@@ -373,9 +420,9 @@ impl Run {
                 }
                 Happened::Ended(Some(Ended { end, left, shell_stays, at })) => {
                     let elapsed = self.elapsed_at(at);
-                    return Some(self.finish(end, left, shell_stays, elapsed).await);
+                    self.over = Some(self.finish(end, left, shell_stays, elapsed).await);
                 }
-                Happened::Ended(None) | Happened::Overdue => return Some(self.lost().await),
+                Happened::Ended(None) | Happened::Overdue => self.over = Some(self.lost().await),
             }
         }
     }
@@ -487,7 +534,7 @@ impl Run {
 
     async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
         self.drain();
-        self.link_is_free = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked;
+        self.link_is_free = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked && self.terminal.is_none();
         let (end, elapsed) = match (self.own_end.take(), end) {
             // It had ended by itself before; what was stopped since is what it had left behind.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),

@@ -29,6 +29,7 @@ mod session;
 mod shell;
 mod start;
 mod stopping;
+mod terminal;
 mod tree;
 mod watch;
 

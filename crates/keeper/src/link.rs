@@ -18,6 +18,8 @@ pub(crate) struct EngineLink {
     engine: Hello,
     /// The engine has said hello, and gets ours with the next report: it is not to be woken for that alone.
     owes_hello: bool,
+    /// This client answers the queries that programs send to the job's terminal.
+    pub(crate) answers: bool,
 }
 
 /// One message of the engine.
@@ -37,6 +39,7 @@ impl EngineLink {
             gone: false,
             engine: Hello::UNSAID,
             owes_hello: false,
+            answers: false,
         }
     }
 
@@ -114,9 +117,18 @@ impl EngineLink {
         self.tell_all([report]);
     }
 
+    /// Hands a descriptor to the engine, with this report.
+    pub(crate) fn hand(&mut self, report: &Report, descriptor: BorrowedFd<'_>) {
+        self.send([report], &[descriptor]);
+    }
+
     /// Tells the engine several things at once, so that it is woken once. One that shares no version with us hears only what
     /// every version understands.
     pub(crate) fn tell_all<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>) {
+        self.send(reports, &[]);
+    }
+
+    fn send<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>, descriptors: &[BorrowedFd<'_>]) {
         let mut bytes = Vec::new();
         let shares_version = self.shares_version();
         for report in reports.into_iter().filter(|report| shares_version || report.is_core()) {
@@ -126,9 +138,10 @@ impl EngineLink {
             report.encode(&mut bytes);
         }
         let mut rest = bytes.as_slice();
+        let mut descriptors = descriptors;
         while !rest.is_empty() {
-            match socket::send(&self.socket, rest, &[]) {
-                Ok(count) => rest = &rest[count..],
+            match socket::send(&self.socket, rest, descriptors) {
+                Ok(count) => (rest, descriptors) = (&rest[count..], &[]),
                 Err(_) => return,
             }
         }

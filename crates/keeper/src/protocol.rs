@@ -42,6 +42,8 @@ pub const SHELL: &str = "shell";
 pub const LOST: &str = "lost";
 /// The same while the keeper writes it.
 pub const LOST_DRAFT: &str = "lost.new";
+/// The sizes of a job's terminal, in its directory. Each line has an offset in the output, and the columns and rows from there on.
+pub const SIZES: &str = "sizes";
 
 /// A message from the engine to the keeper.
 #[derive(Debug)]
@@ -75,6 +77,33 @@ pub enum Order {
         /// True if it ends to make room for another session, and not because somebody wants it gone.
         makes_room: bool,
     },
+    /// The output and the input of the setup are the inside end of this terminal. Comes before the script.
+    Terminal(Terminal),
+    /// Put the modes of this terminal of a person back, and leave its alternate screen, if the engine is gone before it says
+    /// [`HostTerminalRestored`](Self::HostTerminalRestored). The modes are those that the terminal has now. Comes before the
+    /// script. The terminal travels as a descriptor.
+    GuardHostTerminal(Option<OwnedFd>),
+    /// The engine has put the modes of the person's terminal back.
+    HostTerminalRestored,
+    /// Hand out the outside end of the job's terminal.
+    AskTerminal {
+        /// True if the client would answer the queries that programs send to their terminal. One client at a time may.
+        answers: bool,
+    },
+    /// Change the size of the terminal, and write the change down if the command is a job.
+    Resize {
+        /// The number of columns.
+        columns: u16,
+        /// The number of rows.
+        rows: u16,
+    },
+}
+
+/// The terminal of a command. Its inside end is the command's standard input, output and error.
+#[derive(Debug)]
+pub struct Terminal {
+    /// The outside end, which the keeper keeps open. It travels as a descriptor.
+    pub outside: Option<OwnedFd>,
 }
 
 /// A persistent shell.
@@ -267,6 +296,15 @@ pub enum Report {
     Session(SessionState),
     /// The two ends share no version, and the order was none of those that every version has. Nothing was done about it.
     NotUnderstood,
+    /// The outside end of the job's terminal. It travels as a descriptor.
+    Terminal {
+        /// True if this client answers the queries of programs from now on, until it hangs up.
+        answers: bool,
+    },
+    /// The command has no terminal, or its terminal is gone.
+    NoTerminal,
+    /// A signal has stopped the shell, as `Ctrl-Z` at its terminal does. Only commands with a terminal report this.
+    Suspended,
 }
 
 /// The state of a session.

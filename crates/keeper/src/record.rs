@@ -45,6 +45,8 @@ pub(crate) struct Record {
     input: Option<File>,
     /// The last line of the output has been written.
     end_is_said: bool,
+    /// The output is that of a terminal, where a newline alone does not begin a line.
+    pub(crate) has_terminal: bool,
     alive: OwnedFd,
 }
 
@@ -100,6 +102,7 @@ impl Record {
             control: Some(control),
             input,
             end_is_said: false,
+            has_terminal: false,
             alive,
         })
     }
@@ -135,6 +138,13 @@ impl Record {
         let path = self.directory.join(protocol::OUTPUT);
         let file = plain::open_with(File::options().read(true).append(true), &path).ok()?;
         Some(OutputFile::new(file, path, self.at_most, 0..0))
+    }
+
+    /// Writes down the size that the terminal has from this byte of the output on.
+    pub(crate) fn note_size(&self, offset: u64, columns: u16, rows: u16) -> io::Result<()> {
+        let path = self.directory.join(protocol::SIZES);
+        let mut file = plain::open_with(File::options().append(true).create(true), &path)?;
+        file.write_all(format!("{offset} {columns} {rows}\n").as_bytes())
     }
 
     /// Whether what a shell has left that ended like this is to be stopped. Who kills a shell wants the rest gone too.
@@ -201,8 +211,9 @@ impl Record {
             Kind::Background | Kind::Outlasted => last_line(end, self.began.lifetime),
             Kind::Leftover => "[background processes ended]".to_owned(),
         };
-        let finish = if last == *b"\n" { "" } else { "\n" };
-        file.write_all(format!("{finish}\n{line}\n").as_bytes())
+        let newline = if self.has_terminal { "\r\n" } else { "\n" };
+        let finish = if last == *b"\n" { "" } else { newline };
+        file.write_all(format!("{finish}{newline}{line}{newline}").as_bytes())
     }
 
     fn status(&self, state: &State<'_>) -> String {

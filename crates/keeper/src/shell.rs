@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 
 use bashful_sys::argv_patch::LastArgument;
 use bashful_sys::pipe;
-use bashful_sys::spawn::{Child, Spawn, SpawnError, Step, Tether};
+use bashful_sys::spawn::{Child, Session, Spawn, SpawnError, Step, Tether};
 
 use crate::protocol::{FailedStep, Input, Script, Setup};
 
@@ -55,14 +55,19 @@ pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
 /// Starts a shell that does the script at once.
 ///
 /// What the shell still has to read must stay open until then, so it is handed back.
-pub(crate) fn start(setup: &Setup, script: Script, tether: Tether) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
+pub(crate) fn start(
+    setup: &Setup,
+    script: Script,
+    tether: Tether,
+    session: Session,
+) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
     let first = first_lines(setup, None)?;
     let (text, file) = match script {
         Script::Text(text) => (text, None),
         Script::File(None) => return Err(not_prepared(&io::ErrorKind::NotFound.into())),
         Script::File(Some(file)) => (from_file(&file, underscore(setup)), Some(file)),
     };
-    let child = spawn(setup, text, first.as_ref().map(bash_env), tether)?;
+    let child = spawn(setup, text, first.as_ref().map(bash_env), tether, session)?;
     Ok((child, first.into_iter().chain(file).collect()))
 }
 
@@ -85,7 +90,7 @@ impl WaitingShell {
     pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
         let first = first_lines(setup, Some(&gate))?;
-        let child = spawn(setup, placeholder(), Some(bash_env(first.as_ref().unwrap_or(&gate))), tether)?;
+        let child = spawn(setup, placeholder(), Some(bash_env(first.as_ref().unwrap_or(&gate))), tether, Session::Own)?;
         let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
         // The child is tied to us and ends with us: whoever asked for it will not get it. The padding has done its duty once the
         // system has made room for it, and `ps` would show all of it.
@@ -205,14 +210,20 @@ fn bash_env(fd: &OwnedFd) -> Vec<u8> {
     format!("BASH_ENV={}", place(fd)).into_bytes()
 }
 
-fn spawn(setup: &Setup, script: Vec<u8>, bash_env: Option<Vec<u8>>, tether: Tether) -> Result<Child, NotStarted> {
+fn spawn(
+    setup: &Setup,
+    script: Vec<u8>,
+    bash_env: Option<Vec<u8>>,
+    tether: Tether,
+    session: Session,
+) -> Result<Child, NotStarted> {
     let mut arguments = vec![b"-c".to_vec()];
     if script.starts_with(b"-") || script.starts_with(b"+") {
         // Bash would take it for options.
         arguments.push(b"--".to_vec());
     }
     arguments.push(script);
-    spawn_with(setup, arguments, bash_env, tether)
+    spawn_with(setup, arguments, bash_env, tether, session)
 }
 
 /// Starts bash with these arguments.
@@ -221,6 +232,7 @@ pub(crate) fn spawn_with(
     arguments: Vec<Vec<u8>>,
     bash_env: Option<Vec<u8>>,
     tether: Tether,
+    session: Session,
 ) -> Result<Child, NotStarted> {
     let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
     let argv: Vec<CString> =
@@ -244,6 +256,7 @@ pub(crate) fn spawn_with(
         limits: &setup.limits,
         umask: setup.umask,
         tether,
+        session,
     }
     .start()?)
 }

@@ -4,14 +4,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, SignalReader};
-use bashful_sys::spawn::{Child, Tether};
+use bashful_sys::spawn::{Child, Session, Tether};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::awake::Awake;
 use crate::link::EngineLink;
-use crate::protocol::{self, Begin, FailedStep, Order, Report, Script, Setup, When};
+use crate::protocol::{self, Begin, FailedStep, Order, Release, Report, Script, Setup, When};
 use crate::record::{Began, Record};
 use crate::shell::{self, NotStarted, WaitingShell};
+use crate::terminal::{HostTerminal, TerminalEnds};
 use crate::tree::{Rest, Scope, Tree};
 
 /// A shell under way.
@@ -26,6 +27,18 @@ pub(crate) struct Started {
     pub(crate) record: Option<Record>,
     /// What the shell still has to read from.
     pub(crate) held: Vec<OwnedFd>,
+    pub(crate) terminals: Terminals,
+}
+
+/// The terminals that a command has to do with.
+#[derive(Default)]
+pub(crate) struct Terminals {
+    /// The command's own.
+    pub(crate) own: Option<TerminalEnds>,
+    /// That of the person who started it.
+    pub(crate) host: Option<HostTerminal>,
+    /// The output of a job with a terminal, which the keeper carries to the job's file.
+    pub(crate) pipes: Vec<Release>,
 }
 
 /// What there is to watch over.
@@ -82,9 +95,16 @@ fn asks_to_end(signals: &SignalReader) -> bool {
 
 fn start_when_asked(link: &mut EngineLink, setup: Setup, tether: Tether, scope: Scope) -> Option<Begun> {
     let mut job = None;
+    let mut outside = None;
+    let mut terminals = Terminals::default();
     let Begin { script, lifetime } = loop {
         match link.wait()? {
-            Order::Record(order) => job = Some(order),
+            Order::Record(mut order) => {
+                terminals.pipes = std::mem::take(&mut order.pipes);
+                job = Some(order);
+            }
+            Order::Terminal(terminal) => outside = terminal.outside,
+            Order::GuardHostTerminal(terminal) => terminals.host = terminal.and_then(HostTerminal::guard),
             Order::Begin(begin) => break begin,
             Order::Session(order) => return Some(Begun::Session(setup, order)),
             _ => return None,
@@ -93,15 +113,29 @@ fn start_when_asked(link: &mut EngineLink, setup: Setup, tether: Tether, scope: 
     let grace = setup.grace;
     let began = Began::now(lifetime);
     let (until, awake) = wake_after(lifetime, scope);
-    let started = record(job, began).and_then(|record| Ok((record, shell::start(&setup, script, tether)?)));
+    let started = record(job, began).and_then(|record| {
+        terminals.own = outside.map(|outside| take_terminal(outside, &setup)).transpose()?;
+        let session = if terminals.own.is_some() { Session::Callers } else { Session::Own };
+        Ok((record, shell::start(&setup, script, tether, session)?))
+    });
     // Only the tree itself is to hold the writing end of its output.
     drop(setup);
     match started {
         Ok((record, (child, held))) => {
-            Some(Begun::Command(Started { child, until, awake, began, grace, record, held }))
+            Some(Begun::Command(Started { child, until, awake, began, grace, record, held, terminals }))
         }
-        Err(error) => refuse(link, &error),
+        Err(error) => {
+            // Nothing was changed about it yet.
+            terminals.host.iter_mut().for_each(HostTerminal::leave_alone);
+            refuse(link, &error)
+        }
     }
+}
+
+/// Leads the session of the terminal that the setup names. Only a process of its own can do that.
+fn take_terminal(outside: OwnedFd, setup: &Setup) -> Result<TerminalEnds, NotStarted> {
+    let inside = setup.output.as_ref().ok_or_else(|| shell::not_prepared(&std::io::ErrorKind::NotFound.into()))?;
+    TerminalEnds::take_control(outside, inside[0].as_fd()).map_err(|error| shell::not_prepared(&error))
 }
 
 /// Opens the record of a job before anything of it runs.
@@ -133,7 +167,8 @@ fn start_ahead(
     match waiting.begin(&text) {
         Ok((child, held)) => {
             let began = Began::now(lifetime);
-            Some(Started { child, until, awake, began, grace, record: None, held })
+            let terminals = Terminals::default();
+            Some(Started { child, until, awake, began, grace, record: None, held, terminals })
         }
         Err((child, error)) => {
             end_unused(&child, scope);

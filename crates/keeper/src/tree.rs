@@ -44,6 +44,8 @@ pub(crate) struct Tree {
     children: Option<[Children; 2]>,
     /// Continues the keeper when it has something to do.
     pub(crate) awake: Awake,
+    /// The tree has a terminal: asking it to end hangs up too, because interactive shells ignore `SIGTERM`.
+    pub(crate) hangs_up: bool,
 }
 
 /// What is left of a tree.
@@ -71,6 +73,7 @@ impl Tree {
             asked: Vec::new(),
             children: None,
             awake: Awake::new(scope),
+            hangs_up: false,
         }
     }
 
@@ -160,9 +163,14 @@ impl Tree {
         self.awake.soon();
         let members = self.members();
         for process in &members {
-            let _ = pidfd::send_to(process, &[Signal::TERM, Signal::CONT]);
+            let _ = pidfd::send_to(process, self.requests());
         }
         self.asked = members;
+    }
+
+    /// The signals that ask a process to end. Stopped processes are continued, so that they can.
+    fn requests(&self) -> &'static [Signal] {
+        if self.hangs_up { &[Signal::TERM, Signal::HUP, Signal::CONT] } else { &[Signal::TERM, Signal::CONT] }
     }
 
     /// Asks those as well who were being started just then, and whose parents are gone now. What a living parent has
@@ -185,7 +193,7 @@ impl Tree {
         let was_asked = |process: &Process| self.asked.iter().any(|asked| is_same(asked, process));
         late.retain(|process| process.parent == parent && process.pid != self.shell && !was_asked(process));
         for process in &late {
-            let _ = pidfd::send_to(process, &[Signal::TERM, Signal::CONT]);
+            let _ = pidfd::send_to(process, self.requests());
         }
         self.asked.extend(late);
     }

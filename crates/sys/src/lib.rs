@@ -21,6 +21,7 @@ pub mod signal;
 pub mod socket;
 pub mod spawn;
 pub mod terminal;
+pub mod terminal_reader;
 pub mod wait;
 pub mod wake;
 

@@ -18,6 +18,8 @@ pub struct Process {
     pub pid: Pid,
     /// Its parent's id.
     pub parent: i32,
+    /// The process group it belongs to.
+    pub group: i32,
     /// The session it belongs to.
     pub session: i32,
     /// When it began, in clock ticks since the machine did: with the id, this names it for good.
@@ -36,6 +38,7 @@ impl Process {
             // A program whose first thread has ended looks like a zombie while its other threads go on.
             ended: *fields.first()? == "Z" && threads <= 1,
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
             began: fields.get(19)?.parse().ok()?,
         })
@@ -109,6 +112,13 @@ impl Children {
 pub fn session(id: Pid) -> Vec<Process> {
     let mut found = everybody();
     found.retain(|process| process.session == id.as_raw_nonzero().get() && !process.has_ended());
+    found
+}
+
+/// Every process of this process group that has not ended.
+pub fn group(id: Pid) -> Vec<Process> {
+    let mut found = everybody();
+    found.retain(|process| process.group == id.as_raw_nonzero().get() && !process.has_ended());
     found
 }
 

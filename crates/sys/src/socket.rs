@@ -15,7 +15,7 @@ use rustix::net::{
 use rustix::process::geteuid;
 
 /// The most descriptors that one message carries.
-const MOST_DESCRIPTORS: usize = 8;
+const MOST_DESCRIPTORS: usize = 16;
 
 /// Makes a connected pair.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -50,7 +50,7 @@ pub fn connect(path: &Path) -> io::Result<OwnedFd> {
 ///
 /// # Panics
 ///
-/// With more than eight descriptors.
+/// With more than sixteen descriptors.
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);

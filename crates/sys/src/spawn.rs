@@ -22,8 +22,8 @@ use crate::signal::BlockedSignals;
 
 /// What to start, and how.
 ///
-/// The child always leads a session and a process group of its own, has the default signal dispositions, an empty signal
-/// mask, and no descriptor beyond the three of `stdio`.
+/// The child leads a process group of its own, has the default signal dispositions, an empty signal mask, and no descriptor
+/// beyond the three of `stdio`.
 #[derive(Debug)]
 pub struct Spawn<'a> {
     /// Absolute path of the program.
@@ -42,6 +42,17 @@ pub struct Spawn<'a> {
     pub umask: Option<u32>,
     /// What becomes of it when the caller ends.
     pub tether: Tether,
+    /// The session that it belongs to.
+    pub session: Session,
+}
+
+/// The session of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session {
+    /// A session of its own, without a terminal.
+    Own,
+    /// The caller's session, whose terminal is the child's standard input. The child's process group becomes the foreground group.
+    Callers,
 }
 
 /// What becomes of a child when its parent ends.
@@ -56,7 +67,7 @@ pub enum Tether {
 /// A child that was started.
 #[derive(Debug)]
 pub struct Child {
-    /// Its process id, which is also that of its group and its session.
+    /// Its process id, which is also that of its process group, and of its session if it leads one.
     pub pid: Pid,
     /// A handle that means this very process, even after its id is used again, and is readable when the process has ended. Where
     /// the system has no such handles, it is a substitute that only becomes readable.
@@ -124,6 +135,7 @@ struct Order<'a> {
     limits: &'a [Limit],
     umask: Option<u32>,
     tether: Tether,
+    session: Session,
     parent: libc::pid_t,
     failed: Option<(Step, c_int)>,
 }
@@ -149,6 +161,7 @@ impl Spawn<'_> {
             limits: self.limits,
             umask: self.umask,
             tether: self.tether,
+            session: self.session,
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: None,
         };
@@ -212,9 +225,8 @@ extern "C" fn child(order: *mut c_void) -> c_int {
 
 /// Only returns if something went wrong.
 fn become_program(order: &Order<'_>) -> (Step, c_int) {
-    // SAFETY: no arguments, no memory.
-    if unsafe { libc::setsid() } < 0 {
-        return (Step::Prepare, errno());
+    if let Err(errno) = enter_session(order) {
+        return (Step::Prepare, errno);
     }
     if order.tether == Tether::DiesWithParent {
         // SAFETY: takes numbers only.
@@ -255,6 +267,21 @@ fn become_program(order: &Order<'_>) -> (Step, c_int) {
     // SAFETY: two arrays of NUL-terminated strings, each ended by a null pointer, that outlive the call.
     unsafe { libc::execve(order.program, order.argv, order.env) };
     (Step::Exec, errno())
+}
+
+/// Leads a session, or the foreground process group of the caller's session.
+fn enter_session(order: &Order<'_>) -> Result<(), c_int> {
+    let us = rustix::process::getpid().as_raw_nonzero().get();
+    match order.session {
+        // SAFETY: no arguments, no memory.
+        Session::Own if unsafe { libc::setsid() } < 0 => Err(errno()),
+        // SAFETY: takes numbers only.
+        Session::Callers if unsafe { libc::setpgid(0, 0) } < 0 => Err(errno()),
+        // All signals are blocked here. A process in the background would otherwise be stopped by `SIGTTOU` for this.
+        // SAFETY: takes numbers only.
+        Session::Callers if unsafe { libc::tcsetpgrp(order.stdio[0], us) } < 0 => Err(errno()),
+        Session::Own | Session::Callers => Ok(()),
+    }
 }
 
 /// Handlers vanish with `exec`, but ignored signals stay ignored: Rust programs ignore `SIGPIPE`, `nohup` ignores

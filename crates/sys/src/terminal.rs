@@ -1,36 +1,154 @@
-//! A terminal that nobody sits at.
+//! Pseudo-terminals, and the modes of terminals.
+//!
+//! A pseudo-terminal has two ends. Programs run at the inside end and take it for a terminal. The outside end carries what they
+//! write, and feeds them what somebody would type.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
+};
 
-/// Both ends of a terminal.
+/// The longest line that a terminal in canonical mode holds, in bytes, without its newline. The kernel drops the rest of a longer
+/// line without a word.
+pub const LONGEST_LINE: usize = 4095;
+
+/// Both ends of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Terminal {
-    /// The end where somebody would sit. Never blocks.
+    /// The outside end. Reads and writes never block.
     pub outside: OwnedFd,
-    /// Holds the other end open: as long as nobody does, the outside reads as if all were over.
+    /// The inside end. While nobody holds it open, reads of the outside end fail with `EIO`.
     pub inside: OwnedFd,
-    /// What programs open. For a session that has no terminal yet, the first one to be opened becomes its own.
+    /// The path by which programs open the inside end. The first one that a session without a terminal opens becomes its
+    /// controlling terminal.
     pub path: PathBuf,
 }
 
 impl Terminal {
-    /// Makes a terminal.
+    /// A new terminal. Its size is 0 × 0 until [`set_size`] is called.
     pub fn new() -> io::Result<Self> {
         let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&outside)?;
         unlockpt(&outside)?;
-        let name = ptsname(&outside, Vec::new())?;
+        let path = inside_path(&outside)?;
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let inside = rustix::fs::open(name.as_c_str(), flags, Mode::empty())?;
+        let inside = rustix::fs::open(&path, flags, Mode::empty())?;
         crate::pipe::set_nonblocking(&outside)?;
-        let path = PathBuf::from(OsString::from_vec(name.into_bytes()));
         Ok(Self { outside, inside, path })
+    }
+
+    /// A new terminal for a command, of this size. `Ctrl-S` does not stop its output: nobody would know why nothing comes.
+    pub fn for_command(columns: u16, rows: u16) -> io::Result<Self> {
+        let terminal = Self::new()?;
+        set_size(&terminal.outside, columns, rows)?;
+        let mut modes = tcgetattr(&terminal.outside)?;
+        modes.input_modes -= InputModes::IXON;
+        // Erasing removes a whole character, and not one byte of it.
+        modes.input_modes |= InputModes::IUTF8;
+        tcsetattr(&terminal.outside, OptionalActions::Now, &modes)?;
+        Ok(terminal)
+    }
+}
+
+/// Sets the size of a terminal, by either end. Its foreground process group gets `SIGWINCH` if that is a change.
+pub fn set_size(terminal: impl AsFd, columns: u16, rows: u16) -> io::Result<()> {
+    Ok(tcsetwinsize(terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?)
+}
+
+/// The columns and rows of a terminal.
+pub fn size(terminal: impl AsFd) -> io::Result<(u16, u16)> {
+    let size = tcgetwinsize(terminal)?;
+    Ok((size.ws_col, size.ws_row))
+}
+
+/// The input modes that the program at a terminal has set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineModes {
+    /// The program gets whole lines (`ICANON`), of at most [`LONGEST_LINE`] bytes.
+    pub canonical: bool,
+    /// Typed text appears on the screen (`ECHO`).
+    pub echo: bool,
+    /// `Ctrl-C`, `Ctrl-\\` and `Ctrl-Z` are signals (`ISIG`).
+    pub signals: bool,
+}
+
+/// The input modes of a terminal, by either end.
+pub fn line_modes(terminal: impl AsFd) -> io::Result<LineModes> {
+    let modes = tcgetattr(terminal)?.local_modes;
+    Ok(LineModes {
+        canonical: modes.contains(LocalModes::ICANON),
+        echo: modes.contains(LocalModes::ECHO),
+        signals: modes.contains(LocalModes::ISIG),
+    })
+}
+
+/// The process group that reads from a terminal; none if it has none.
+pub fn foreground_group(outside: impl AsFd) -> Option<Pid> {
+    tcgetpgrp(outside).ok()
+}
+
+/// The path of the inside end, as programs that run there see it.
+pub fn inside_path(outside: impl AsFd) -> io::Result<PathBuf> {
+    Ok(PathBuf::from(OsString::from_vec(ptsname(outside, Vec::new())?.into_bytes())))
+}
+
+/// Makes the terminal behind this inside end the controlling terminal of the calling process, which leads a session and has none.
+pub fn take_control(inside: impl AsFd) -> io::Result<()> {
+    Ok(rustix::process::ioctl_tiocsctty(inside)?)
+}
+
+/// The modes of a person's terminal, to be put back later.
+#[derive(Debug, Clone)]
+pub struct SavedModes(Termios);
+
+impl SavedModes {
+    /// The modes that the terminal has now.
+    pub fn read(terminal: impl AsFd) -> io::Result<Self> {
+        Ok(Self(tcgetattr(terminal)?))
+    }
+
+    /// Passes every key on as it is pressed, and every byte of output as it is written.
+    pub fn make_raw(&self, terminal: impl AsFd) -> io::Result<()> {
+        let mut raw = self.0.clone();
+        raw.make_raw();
+        Ok(tcsetattr(terminal, OptionalActions::Now, &raw)?)
+    }
+
+    /// Puts these modes back. Keys that were pressed and not read are dropped: they were meant for the program that ended.
+    pub fn restore(&self, terminal: impl AsFd) -> io::Result<()> {
+        Ok(tcsetattr(terminal, OptionalActions::Flush, &self.0)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_for_a_command_has_its_size_and_no_flow_control() {
+        let Terminal { outside, inside, .. } = Terminal::for_command(132, 43).expect("a terminal");
+        assert_eq!((size(&outside).ok(), size(&inside).ok()), (Some((132, 43)), Some((132, 43))));
+        let modes = tcgetattr(&inside).expect("modes");
+        assert!(!modes.input_modes.contains(InputModes::IXON));
+        assert_eq!(line_modes(&outside).ok(), Some(LineModes { canonical: true, echo: true, signals: true }));
+    }
+
+    #[test]
+    fn modes_that_were_saved_are_put_back() {
+        let Terminal { outside, inside, .. } = Terminal::new().expect("a terminal");
+        let saved = SavedModes::read(&inside).expect("modes");
+        saved.make_raw(&inside).expect("raw");
+        assert_eq!(line_modes(&outside).ok(), Some(LineModes { canonical: false, echo: false, signals: false }));
+        saved.restore(&inside).expect("restored");
+        assert_eq!(line_modes(&outside).ok(), Some(LineModes { canonical: true, echo: true, signals: true }));
     }
 }

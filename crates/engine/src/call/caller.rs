@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bashful_guard::Interception;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::check::Approver;
@@ -12,6 +12,7 @@ use crate::command_log::CommandLog;
 use crate::reply_limit::ReplyLimit;
 use crate::running::{Live, OutputListener};
 use crate::sessions::SessionName;
+use crate::terminal::AttendedTerminal;
 use crate::units::Patience;
 
 /// The caller of one command. The default waits to the command's end and has nobody to ask or to tell.
@@ -29,6 +30,8 @@ pub struct Caller {
     pub progress: Option<watch::Sender<Live>>,
     /// Gets everything that the command writes, live. Rewriting then leaves `| head` to bash, because every byte counts.
     pub listener: Option<OutputListener>,
+    /// Gets the terminal of a command that has one, when the command has started. The reply waits until the host drops it.
+    pub terminal: Option<oneshot::Sender<AttendedTerminal>>,
     /// Tells when the caller cancels.
     pub cancellation: Option<Cancellation>,
     /// How much of the reply reaches the caller's reader.

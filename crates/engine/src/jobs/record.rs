@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT};
+use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT, SIZES};
 use bashful_keeper::{End, Exit, STATUS_VERSION, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub struct JobRecord {
     pub stderr_file: Option<PathBuf>,
     /// Whether something can be sent to it.
     pub takes_input: bool,
+    /// True if it has a terminal: see [`JobStore::terminal`](crate::JobStore::terminal).
+    pub has_terminal: bool,
     /// How long it may run.
     pub lifetime: Duration,
     /// When it began.
@@ -162,6 +164,8 @@ pub(super) struct JobFile {
     pub(super) output: Option<PathBuf>,
     pub(super) stderr: Option<StderrFile>,
     pub(super) input: bool,
+    #[serde(default)]
+    pub(super) terminal: bool,
     pub(super) lifetime_ms: u64,
     pub(super) created_unix_ms: u64,
 }
@@ -180,6 +184,7 @@ impl JobFile {
             output: None,
             stderr: path.join(STDERR).exists().then_some(StderrFile::Own),
             input: path.join(INPUT).exists(),
+            terminal: path.join(SIZES).exists(),
             lifetime_ms: 0,
             created_unix_ms: u64::try_from(created.as_millis()).unwrap_or(0),
         }
@@ -305,6 +310,7 @@ pub(super) fn assemble(
             StderrFile::At(path) => path,
         }),
         takes_input: job.input,
+        has_terminal: job.terminal,
         lifetime: Duration::from_millis(job.lifetime_ms),
         began: status.map_or(created, |status| at(status.began_unix_ms)),
         elapsed,

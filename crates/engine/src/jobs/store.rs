@@ -178,6 +178,8 @@ pub(crate) struct NewJobRecord<'a> {
     /// Where its standard error is, if that is taken apart.
     pub(crate) stderr: Option<StderrFile>,
     pub(crate) input: bool,
+    /// True if the command has a terminal.
+    pub(crate) terminal: bool,
 }
 
 /// Whether a job is refused where there are enough.
@@ -210,6 +212,16 @@ impl NewJob {
             stop_leftovers: leftovers == LeftoverPolicy::Stop,
             alive: None,
             pipes: Vec::new(),
+        }
+    }
+
+    /// The order to carry an output to this file of its directory.
+    pub(crate) fn release(&self, name: &str) -> protocol::Release {
+        protocol::Release {
+            path: self.directory.join(name).into_os_string().into_encoded_bytes(),
+            at_most: self.at_most,
+            gap: 0..0,
+            from_to: None,
         }
     }
 
@@ -308,6 +320,7 @@ impl JobStore {
             output: asked.output,
             stderr: asked.stderr,
             input: asked.input,
+            terminal: asked.terminal,
             lifetime_ms: u64::try_from(asked.lifetime.0.as_millis()).unwrap_or(u64::MAX),
             created_unix_ms: unix_ms(),
         };

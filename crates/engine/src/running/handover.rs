@@ -118,6 +118,7 @@ impl Run {
             output: self.streams.first().and_then(place),
             stderr: self.streams.get(1).map(|stream| place(stream).map_or(StderrFile::Own, StderrFile::At)),
             input: false,
+            terminal: plan.streams.terminal().is_some(),
         };
         let job = store.create(asked, room)?;
         if let Err(why) = self.hand_over(&job, kind).await {

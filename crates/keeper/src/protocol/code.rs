@@ -13,7 +13,7 @@ use super::fields::{
 };
 use super::{
     Begin, Command, FailedStep, Input, Kind, Leftover, Order, Record, Release, Report, Script, Session, SessionState,
-    Setup, When,
+    Setup, Terminal, When,
 };
 use crate::{End, StopReason};
 
@@ -81,6 +81,15 @@ impl Order {
                 out.push(13);
                 put_list(out, variables, |out, entry| put_bytes(out, entry));
             }
+            Self::Terminal(_) => out.push(14),
+            Self::GuardHostTerminal(_) => out.push(15),
+            Self::HostTerminalRestored => out.push(16),
+            Self::AskTerminal { answers } => out.extend([17, u8::from(*answers)]),
+            Self::Resize { columns, rows } => {
+                out.push(18);
+                put_number(out, (*columns).into());
+                put_number(out, (*rows).into());
+            }
         });
     }
 
@@ -141,6 +150,11 @@ impl Order {
             11 => Self::EndSession { makes_room: from.byte()? == 1 },
             12 => Self::Withdraw,
             13 => Self::Variables(from.list(|from| Ok(from.bytes()?.to_vec()))?),
+            14 => Self::Terminal(Terminal { outside: Some(take_one(descriptors)?) }),
+            15 => Self::GuardHostTerminal(Some(take_one(descriptors)?)),
+            16 => Self::HostTerminalRestored,
+            17 => Self::AskTerminal { answers: from.byte()? == 1 },
+            18 => Self::Resize { columns: from.u16()?, rows: from.u16()? },
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -213,6 +227,9 @@ impl Report {
             Self::Moved => out.push(8),
             Self::NotUnderstood => out.push(9),
             Self::Waiting => out.push(10),
+            Self::Terminal { answers } => out.extend([11, u8::from(*answers)]),
+            Self::NoTerminal => out.push(12),
+            Self::Suspended => out.push(13),
             Self::Session(state) => {
                 out.push(7);
                 put_i32(out, state.pid);
@@ -279,6 +296,9 @@ impl Report {
             8 => Self::Moved,
             9 => Self::NotUnderstood,
             10 => Self::Waiting,
+            11 => Self::Terminal { answers: from.byte()? == 1 },
+            12 => Self::NoTerminal,
+            13 => Self::Suspended,
             7 => Self::Session(SessionState {
                 pid: from.i32()?,
                 busy: from.byte()? == 1,
@@ -329,6 +349,9 @@ mod tests {
             any::<i32>().prop_map(|errno| Report::Recorded { errno }),
             Just(Report::Heard),
             Just(Report::NotUnderstood),
+            any::<bool>().prop_map(|answers| Report::Terminal { answers }),
+            Just(Report::NoTerminal),
+            Just(Report::Suspended),
         ]
     }
 

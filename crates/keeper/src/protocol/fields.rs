@@ -117,6 +117,11 @@ impl<'a> Fields<'a> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
     }
 
+    /// A number of 8 bytes that has to fit into 16 bits.
+    pub(super) fn u16(&mut self) -> Result<u16, Garbled> {
+        u16::try_from(self.number()?).map_err(|_| Garbled)
+    }
+
     pub(super) fn u32(&mut self) -> Result<u32, Garbled> {
         Ok(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
     }

@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
 use bashful_sys::signal::Signal;
-use bashful_sys::spawn::{Child, Tether};
+use bashful_sys::spawn::{Child, Session, Tether};
 use bashful_sys::{pipe, proc};
 
 use super::shell_output::ShellOutput;
@@ -88,7 +88,7 @@ impl Driver {
         // It would heed them before it reads our first line.
         setup.env.retain(|entry| !FOR_PERSONS.iter().any(|name| entry.starts_with(name.as_bytes())));
         let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
-        let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent)?;
+        let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent, Session::Own)?;
         // Only the shell itself is to hold what it writes to.
         let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));

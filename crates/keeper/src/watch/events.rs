@@ -13,11 +13,20 @@ use crate::protocol::{Order, Report};
 use crate::pump::Pumped;
 use crate::record::Record;
 use crate::session::Driver;
+use crate::terminal::{HostTerminal, TerminalEnds};
 use crate::tree::{LOOK_AGAIN, LOOK_AT_LEFTOVERS};
 use crate::{Event, Phase, StopReason};
 
 /// Clients that a job's socket has at once. More would use up the keeper's descriptors.
 const MOST_CLIENTS: usize = 256;
+
+/// Hands the outside end of a terminal to a client.
+fn hand_out(terminal: Option<&TerminalEnds>, client: &mut EngineLink) {
+    match terminal {
+        Some(terminal) => client.hand(&Report::Terminal { answers: client.answers }, terminal.outside()),
+        None => client.tell(&Report::NoTerminal),
+    }
+}
 
 impl Watch {
     /// Waits until something happens, and returns the events.
@@ -90,9 +99,16 @@ impl Watch {
             self.clients.push(EngineLink::new(socket));
         }
         let mut orders = Vec::new();
+        let mut is_answered = self.clients.iter().any(|client| client.answers);
         for client in &mut self.clients {
             client.fill();
             while let Some(order) = client.take() {
+                if let Order::AskTerminal { answers } = order {
+                    client.answers |= answers && !is_answered;
+                    is_answered |= client.answers;
+                    hand_out(self.terminal.as_ref(), client);
+                    continue;
+                }
                 orders.push(order);
                 client.tell(&Report::Heard);
             }
@@ -104,6 +120,7 @@ impl Watch {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Signal(number) => self.tree.signal(number),
                 Order::CloseInput => self.job.iter_mut().for_each(Record::close_input),
+                Order::Resize { columns, rows } => self.resize(columns, rows),
                 _ => {}
             }
         }
@@ -111,7 +128,7 @@ impl Watch {
     }
 
     /// Follows the orders of the engine.
-    fn follow_engine(&mut self) -> Vec<Event> {
+    pub(super) fn follow_engine(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         self.link.fill();
         while let Some(order) = self.link.take() {
@@ -134,8 +151,16 @@ impl Watch {
                     self.link.tell(&Report::Recorded { errno });
                 }
                 Order::Signal(number) => self.tree.signal(number),
+                Order::Resize { columns, rows } => self.resize(columns, rows),
+                Order::HostTerminalRestored => {
+                    self.host_terminal.iter_mut().for_each(HostTerminal::leave_alone);
+                }
                 _ => {}
             }
+        }
+        if self.link.is_gone() {
+            // First of all: a person sits before it.
+            self.host_terminal = None;
         }
         if self.link.is_gone() && !self.released {
             events.push(Event::StopAsked(StopReason::EngineGone));

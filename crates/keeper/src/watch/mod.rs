@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::SignalReader;
+use bashful_sys::wait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Pid;
 
 use crate::link::EngineLink;
 use crate::output::Growing;
@@ -21,6 +23,7 @@ use crate::record::{Began, Record, State};
 use crate::session::{Driver, Word};
 use crate::start::Started;
 use crate::stopping::StopMachine;
+use crate::terminal::{HostTerminal, TerminalEnds};
 use crate::tree::{LOOK_AGAIN, Rest, Scope, Tree};
 use crate::{End, Event, Exit, Phase, StopReason};
 
@@ -38,10 +41,11 @@ pub(crate) fn watch_over(
     link: EngineLink,
     signals: Option<SignalReader>,
 ) -> Option<(EngineLink, SignalReader)> {
-    let Started { child, until, awake, began, grace, record, held } = started;
+    let Started { child, until, awake, began, grace, record, held, terminals } = started;
     let pid = child.pid.as_raw_nonzero().get();
     let mut tree = Tree::new(scope, child.pid);
     tree.awake = awake;
+    tree.hangs_up = terminals.own.is_some();
     let mut watch = Watch {
         tree,
         shell: child.pidfd,
@@ -59,7 +63,11 @@ pub(crate) fn watch_over(
         shell_end: None,
         left: Vec::new(),
         driver: None,
+        terminal: terminals.own,
+        host_terminal: terminals.host,
+        is_suspended: false,
     };
+    watch.take_over(terminals.pipes);
     if let Some(record) = record {
         watch.become_job(record);
     }
@@ -98,6 +106,12 @@ struct Watch {
     left: Vec<i32>,
     /// The ways to a shell that came from a session.
     driver: Option<Driver>,
+    /// The terminal of the command, if it has one.
+    terminal: Option<TerminalEnds>,
+    /// The terminal of the person who started it. The end of the engine puts it back.
+    host_terminal: Option<HostTerminal>,
+    /// A signal has stopped the shell, and the engine has been told.
+    is_suspended: bool,
 }
 
 /// A command of a session that is a job from now on, and takes the shell with it.
@@ -134,6 +148,9 @@ pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
         shell_end: None,
         left: Vec::new(),
         driver: Some(from.driver),
+        terminal: None,
+        host_terminal: None,
+        is_suspended: false,
     };
     watch.take_over(from.pipes);
     watch.become_job(from.record);
@@ -149,6 +166,7 @@ impl Watch {
                 self.handle(event);
             }
             self.end_of_session();
+            self.report_suspension();
             match self.stopping.reap(&mut self.tree, self.shell.as_fd()) {
                 Rest::Others(exit) if self.shell_end.is_none() && !self.stopping.is_stopping() => {
                     if self.settle() {
@@ -173,6 +191,35 @@ impl Watch {
         driver.read_shell_output();
         if let Some(Word::Done(code)) = driver.word() {
             self.tree.says(Exit::Code(code));
+        }
+    }
+
+    /// Tells the engine once when a signal has stopped the shell of a command with a terminal.
+    fn report_suspension(&mut self) {
+        if self.terminal.is_none() || self.tree.shell_has_ended() || self.stopping.is_stopping() {
+            return;
+        }
+        let Some(shell) = Pid::from_raw(self.pid) else { return };
+        let is_stopped = wait::is_stopped(shell, self.shell.as_fd());
+        if is_stopped && !self.is_suspended {
+            self.link.tell(&Report::Suspended);
+        }
+        self.is_suspended = is_stopped;
+    }
+
+    /// Changes the size of the terminal. The record of a job tells from which byte of the output on it holds.
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let Some(terminal) = &self.terminal else { return };
+        if terminal.resize(columns, rows).is_ok() {
+            let written = self.output.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |facts| facts.len());
+            self.note_size(written, columns, rows);
+        }
+    }
+
+    fn note_size(&self, offset: u64, columns: u16, rows: u16) {
+        if let Some(job) = &self.job {
+            // Without it the screen is drawn in a wrong size until the program draws it anew.
+            let _ = job.note_size(offset, columns, rows);
         }
     }
 
@@ -247,6 +294,11 @@ impl Watch {
             self.job.iter_mut().for_each(Record::close);
             self.clients.clear();
         }
+        // Until the engine has put the person's terminal back, or is gone and cannot.
+        while self.host_terminal.as_ref().is_some_and(HostTerminal::is_guarded) && !self.link.is_gone() {
+            let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], None);
+            self.follow_engine();
+        }
         // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
         if !self.link.is_gone() && !self.is_free() {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
@@ -259,6 +311,8 @@ impl Watch {
             && !self.released
             && self.shell_end.is_none()
             && self.signals.is_some()
+            // Another command would inherit the terminal.
+            && self.terminal.is_none()
             && !self.link.is_gone()
     }
 
@@ -273,9 +327,17 @@ impl Watch {
     /// Makes it a job: it no longer depends on the engine, and is written down.
     fn become_job(&mut self, mut record: Record) {
         self.released = true;
+        // The person who started it has their terminal back.
+        self.host_terminal.iter_mut().for_each(HostTerminal::leave_alone);
         record.started(self.pid);
-        self.growing = record.output().map(|output| Growing::new(output, Instant::now()));
+        if self.terminal.is_none() {
+            self.growing = record.output().map(|output| Growing::new(output, Instant::now()));
+        }
+        record.has_terminal = self.terminal.is_some();
         self.job = Some(record);
+        if let Some((columns, rows)) = self.terminal.as_ref().and_then(TerminalEnds::size) {
+            self.note_size(0, columns, rows);
+        }
         match self.shell_end {
             None => self.note(&State::Running),
             Some(end) => {

@@ -1,0 +1,226 @@
+//! The terminal of a command: its size, typing into it, and whether a program waits for input.
+//!
+//! A handle works by the outside end of the terminal alone. It never reads: the loop of the command, or the keeper of a job, does
+//! that, and keeps every byte.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_keeper::StopReason;
+use bashful_sys::signal::Signal;
+use bashful_sys::terminal::{self, LONGEST_LINE, LineModes};
+use bashful_sys::terminal_reader::{self, Reading};
+use bashful_sys::{Errno, event};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::running::Ask;
+
+/// The size of a terminal, within the limits that every program and the screen model stand: 20 to 400 columns and 5 to 200 rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TerminalSize {
+    columns: u16,
+    rows: u16,
+}
+
+impl TerminalSize {
+    /// The nearest size within the limits.
+    ///
+    /// ```
+    /// use bashful_engine::TerminalSize;
+    ///
+    /// let size = TerminalSize::new(0, 1000);
+    /// assert_eq!((size.columns(), size.rows()), (20, 200));
+    /// ```
+    pub fn new(columns: u16, rows: u16) -> Self {
+        Self { columns: columns.clamp(20, 400), rows: rows.clamp(5, 200) }
+    }
+
+    /// The number of columns.
+    pub fn columns(self) -> u16 {
+        self.columns
+    }
+
+    /// The number of rows.
+    pub fn rows(self) -> u16 {
+        self.rows
+    }
+}
+
+impl Default for TerminalSize {
+    /// 120 × 40: room for two columns of text, and for the screens of most programs.
+    fn default() -> Self {
+        Self::new(120, 40)
+    }
+}
+
+/// The terminal of a command that runs.
+#[derive(Debug, Clone)]
+pub struct CommandTerminal {
+    outside: Arc<OwnedFd>,
+}
+
+/// The answer to whether a program waits for input from its terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputWait {
+    /// No.
+    Busy,
+    /// The system does not tell.
+    Unknown,
+    /// A program waits for one of several events in raw mode, as editors do. Keys are likely to be one of them if the screen is
+    /// quiet as well.
+    Perhaps,
+    /// A program reads a line or a key.
+    Waiting {
+        /// True if typed text is hidden: whole lines are read, and nothing appears on the screen.
+        password: bool,
+    },
+}
+
+/// The program at a terminal takes no input for so long before typing gives up.
+const TYPING_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The reason why text could not be typed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TypeError {
+    /// A line is longer than the kernel holds; it would drop the rest.
+    #[error(
+        "one line of the input has {bytes} bytes, and the terminal holds {LONGEST_LINE}; nothing was sent: write the text to a file instead, or send it in shorter lines"
+    )]
+    LineTooLong {
+        /// The length of the line.
+        bytes: usize,
+    },
+    /// No program reads.
+    #[error(
+        "no program reads from the terminal: {taken} of {bytes} bytes were taken; stop the program, or wait until it reads"
+    )]
+    NotRead {
+        /// The length of the input.
+        bytes: usize,
+        /// The part that the terminal has taken.
+        taken: usize,
+    },
+    /// The terminal is gone.
+    #[error("cannot write to the terminal")]
+    Io(#[from] io::Error),
+}
+
+impl CommandTerminal {
+    /// A handle on the outside end of a terminal.
+    pub(crate) fn new(outside: OwnedFd) -> Self {
+        Self { outside: Arc::new(outside) }
+    }
+
+    /// Types these bytes. In canonical mode a line of more than 4,095 bytes is refused before anything is sent, because the kernel
+    /// would drop its end. Dropped halfway, some of the bytes have been typed.
+    pub async fn type_bytes(&self, bytes: &[u8]) -> Result<(), TypeError> {
+        if self.line_modes().is_ok_and(|modes| modes.canonical)
+            && let Some(line) = longest_line(bytes).filter(|line| *line > LONGEST_LINE)
+        {
+            return Err(TypeError::LineTooLong { bytes: line });
+        }
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match rustix::io::write(&self.outside, &bytes[taken..]) {
+                Ok(count) => taken += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let room = event::writable(self.outside.try_clone()?)?;
+                    if timeout(TYPING_PATIENCE, room.writable()).await.is_err() {
+                        return Err(TypeError::NotRead { bytes: bytes.len(), taken });
+                    }
+                }
+                Err(error) => return Err(TypeError::Io(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Types as many of these bytes as the terminal takes at once, and returns their number.
+    pub fn type_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        match rustix::io::write(&self.outside, bytes) {
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            written => Ok(written?),
+        }
+    }
+
+    /// Changes the size. Programs are told by `SIGWINCH`.
+    ///
+    /// The terminal of a job is resized by [`JobTerminal::resize`](crate::JobTerminal::resize), which writes it down.
+    pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
+        terminal::set_size(&self.outside, size.columns, size.rows)
+    }
+
+    /// The size that programs see.
+    pub fn size(&self) -> io::Result<TerminalSize> {
+        terminal::size(&self.outside).map(|(columns, rows)| TerminalSize::new(columns, rows))
+    }
+
+    /// Tells if a program waits for input.
+    pub fn input_wait(&self) -> InputWait {
+        let Ok(modes) = self.line_modes() else { return InputWait::Unknown };
+        match terminal_reader::reading(self.outside.as_fd(), modes) {
+            Reading::Yes => InputWait::Waiting { password: modes.canonical && !modes.echo },
+            Reading::Perhaps => InputWait::Perhaps,
+            Reading::Unknown => InputWait::Unknown,
+            Reading::No => InputWait::Busy,
+        }
+    }
+
+    /// True if typed text does not appear on the screen although whole lines are read, as at a password prompt.
+    pub fn hides_input(&self) -> bool {
+        self.line_modes().is_ok_and(|modes| modes.canonical && !modes.echo)
+    }
+
+    /// The names of the programs that read from the terminal, without their directories.
+    pub fn foreground_programs(&self) -> Vec<String> {
+        terminal_reader::foreground_programs(self.outside.as_fd())
+    }
+
+    fn line_modes(&self) -> io::Result<LineModes> {
+        terminal::line_modes(&self.outside)
+    }
+}
+
+/// The terminal of a command, for the host that shows it to a person and types into it.
+///
+/// Dropping it says that the host is through with it, and has put its own terminal back. The reply to the call waits for
+/// that, so that nothing is printed while the host's terminal is still in raw mode.
+#[derive(Debug)]
+pub struct AttendedTerminal {
+    /// The terminal. Its output comes by [`Caller::listener`](crate::Caller::listener).
+    pub terminal: CommandTerminal,
+    /// Counts how often `Ctrl-Z`, or a signal like it, has stopped the command.
+    pub suspensions: watch::Receiver<u64>,
+    pub(crate) asks: mpsc::WeakUnboundedSender<Ask>,
+    pub(crate) _restored: oneshot::Sender<()>,
+}
+
+impl AttendedTerminal {
+    /// Continues a command that was stopped.
+    pub fn resume(&self) {
+        self.ask(Ask::Signal(u8::try_from(Signal::CONT.as_raw()).expect("a signal's number is small")));
+    }
+
+    /// Asks the command to stop; asked a second time, it is killed at once.
+    pub fn stop(&self, why: StopReason) {
+        self.ask(Ask::Stop(why));
+    }
+
+    fn ask(&self, ask: Ask) {
+        if let Some(asks) = self.asks.upgrade() {
+            // A command that has ended needs nothing any more.
+            let _ = asks.send(ask);
+        }
+    }
+}
+
+/// The length of the longest line. A return ends a line as a newline does, because terminals turn it into one.
+fn longest_line(bytes: &[u8]) -> Option<usize> {
+    bytes.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::len).max()
+}

@@ -1,0 +1,15 @@
+//! Commands with a terminal of their own: the same promises hold as for commands with pipes.
+
+mod foreground;
+
+use bashful_engine::{Input, Request, Streams, TerminalRequest, TerminalSize};
+use bashful_testkit::request;
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
+
+/// A request with a terminal of 80 × 24.
+fn at_terminal(script: &str) -> Request {
+    let size = TerminalSize::new(80, 24);
+    let streams = Streams::Terminal(TerminalRequest { size, ..TerminalRequest::default() });
+    Request { streams, input: Input::Nothing, ..request(script) }
+}
