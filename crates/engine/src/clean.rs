@@ -274,8 +274,8 @@ fn hand_on(text: &mut Vec<u8>, settled: &mut dyn Settled) {
     }
 }
 
-/// This constructor exists only without the feature `std` of `vte`, with which there would be no limit to the length of
-/// a title: whoever turns it on should not get past the compiler.
+/// This constructor exists only with the feature `no_std` of `vte`, without which there would be no limit to the length of
+/// a title: whoever turns it off should not get past the compiler.
 fn new_parser() -> Parser<0> {
     Parser::new_with_size()
 }
