@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     owes_hello: bool,
     /// The versions that the keeper speaks, as it has said.
     keeper: Hello,
+    /// Descriptors that have arrived. None if none is expected: then reading costs less.
+    descriptors: Option<Vec<OwnedFd>>,
 }
 
 /// One message of the keeper.
@@ -44,7 +46,13 @@ impl Connection {
     /// A connection to a keeper that this program has started.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         pipe::set_nonblocking(&socket)?;
-        Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default(), owes_hello: true, keeper: Hello::UNSAID })
+        Ok(Self {
+            socket: event::readable(socket)?,
+            inbox: Inbox::default(),
+            owes_hello: true,
+            keeper: Hello::UNSAID,
+            descriptors: None,
+        })
     }
 
     /// Connects to the keeper that listens in this directory. Its record says which `protocol` it speaks: a keeper of version 0
@@ -98,6 +106,16 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Receives descriptors from now on, which [`take_descriptor`](Self::take_descriptor) hands out.
+    pub(crate) fn expect_descriptors(&mut self) {
+        self.descriptors.get_or_insert_default();
+    }
+
+    /// The oldest descriptor that has arrived.
+    pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
+        self.descriptors.as_mut().filter(|descriptors| !descriptors.is_empty()).map(|descriptors| descriptors.remove(0))
     }
 
     /// Lets the process at the other end go on, if somebody has stopped it.
@@ -160,7 +178,12 @@ impl Connection {
             }
             let mut buffer = [0; 1024];
             let mut ready = self.socket.readable().await.map_err(|_| Silence::Gone)?;
-            match recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map(|(count, _)| count) {
+            let received = match &mut self.descriptors {
+                Some(descriptors) => socket::receive(&self.socket, &mut buffer, descriptors)
+                    .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+                None => recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map(|(count, _)| count),
+            };
+            match received {
                 Ok(0) => return Err(Silence::Gone),
                 Ok(count) => {
                     self.inbox.add(&buffer[..count]);

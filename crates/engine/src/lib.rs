@@ -91,6 +91,7 @@ pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
+pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
@@ -105,8 +106,8 @@ pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withhel
 pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
-    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
-    job_id,
+    JobTerminal, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, ScreenUntil, SendError,
+    Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
 };
 pub use link::{Carried, Ended, Handover, Link};
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
@@ -132,7 +133,7 @@ pub use sessions::{
 pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
-pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, TerminalSize, TypeError};
+pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, ProgramAt, TerminalSize, TypeError};
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

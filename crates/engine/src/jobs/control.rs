@@ -26,7 +26,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 const COME_AGAIN: Duration = Duration::from_millis(200);
 
 /// A keeper that has not answered by then has been stopped, and is woken.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Between two requests by signal.
 const INSIST_AFTER: Duration = Duration::from_millis(100);
@@ -214,7 +214,7 @@ impl JobStore {
         Ok(self.tell(id, &Order::CloseInput).await?)
     }
 
-    async fn tell(&self, id: u64, order: &Order) -> Result<(), ControlError> {
+    pub(super) async fn tell(&self, id: u64, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         self.get_live(id)?;
         let give_up = Instant::now() + Duration::from_secs(2);
@@ -278,7 +278,7 @@ impl JobStore {
     }
 
     /// A connection to the keeper of a job, for orders.
-    fn connect(&self, id: u64) -> io::Result<Connection> {
+    pub(super) fn connect(&self, id: u64) -> io::Result<Connection> {
         let path = self.path(id);
         Connection::connect(&path, read_protocol(&path.join(protocol::STATUS)))
     }

@@ -95,6 +95,11 @@ impl Follow {
         self
     }
 
+    /// The length of the output now, in bytes.
+    pub fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
     /// How far it has been read.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -102,8 +107,7 @@ impl Follow {
 
     /// Passes over all but the newest bytes. One of them is enough for who only wants to know that there are any.
     pub fn skip_to_newest(&mut self, bytes: u64) {
-        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
-        self.offset = self.offset.max(length.saturating_sub(bytes));
+        self.offset = self.offset.max(self.length().saturating_sub(bytes));
     }
 
     /// What comes next. May be dropped and called again without losing anything; after the end it is told again.
