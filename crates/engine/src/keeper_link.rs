@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
-use bashful_keeper::protocol::{Order, Release, Report};
+use bashful_keeper::protocol::{Order, PipeHandover, Report};
 use bashful_sys::signal::Signal;
 use bashful_sys::{Errno, pidfd, wait};
 use rustix::process::Pid;
@@ -257,8 +257,8 @@ fn as_end(report: Report) -> Option<Ended> {
 }
 
 /// The output as the keeper is told of it. Its descriptors travel beside.
-fn as_release(output: &Carried<'_>) -> Release {
-    Release {
+fn as_release(output: &Carried<'_>) -> PipeHandover {
+    PipeHandover {
         path: output.path.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         at_most: output.at_most,
         gap: output.gap.clone(),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_keeper::protocol::{
-    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, When,
+    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, ShellStart,
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
@@ -266,7 +266,7 @@ impl Starter {
         };
         let long_script = long_script(plan).map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
-        let mut setup = self.setup(plan, When::Asked);
+        let mut setup = self.setup(plan, ShellStart::WithScript);
         if input.is_some() {
             setup.input = WireInput::From(None);
         }
@@ -296,12 +296,12 @@ impl Starter {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
         let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
         let mut link = Connection::new(socket)?;
-        let setup = Order::Setup(self.setup(plan, When::Ahead));
+        let setup = Order::Setup(self.setup(plan, ShellStart::Ahead));
         link.send(&[&setup], &both(&write)).await?;
         Ok(ReadyKeeper { link, outputs: read, keeper })
     }
 
-    pub(crate) fn setup(&self, plan: &Plan, when: When) -> Setup {
+    pub(crate) fn setup(&self, plan: &Plan, when: ShellStart) -> Setup {
         Setup {
             shell: plan.shell.as_os_str().as_bytes().to_vec(),
             directory: plan.directory.as_os_str().as_bytes().to_vec(),

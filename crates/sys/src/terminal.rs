@@ -1,4 +1,4 @@
-//! A terminal that nobody sits at.
+//! A pseudo-terminal that nobody sits at.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// Both ends of a terminal.
+/// Both ends of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Terminal {
-    /// The end where somebody would sit. Never blocks.
+    /// The end of the user. Never blocks.
     pub outside: OwnedFd,
-    /// Holds the other end open: as long as nobody does, the outside reads as if all were over.
+    /// The end of the programs, held open: while nobody has it open, `outside` reads as closed.
     pub inside: OwnedFd,
-    /// What programs open. For a session that has no terminal yet, the first one to be opened becomes its own.
+    /// Path that programs open. The first terminal that a session opens becomes its controlling one.
     pub path: PathBuf,
 }
 
 impl Terminal {
-    /// Makes a terminal.
+    /// Opens a new pseudo-terminal.
     pub fn new() -> io::Result<Self> {
         let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&outside)?;

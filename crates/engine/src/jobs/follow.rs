@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bashful_keeper::gaps::{self, Gap};
 use bashful_keeper::protocol::Report;
-use bashful_sys::notify::{self, Growth};
+use bashful_sys::notify::{self, FileWatch};
 use bashful_sys::plain;
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
@@ -72,7 +72,8 @@ impl JobStore {
             ControlError::Get(super::GetJobError::Unreadable { id, path, source })
         };
         let file = plain::open(&job.output_file).map_err(unreadable)?;
-        let growth = Growth::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
+        let growth =
+            FileWatch::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
         Ok(Follow {
             store: Arc::clone(self),
             id,
@@ -186,7 +187,7 @@ async fn grown(growth: Option<&AsyncFd<OwnedFd>>) {
 /// Waits until a queue has something to tell, and forgets what that was.
 async fn told(queue: &AsyncFd<OwnedFd>) {
     if let Ok(mut ready) = queue.readable().await {
-        notify::take(queue.get_ref().as_fd());
+        notify::drain(queue.get_ref().as_fd());
         ready.clear_ready();
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT};
+use bashful_keeper::protocol::{INPUT, Leftover, OUTPUT, RecordKind};
 use bashful_keeper::{End, Exit, STATUS_VERSION, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ pub enum JobKind {
     Leftover,
 }
 
-impl From<JobKind> for Kind {
+impl From<JobKind> for RecordKind {
     fn from(kind: JobKind) -> Self {
         match kind {
             JobKind::Background => Self::Background,

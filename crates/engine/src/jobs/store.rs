@@ -201,8 +201,8 @@ pub struct NewJob {
 
 impl NewJob {
     /// What its keeper has to know.
-    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::Record {
-        protocol::Record {
+    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::RecordOrder {
+        protocol::RecordOrder {
             id: self.id,
             directory: self.directory.as_os_str().as_bytes().to_vec(),
             kind: kind.into(),

@@ -347,7 +347,7 @@ mod tests {
     fn what_cannot_be_sluiced_is_read() {
         // It can be read, and not moved to a pipe.
         let directory = tempfile::tempdir().expect("a directory");
-        let comings = bashful_sys::notify::comings(&[directory.path()]).expect("a watch");
+        let comings = bashful_sys::notify::watch_directories(&[directory.path()]).expect("a watch");
         std::fs::write(directory.path().join("file"), "").expect("it is written");
         let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
         let taken = take(&comings, Kind::Pipe, How::Flood, &mut capture, &mut |_| {});

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
+use bashful_keeper::protocol::{self, FailedStep, Order, Report, SessionCommand, SessionOrder, ShellStart};
 use rustix::io::Errno;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
@@ -154,12 +154,12 @@ impl Starter {
             Some(environment) => &Plan { environment: (**environment).clone(), ..plan.clone() },
             None => plan,
         };
-        let mut setup = self.setup(shell, When::Asked);
+        let mut setup = self.setup(shell, ShellStart::WithScript);
         if !shell.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
             // With it, bash keeps the path as it was given, symbolic links and all.
             setup.env.push([b"PWD=", plan.directory.as_os_str().as_bytes()].concat());
         }
-        let session = Session {
+        let session = SessionOrder {
             directory: place.as_os_str().as_bytes().to_vec(),
             idle: Some(store.limits.idle),
             outlives: store.owner == SessionOwner::User,
@@ -253,7 +253,7 @@ async fn hand_over(
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
     let protocol::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
-    let command = Command {
+    let command = SessionCommand {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         apart: at.apart,
