@@ -107,7 +107,7 @@ pub use jobs::{
     JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
     job_id,
 };
-pub use link::{Carried, Ended, Handover, Link};
+pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};

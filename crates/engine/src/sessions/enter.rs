@@ -17,8 +17,8 @@ use super::store::{Known, SessionStore, connect, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
 use crate::connection::{Connection, Silence, reach};
-use crate::keeper_link::{Home, Keeper, KeeperLink};
-use crate::local::{self, Connected, Pipes, Starter};
+use crate::keeper_link::{Keeper, KeeperHome, KeeperLink};
+use crate::local::{self, IdleKeeper, Pipes, Starter};
 use crate::plan::{Plan, env_entry};
 use crate::request::Streams;
 
@@ -147,7 +147,7 @@ impl Starter {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         let name = plan.redactor().redact(at.name.as_str());
         store.describe(place, &name).map_err(unusable)?;
-        let Connected { socket, keeper } = self.connect().map_err(failed)?;
+        let IdleKeeper { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let shell = match &at.shell_environment {
@@ -277,14 +277,14 @@ async fn hand_over(
         }
         orders.insert(0, Order::Variables(variables));
     }
-    let mut descriptors = local::both(&write);
+    let mut descriptors = local::stdout_and_stderr(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
     if link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.is_err() {
         return Ok(Handed::SessionGone);
     }
     drop(write);
     let attached = |link, outputs: Outputs, pid| {
-        let home = Home::Session { store: Arc::clone(store), place: at.place.clone() };
+        let home = KeeperHome::Session { store: Arc::clone(store), place: at.place.clone() };
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
         Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
