@@ -109,7 +109,7 @@ pub use jobs::{
     JobTerminal, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, ScreenUntil, SendError,
     Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
 };
-pub use link::{Carried, Ended, Handover, Link};
+pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};

@@ -10,7 +10,7 @@ use bashful_sys::{proc, socket};
 
 use crate::connection::Connection;
 use crate::keeper_link::{Keeper, KeeperProcess};
-use crate::local::Connected;
+use crate::local::IdleKeeper;
 
 /// Conditions that a keeper passes on to its shell. Those of the host may have changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,12 @@ impl Standing {
 #[derive(Debug)]
 pub(crate) struct Reserve {
     at_most: usize,
-    keepers: Mutex<Vec<Connected>>,
+    keepers: Mutex<Vec<IdleKeeper>>,
 }
 
 impl Reserve {
     /// A reserve that keeps at most so many, and begins with this one. That one counts even where none are kept.
-    pub(crate) fn new(at_most: usize, first: Option<Connected>) -> Self {
+    pub(crate) fn new(at_most: usize, first: Option<IdleKeeper>) -> Self {
         Self { at_most, keepers: Mutex::new(first.into_iter().collect()) }
     }
 
@@ -53,12 +53,12 @@ impl Reserve {
     }
 
     /// One that lives, if it is wanted.
-    pub(crate) fn take_if(&self, is_wanted: bool) -> Option<Connected> {
+    pub(crate) fn take_if(&self, is_wanted: bool) -> Option<IdleKeeper> {
         if is_wanted { self.take() } else { None }
     }
 
     /// One that lives, and that was started under the conditions that hold now.
-    pub(crate) fn take(&self) -> Option<Connected> {
+    pub(crate) fn take(&self) -> Option<IdleKeeper> {
         let mut keepers = self.keepers();
         if keepers.is_empty() {
             return None;
@@ -79,11 +79,11 @@ impl Reserve {
         if keepers.len() < self.at_most
             && let Some(socket) = link.into_socket()
         {
-            keepers.push(Connected { socket, keeper });
+            keepers.push(IdleKeeper { socket, keeper });
         }
     }
 
-    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Connected>> {
+    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<IdleKeeper>> {
         self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -33,7 +33,7 @@ impl Engine {
         let directories = [jobs.as_ref().map(|jobs| jobs.make()), artifacts.as_ref().map(|artifacts| artifacts.make())];
         // Where none can be made, none will come; then there is nothing to watch either.
         let directories: Vec<_> = directories.into_iter().flatten().flatten().collect();
-        let queue = notify::comings(&directories).and_then(event::readable).ok();
+        let queue = notify::watch_directories(&directories).and_then(event::readable).ok();
         let mut listing = ListingChanges { jobs, artifacts, queue, known: None };
         // A server that starts has no time to read a full directory that tells of its changes.
         listing.known = listing.queue.is_none().then(|| listing.ids());
@@ -50,7 +50,7 @@ impl ListingChanges {
             // Drafts, counters and notes about artifacts come and go too.
             let is_entry =
                 |name: Option<&[u8]>| name.is_none_or(|name| str::from_utf8(name).ok().and_then(number).is_some());
-            let has_changed = notify::take_names(queue.get_ref().as_fd(), is_entry);
+            let has_changed = notify::drain_names(queue.get_ref().as_fd(), is_entry);
             ready.clear_ready();
             if has_changed {
                 return;

@@ -19,7 +19,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::running::Ask;
+use crate::running::RunRequest;
 
 /// The terminal of a command that runs.
 #[derive(Debug, Clone)]
@@ -166,25 +166,25 @@ pub struct AttendedTerminal {
     pub terminal: CommandTerminal,
     /// Counts how often `Ctrl-Z`, or a signal like it, has stopped the command.
     pub suspensions: watch::Receiver<u64>,
-    pub(crate) asks: mpsc::WeakUnboundedSender<Ask>,
+    pub(crate) requests: mpsc::WeakUnboundedSender<RunRequest>,
     pub(crate) _restored: oneshot::Sender<()>,
 }
 
 impl AttendedTerminal {
     /// Continues a command that was stopped.
     pub fn resume(&self) {
-        self.ask(Ask::Signal(u8::try_from(Signal::CONT.as_raw()).expect("a signal's number is small")));
+        self.request(RunRequest::Signal(u8::try_from(Signal::CONT.as_raw()).expect("a signal's number is small")));
     }
 
     /// Asks the command to stop; asked a second time, it is killed at once.
     pub fn stop(&self, why: StopReason) {
-        self.ask(Ask::Stop(why));
+        self.request(RunRequest::Stop(why));
     }
 
-    fn ask(&self, ask: Ask) {
-        if let Some(asks) = self.asks.upgrade() {
+    fn request(&self, request: RunRequest) {
+        if let Some(requests) = self.requests.upgrade() {
             // A command that has ended needs nothing any more.
-            let _ = asks.send(ask);
+            let _ = requests.send(request);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use bashful_dialect::job::one_line;
 use bashful_dialect::visible;
 use bashful_engine::{ByteSize, JobStore, Redactor, make_directory};
-use bashful_sys::notify::{Happenings, pause_while_read};
+use bashful_sys::notify::{DirectoryWatch, pause_while_read};
 use bashful_sys::plain;
 use serde_json::Value;
 use thiserror::Error;
@@ -103,10 +103,10 @@ impl EndedJobs {
 }
 
 /// Watches the place of the log, where a file may come, grow, and make room for the next one.
-fn watch(path: &Path) -> Option<Happenings> {
+fn watch(path: &Path) -> Option<DirectoryWatch> {
     let directory = path.parent()?;
     make_directory(directory).ok()?;
-    Happenings::within(directory).ok()
+    DirectoryWatch::within(directory).ok()
 }
 
 /// Writes lines that are wanted.

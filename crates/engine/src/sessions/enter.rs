@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
+use bashful_keeper::protocol::{self, FailedStep, Order, Report, SessionCommand, SessionOrder, ShellStart};
 use rustix::io::Errno;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
@@ -17,8 +17,8 @@ use super::store::{Known, SessionStore, connect, take_last_word};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
 use crate::connection::{Connection, Silence, reach};
-use crate::keeper_link::{Home, Keeper, KeeperLink};
-use crate::local::{self, Connected, Pipes, Starter};
+use crate::keeper_link::{Keeper, KeeperHome, KeeperLink};
+use crate::local::{self, IdleKeeper, Pipes, Starter};
 use crate::plan::{Plan, env_entry};
 use crate::request::Streams;
 
@@ -147,19 +147,19 @@ impl Starter {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         let name = plan.redactor().redact(at.name.as_str());
         store.describe(place, &name).map_err(unusable)?;
-        let Connected { socket, keeper } = self.connect().map_err(failed)?;
+        let IdleKeeper { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let shell = match &at.shell_environment {
             Some(environment) => &Plan { environment: (**environment).clone(), ..plan.clone() },
             None => plan,
         };
-        let mut setup = self.setup(shell, When::Asked);
+        let mut setup = self.setup(shell, ShellStart::WithScript);
         if !shell.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
             // With it, bash keeps the path as it was given, symbolic links and all.
             setup.env.push([b"PWD=", plan.directory.as_os_str().as_bytes()].concat());
         }
-        let session = Session {
+        let session = SessionOrder {
             directory: place.as_os_str().as_bytes().to_vec(),
             idle: Some(store.limits.idle),
             outlives: store.owner == SessionOwner::User,
@@ -253,7 +253,7 @@ async fn hand_over(
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
     let protocol::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
-    let command = Command {
+    let command = SessionCommand {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         apart: at.apart,
@@ -277,14 +277,14 @@ async fn hand_over(
         }
         orders.insert(0, Order::Variables(variables));
     }
-    let mut descriptors = local::both(&write);
+    let mut descriptors = local::stdout_and_stderr(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
     if link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.is_err() {
         return Ok(Handed::SessionGone);
     }
     drop(write);
     let attached = |link, outputs: Outputs, pid| {
-        let home = Home::Session { store: Arc::clone(store), place: at.place.clone() };
+        let home = KeeperHome::Session { store: Arc::clone(store), place: at.place.clone() };
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
         Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };

@@ -406,7 +406,7 @@ pub(super) fn connect(place: &Path) -> io::Result<Connection> {
 /// Asks a session for its state.
 async fn look(place: &Path) -> io::Result<KeeperAnswer> {
     let mut link = connect(place)?;
-    link.send(&[&Order::Look], &[]).await?;
+    link.send(&[&Order::QueryState], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
         Ok(Ok(Report::Session(state))) => Ok(KeeperAnswer::Answered(state)),
         Ok(Ok(Report::NotUnderstood)) => Ok(KeeperAnswer::Foreign(link.foreign_version().unwrap_or_default())),

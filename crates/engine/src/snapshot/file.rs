@@ -32,7 +32,7 @@ pub(super) struct Header {
     key: String,
     /// What the lines are, so that others are noticed.
     digest: String,
-    /// When, in seconds since 1970.
+    /// ShellStart, in seconds since 1970.
     pub(super) captured: u64,
     /// How long that took.
     pub(super) took_us: u64,

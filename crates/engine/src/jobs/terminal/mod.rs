@@ -246,7 +246,7 @@ impl JobTerminal {
     /// Changes the size. The keeper writes it down, so that later readers draw the screen alike.
     pub async fn resize(&self, size: TerminalSize) -> Result<(), TerminalError> {
         let order = Order::Resize { columns: size.columns(), rows: size.rows() };
-        Ok(self.store.tell(self.id, &order).await?)
+        Ok(self.store.send_order(self.id, &order).await?)
     }
 
     /// The lines that were typed at this terminal so far, by this program.
