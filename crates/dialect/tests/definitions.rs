@@ -26,7 +26,7 @@ fn visit(schema: &Value, check: &mut impl FnMut(&serde_json::Map<String, Value>)
 fn definitions_are_short() {
     for dialect in Dialect::ALL {
         let size = Format::Mcp.write(&tools(dialect), ReplyForm::default()).to_string().len();
-        assert!(size < 4096, "{dialect}: {size} bytes");
+        assert!(size < 2600, "{dialect}: {size} bytes");
     }
 }
 

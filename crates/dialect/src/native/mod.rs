@@ -41,7 +41,7 @@ impl Shape for Native {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "Manage jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 

@@ -23,10 +23,10 @@ const WINDOW: Window = Window::tail(ByteSize::kib(50));
 const LABEL: usize = 120;
 
 const SHARED_SHELL: &str =
-    "Calls share one shell and run one after the other: variables and functions stay, env and the directory do not. ";
+    "Calls share one shell, one at a time: variables and functions persist, env and directory do not. ";
 const OVERLAPPING: &str =
-    "Calls share a shell while it is free: variables and functions stay, env and the directory do not. ";
-const ARTIFACTS: &str = "; all of it is at artifact://";
+    "Calls share a shell while it is free: variables and functions persist, env and directory do not. ";
+const ARTIFACTS: &str = "; all of it is in the artifact:// that the reply names";
 
 /// Tools `bash` and `job` as pi has them.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Shape for Pi {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "Manage jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 
