@@ -42,10 +42,10 @@ pub(crate) fn refusal_text(refusal: &Refusal) -> String {
         // A refusal for good is no reason to go to the user.
         Approval::NotAsked if refusal.verdict.level() != Some(Level::Ask) => return refusal.reason.clone(),
         Approval::NotAsked => return format!("{}; {}", refusal.reason, how()),
-        Approval::Declined => "the user was asked and said no".to_owned(),
-        Approval::Dismissed => "the user was asked and gave no answer; it was not run".to_owned(),
-        Approval::NoAnswer => format!("the user was asked and did not answer in time; it was not run; {}", how()),
-        Approval::Unavailable(why) => format!("needs approval, and {why}; {}", how()),
+        Approval::Declined => "the user said no".to_owned(),
+        Approval::Dismissed => "the user dismissed the question; not run".to_owned(),
+        Approval::NoAnswer => format!("the user did not answer in time; not run; {}", how()),
+        Approval::Unavailable(why) => format!("needs approval, but {why}; {}", how()),
         Approval::Approved | Approval::Later => "needs approval".to_owned(),
     };
     let found = refusal.verdict.refusals().map(Finding::text).collect::<Vec<_>>().join("\n\n");
@@ -59,7 +59,7 @@ pub fn question(plan: &Plan, verdict: &Verdict) -> Result<Redacted, Approval> {
         return Err(Approval::NotAsked);
     }
     if plan.script.as_bytes().len() > LONGEST_ASKED {
-        return Err(Approval::Unavailable("it is too long to be asked about".to_owned()));
+        return Err(Approval::Unavailable("it is too long to show in a question".to_owned()));
     }
     let redactor = plan.redactor();
     Ok(redactor.redact(text(plan, verdict, &redactor)))

@@ -145,7 +145,7 @@ impl TryFrom<Value> for JobNumber {
             Value::String(text) => bashful_engine::job_id(text).ok(),
             _ => None,
         };
-        number.map(Self).ok_or_else(|| format!("{given} is not the id of a job"))
+        number.map(Self).ok_or_else(|| format!("{given} is not a job id"))
     }
 }
 
@@ -167,8 +167,8 @@ impl TryFrom<Value> for LineCount {
             )]
             Some(number as u64)
         });
-        let count = whole.ok_or_else(|| format!("{given} is not a number of lines; give a whole number from 1 on"))?;
-        let nothing = || "0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned();
+        let count = whole.ok_or_else(|| format!("{given} is not a whole number of lines"))?;
+        let nothing = || "give at least 1 line, or omit it to see all".to_owned();
         NonZeroU64::new(count).map(Self).ok_or_else(nothing)
     }
 }
@@ -272,12 +272,9 @@ mod tests {
         assert_eq!(lines(json!(3)), Ok(3));
         assert_eq!(lines(json!(3.0)), Ok(3));
         assert_eq!(lines(json!(1e300)), Ok(u64::MAX));
-        assert_eq!(
-            lines(json!(0)),
-            Err("0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned())
-        );
+        assert_eq!(lines(json!(0)), Err("give at least 1 line, or omit it to see all".to_owned()));
         for given in [json!(-1), json!(1.5), json!("3"), json!([3]), json!(-1e300)] {
-            let expected = format!("{given} is not a number of lines; give a whole number from 1 on");
+            let expected = format!("{given} is not a whole number of lines");
             assert_eq!(lines(given), Err(expected));
         }
     }

@@ -73,10 +73,10 @@ pub fn mask(job: &mut JobRecord, redactor: &Redactor) {
 pub fn state_text(job: &JobRecord) -> String {
     let end = match &job.state {
         JobState::Running => return "running".to_owned(),
-        JobState::Lost => return "lost: its keeper is gone, and nobody knows how it ended".to_owned(),
+        JobState::Lost => return "lost: its keeper was killed; exit code unknown".to_owned(),
         JobState::Newer { lives: true, .. } => return "running, started by a newer bashful".to_owned(),
         JobState::Newer { lives: false, .. } => {
-            return "ended; only the newer bashful that started it can tell how".to_owned();
+            return "ended; only the newer bashful that started it knows how".to_owned();
         }
         JobState::Left { end, .. } | JobState::Ended(end) => *end,
     };
@@ -107,12 +107,12 @@ pub fn version_note(job: &JobRecord) -> Option<String> {
     let ours = PROTOCOL_VERSION;
     match &job.state {
         JobState::Newer { lives: true, .. } => Some(format!(
-            "job {} was started by a newer bashful (protocol version {}, this one speaks up to {ours}): its output can be read and followed, \
-             and it can be waited for and stopped; for anything else, use the newer bashful",
+            "job {} was started by a newer bashful (protocol version {}, this one speaks up to {ours}): you can read, follow, \
+             wait for and stop it; for anything else, use the newer bashful",
             job.id, job.protocol
         )),
         _ if job.is_live() && job.protocol < ours => Some(format!(
-            "the keeper of job {} is of an older bashful (protocol version {}): everything works with it, also stopping it",
+            "job {} runs under an older bashful (protocol version {}); everything works, stopping it included",
             job.id, job.protocol
         )),
         _ => None,

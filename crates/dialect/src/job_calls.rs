@@ -81,7 +81,7 @@ impl JobOutput {
             }
             // How it ended is known, whatever became of its output.
             Err(error) => {
-                let text = format!("[its output is not there any more: {}]", error_chain(&error));
+                let text = format!("[its output is gone: {}]", error_chain(&error));
                 Self { text, range: 0..0, total: 0 }
             }
         }

@@ -96,21 +96,20 @@ pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> 
     let (name, query) = uri.split_once('?').unwrap_or((uri, ""));
     let unreadable = |why| ResourceError::Unreadable { uri: uri.to_owned(), why };
     let artifact = open(engine, name).map_err(|why| ResourceError::NotFound { uri: uri.to_owned(), why })?;
-    let part = part(query)
-        .ok_or_else(|| unreadable("give a part as in ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
+    let part = part(query).ok_or_else(|| unreadable("ask for ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
     show(&artifact, &part, name, engine.output_redactor()).map_err(unreadable)
 }
 
 fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
     if name.starts_with("artifact://") {
         let id = artifact_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        let store = engine.artifacts().ok_or("this server keeps no artifacts")?;
         return Artifact::open(&store.get(id).map_err(|error| error_chain(&error))?)
             .map_err(|error| error_chain(&error));
     }
     if name.starts_with("job://") {
         let id = job_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.jobs().ok_or("there are no jobs")?;
+        let store = engine.jobs().ok_or("this server keeps no jobs")?;
         return store.get(id).map_err(|error| error_chain(&error))?.output().map_err(|error| error_chain(&error));
     }
     Err("only artifact:// and job:// are known".to_owned())
@@ -169,11 +168,11 @@ fn show(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRe
     let mut text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
     if page.is_full {
         let rest = match part {
-            ResourcePart::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),
-            ResourcePart::Lines(asked) => format!("what comes next: {name}?lines={}-", asked.start() + lines),
+            ResourcePart::Bytes(range) => format!("next: {name}?bytes={}-", range.start + count),
+            ResourcePart::Lines(asked) => format!("next: {name}?lines={}-", asked.start() + lines),
             ResourcePart::Tail(_) => "ask for fewer lines".to_owned(),
         };
-        crate::text::add_line(&mut text, &format!("[only {READ} are read at once; {rest}]\n"));
+        crate::text::add_line(&mut text, &format!("[cut at {READ}; {rest}]\n"));
     }
     Ok(text)
 }

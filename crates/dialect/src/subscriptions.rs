@@ -62,12 +62,12 @@ fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
     let name = uri.split_once('?').map_or(uri, |(name, _)| name);
     if name.starts_with("job://") {
         let id = job_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.jobs().ok_or("there are no jobs")?;
+        let store = engine.jobs().ok_or("this server keeps no jobs")?;
         return store.get(id).map(Some).map_err(|error| error_chain(&error));
     }
     if name.starts_with("artifact://") {
         let id = artifact_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        let store = engine.artifacts().ok_or("this server keeps no artifacts")?;
         let artifact = store.get(id).map_err(|error| error_chain(&error))?;
         // A command that was sent to the background goes on writing to what was begun for it.
         let jobs = engine.jobs().and_then(|store| store.list_live().ok()).unwrap_or_default();

@@ -42,7 +42,7 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
         LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
         // Redaction and U+FFFD take more room than the bytes that they stand for.
         LimitHit::Bytes if output.text_bytes <= whole.bytes.0 => {
-            (format!("{}, which takes more to show", ByteSize(output.text_bytes)), whole.bytes.to_string())
+            (format!("{} (more as text)", ByteSize(output.text_bytes)), whole.bytes.to_string())
         }
         LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
     };
@@ -77,8 +77,7 @@ fn ranges(output: &Output, reader: Reader) -> String {
         .map(|part| format!("{}-{}", part.first_line, part.last_line))
         .collect();
     let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
-    let mut text =
-        format!("showing {shown} of {}; {} lines ({} bytes) left out", output.lines, omitted.lines, omitted.bytes);
+    let mut text = format!("showing {shown} of {} ({} bytes omitted)", output.lines, omitted.bytes);
     let place = |artifact: &ArtifactFacts| match reader {
         Reader::Program => format!(", `bashful artifacts show {}`", artifact.id),
         Reader::Tools | Reader::Pi => format!(", {}", artifact.path.display()),
@@ -123,7 +122,7 @@ pub(crate) fn changed(output: &Output) -> Option<String> {
             some => format!("{some} of {} lines end in CRLF, shown as LF", output.lines),
         }),
         (nuls > 0).then(|| count(nuls, "NUL is shown as ␀", "NULs are shown as ␀")),
-        (controls > 0).then(|| count(controls, "control character is left out", "control characters are left out")),
+        (controls > 0).then(|| count(controls, "control character is removed", "control characters are removed")),
         (invalid > 0)
             .then(|| count(invalid, "sequence is not UTF-8, shown as �", "sequences are not UTF-8, shown as �")),
     ]
@@ -144,7 +143,7 @@ pub fn output_notices(output: &Output) -> Vec<String> {
     });
     let is_changed = output.bytes != output.text_bytes;
     let raw = saved.filter(|_| is_changed && shortened.is_none());
-    let raw = raw.map(|saved| format!("{} as written; {saved}", ByteSize(output.bytes)));
+    let raw = raw.map(|saved| format!("{} before cleaning; {saved}", ByteSize(output.bytes)));
     changed(output).into_iter().chain(shortened).chain(raw).collect()
 }
 
@@ -172,7 +171,8 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
 pub fn missed(outcome: &Outcome) -> Option<String> {
     let (are, them) = if outcome.missed.len() == 1 { ("is", "it") } else { ("are", "them") };
     let (names, list) = (outcome.missed.join(", "), Value::from(outcome.missed.clone()));
-    let notice = format!("{names} {are} withheld from commands; to pass {them}, set [environment] allow = {list}");
+    let notice =
+        format!("{names} {are} withheld from commands; the user can pass {them}: [environment] allow = {list}");
     (!outcome.missed.is_empty()).then_some(notice)
 }
 
@@ -196,7 +196,7 @@ pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
 }
 
 /// What is known when nobody can say how a command ended.
-pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; its exit code is unknown";
+pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; exit code unknown";
 
 /// `9 (SIGKILL)`.
 fn signal_text(number: u8) -> String {
@@ -222,7 +222,7 @@ pub fn background(job: &JobRecord, reader: Reader) -> String {
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all its processes: {better}]\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all of it: {better}]\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
     )
@@ -283,7 +283,7 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
         _ if left.session.is_some() => left.session.as_ref().map(SessionName::as_str).map(|name| match reader {
             Reader::Program => format!("  part of session {name:?}; end it with: bashful sessions end {name:?}"),
             Reader::Tools | Reader::Pi => {
-                format!("  part of session {name:?}; to stop {them} before it ends, use kill in it")
+                format!("  part of session {name:?}; stop {them} there with kill")
             }
         }),
         (Some(job), _) => Some(match reader {
@@ -322,8 +322,7 @@ pub fn cut_off(cut: &CutOff) -> String {
 pub const NO_LIMIT_ANY_MORE: &str = "the line limit no longer applies: the job's file gets all output";
 
 /// The notice to a command that was started as a job with a limit on its lines.
-pub(crate) const NO_LIMIT: &str =
-    "head and tail do not apply to a background job: its file gets all output, and poll shows the end of it";
+pub(crate) const NO_LIMIT: &str = "head and tail do not apply to a background job; poll shows the end of its output";
 
 /// Adds something on a line of its own.
 pub(crate) fn add_line(text: &mut String, line: &str) {

@@ -326,7 +326,7 @@ impl Toolbox {
 }
 
 /// The notice to a call that overlaps another one.
-const OWN_SHELL: &str = "ran in a shell of its own: the shared shell was busy with another command";
+const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
 
 /// The shell of a call, in a dialect whose calls share one.
 enum SharedShell {
@@ -339,7 +339,7 @@ enum SharedShell {
 }
 
 /// The answer to a call that was cancelled before its command had started.
-const CANCELLED: &str = "cancelled before the command had started; nothing of it was run";
+const CANCELLED: &str = "cancelled before the command started";
 
 /// Marks a connection's shared shell as in use, until it is dropped.
 struct InUse {

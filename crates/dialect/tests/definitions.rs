@@ -119,14 +119,9 @@ async fn wrong_arguments_are_named() {
             json!({ "command": "x", "session": " " }),
             "`session`: \" \" cannot be the name of a session: it takes 1 to 100 printable characters",
         ),
-        (Dialect::NATIVE, "bash", json!({ "command": "x", "stdin": true }), "`stdin` is for mode \"background\""),
+        (Dialect::NATIVE, "bash", json!({ "command": "x", "stdin": true }), "`stdin` needs mode \"background\""),
         (Dialect::NATIVE, "job", json!({ "action": "show" }), "job: this action needs `ids`"),
-        (
-            Dialect::NATIVE,
-            "job",
-            json!({ "action": "kill", "ids": ["x"] }),
-            "job: `ids[0]`: \"x\" is not the id of a job",
-        ),
+        (Dialect::NATIVE, "job", json!({ "action": "kill", "ids": ["x"] }), "job: `ids[0]`: \"x\" is not a job id"),
         (
             Dialect::NATIVE,
             "job",

@@ -88,7 +88,7 @@ fn a_background_start_tells_the_clamped_timeout_the_job_and_how_to_follow_it() {
     assert_eq!(lines.next(), Some("Timeout clamped to 3600s (requested 9999s; allowed range 1-3600s)."));
     assert_eq!(lines.next(), Some("Background job bg_1 started: sleep 1000"));
     let rest = lines.next().expect("instructions");
-    assert!(rest.contains("Use the job tool: list: true for a snapshot, poll: [\"bg_1\"] to wait"), "{rest}");
+    assert!(rest.contains("Job tool: list: true for a snapshot, poll: [\"bg_1\"] to wait"), "{rest}");
     assert!(!result.is_error);
     assert_eq!(result.details["async"], json!({ "state": "running", "jobId": "bg_1", "type": "bash" }));
     pi.job(&json!({ "cancel": ["bg_1"] }));

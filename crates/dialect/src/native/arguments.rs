@@ -94,7 +94,7 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
     request.session = session.map_err(|error| ArgumentError::Senseless(format!("`session`: {error}")))?;
     if args.stdin == Some(true) {
         if mode != Mode::Background {
-            return Err(ArgumentError::Senseless("`stdin` is for mode \"background\"".to_owned()));
+            return Err(ArgumentError::Senseless("`stdin` needs mode \"background\"".to_owned()));
         }
         request.input = Input::Open;
     }

@@ -84,7 +84,7 @@ fn list(looks: &[JobView]) -> Vec<String> {
         parts.push(rows(&own));
     }
     if !others.is_empty() {
-        parts.push("[older jobs, or jobs of other programs; this server did not start them:]".to_owned());
+        parts.push("[jobs that this server did not start:]".to_owned());
         parts.push(rows(&others));
     }
     parts
@@ -99,7 +99,7 @@ fn look_text(look: &JobView) -> String {
     if let Some(shown) = &look.output {
         lines.push(text::or_none(shown.text.trim_end_matches('\n')));
         let (start, end, total) = (shown.range.start, shown.range.end, shown.total);
-        lines.push(format!("[bytes {start}-{end} of {total}; what comes next: since {end}]"));
+        lines.push(format!("[bytes {start}-{end} of {total}; next: since {end}]"));
     }
     lines.join("\n")
 }

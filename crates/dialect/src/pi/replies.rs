@@ -29,7 +29,7 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     let output = shown(output, stderr);
     let mut text = match outcome.end {
         End::Stopped { why: StopReason::TimeUp, .. } => {
-            format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
+            format!("{}\n{output}", timeout_text(call.lifetime))
         }
         End::Own(_) | End::Lost | End::Stopped { why: StopReason::Mute, .. } => output,
         End::Stopped { .. } => format!("{CANCELLED}\n{output}"),
@@ -99,8 +99,8 @@ pub(crate) fn failure(error: &str) -> RawAnswer {
 fn start_text(job: &JobRecord) -> String {
     let id = id(job.id);
     format!(
-        "Background job {id} started: {}\nIts output goes to {}. Use the job tool: list: true for a snapshot, \
-         poll: [\"{id}\"] to wait, cancel: [\"{id}\"] to stop it.",
+        "Background job {id} started: {}\nOutput: {}. Job tool: list: true for a snapshot, \
+         poll: [\"{id}\"] to wait, cancel: [\"{id}\"] to stop.",
         label(job),
         job.output_file.display(),
     )
@@ -189,12 +189,12 @@ fn truncated(output: &Output) -> Option<String> {
 }
 
 /// Which lines of how many are shown, and how much is left out.
-pub(super) fn showing((first, last): (u64, u64), total: u64, lines: u64, left_out: ByteSize) -> String {
-    if lines == 0 {
-        // A line that is too long by itself.
-        return format!("Showing the end of line {first} of {total}; {left_out} left out.");
+pub(super) fn showing((first, last): (u64, u64), total: u64, omitted_lines: u64, omitted: ByteSize) -> String {
+    if omitted_lines == 0 {
+        // A single line is longer than the limit.
+        return format!("Showing the end of line {first} of {total} ({omitted} omitted).");
     }
-    format!("Showing lines {first}-{last} of {total}; {lines} lines ({left_out}) left out.")
+    format!("Showing lines {first}-{last} of {total} ({omitted} omitted).")
 }
 
 /// What is missing, as data.
@@ -224,11 +224,23 @@ fn truncation(output: &Output) -> Option<Value> {
     Some(facts)
 }
 
-/// Whole seconds, as they are said: a half counts as one.
-pub(super) fn seconds(lifetime: Lifetime) -> u64 {
-    lifetime.0.saturating_add(Duration::from_millis(500)).as_secs()
+/// The first line about a command that ran out of time. A fraction of a second is named only if there is one.
+pub(super) fn timeout_text(lifetime: Lifetime) -> String {
+    format!("[Command timed out after {} seconds]", lifetime.0.as_secs_f64())
 }
 
 pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_told_as_exactly_as_it_was_asked_for() {
+        let told = |seconds| timeout_text(Lifetime(Duration::from_secs_f64(seconds)));
+        assert_eq!(told(1.5), "[Command timed out after 1.5 seconds]");
+        assert_eq!(told(300.0), "[Command timed out after 300 seconds]");
+    }
 }

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use serde_json::{Value, json};
 
 use super::jobs::status;
-use super::replies::{CANCELLED, end_facts, end_text, in_background, seconds, showing, times};
+use super::replies::{CANCELLED, end_facts, end_text, in_background, showing, timeout_text, times};
 use crate::answer::RawAnswer;
 use crate::dialect::CallFacts;
 use crate::job::state_text;
@@ -38,7 +38,7 @@ pub(super) fn update(job: &JobRecord, output: &JobOutput, call: &CallFacts) -> (
     let shown = or_none(shown);
     let mut text = match end {
         End::Stopped { why: StopReason::TimeUp, .. } => {
-            format!("[Command timed out after {} seconds]\n{shown}", seconds(Lifetime(job.lifetime)))
+            format!("{}\n{shown}", timeout_text(Lifetime(job.lifetime)))
         }
         End::Own(_) | End::Lost | End::Stopped { why: StopReason::Mute, .. } => shown,
         End::Stopped { .. } => format!("{CANCELLED}\n{shown}"),
