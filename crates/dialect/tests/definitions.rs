@@ -1,4 +1,4 @@
-//! What models are told of the tools.
+//! The definitions of tools: size, schemas, error messages, forms.
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ fn the_working_directory_is_named() {
     }
 }
 
-/// The names of all arguments, as the message says that refuses another one.
-fn taken(message: &str) -> Vec<String> {
+/// The names of all arguments, from the message that refuses an unknown one.
+fn accepted_names(message: &str) -> Vec<String> {
     let (_, list) = message.split_once("expected ").unwrap_or_else(|| panic!("{message}"));
     let mut names: Vec<String> = list.split('`').skip(1).step_by(2).map(str::to_owned).collect();
     names.sort();
@@ -77,7 +77,7 @@ async fn schemas_list_just_what_is_taken_and_anything_else_is_refused_by_name() 
             assert!(message.contains("unknown field `timout`"), "{message}");
             let listed: Vec<String> =
                 tool.input["properties"].as_object().expect("properties").keys().cloned().collect();
-            assert_eq!(listed, taken(message), "{dialect}: {}", tool.name);
+            assert_eq!(listed, accepted_names(message), "{dialect}: {}", tool.name);
         }
     }
 }

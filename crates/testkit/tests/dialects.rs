@@ -329,10 +329,10 @@ async fn a_change_that_came_before_the_watch_is_told() {
     let call = json!({ "command": "echo one; touch wrote; sleep 1000", "mode": "background" });
     toolbox.call("bash", call, ToolCaller::default()).await.expect("a tool");
     assert!(eventually(|| place.path().join("wrote").exists()));
-    let mut running = toolbox.changes("job://1").expect("a job");
+    let mut running = toolbox.subscribe("job://1").expect("a job");
     tokio::time::timeout(WIDE, running.next()).await.expect("at once").expect("a change");
     toolbox.call("job", json!({ "action": "kill", "ids": [1] }), ToolCaller::default()).await.expect("a tool");
-    let mut over = toolbox.changes("job://1").expect("a job");
+    let mut over = toolbox.subscribe("job://1").expect("a job");
     assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), Some(()));
     assert_eq!(tokio::time::timeout(WIDE, over.next()).await.expect("at once"), None);
     place.check_nothing_survives();
