@@ -18,7 +18,7 @@ use std::sync::Arc;
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
 use crate::cluster;
-use crate::last_lines::{Total, last_lines};
+use crate::last_lines::{LastOfFirst, Total};
 use crate::mask::{Edges, Mask};
 use crate::outcome::Output;
 use crate::running::OutputForm;
@@ -52,8 +52,8 @@ pub(crate) struct Capture {
     view: View,
     /// Lines of more columns than this are shortened in what is shown.
     columns: Option<usize>,
-    /// Of the beginning that is shown, so many lines at its end are.
-    last: Option<u64>,
+    /// The lines that `head` and then `tail` leave; none if not both are limits.
+    last_of_first: Option<LastOfFirst>,
     /// The form in which a listener hears the output; none if nobody listens.
     told: Option<OutputForm>,
     /// More raw bytes than this go to an artifact, also while all of the text is shown.
@@ -79,12 +79,16 @@ type Listener<'a> = dyn FnMut(&[u8]) + 'a;
 /// Where settled text goes.
 struct ShownAndTold<'a, 'b> {
     view: &'a mut View,
+    last_of_first: Option<&'a mut LastOfFirst>,
     listener: Option<&'a mut Listener<'b>>,
 }
 
 impl Settled for ShownAndTold<'_, '_> {
     fn text(&mut self, text: &[u8]) {
         self.view.push(text);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push(text);
+        }
         if let Some(listener) = &mut self.listener {
             listener(text);
         }
@@ -92,6 +96,9 @@ impl Settled for ShownAndTold<'_, '_> {
 
     fn repeated(&mut self, three: [u8; 3], times: usize) {
         self.view.push_repeated(three, times);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push_repeated(three, times);
+        }
         if let Some(listener) = &mut self.listener {
             listener.repeated(three, times);
         }
@@ -124,7 +131,7 @@ impl Capture {
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
             columns: window.columns,
-            last: None,
+            last_of_first: None,
             told: None,
             save_beyond: HELD,
             whole: Whole::Held { store, bytes: Vec::new() },
@@ -132,9 +139,9 @@ impl Capture {
         }
     }
 
-    /// Of the beginning that is shown, only so many lines at its end are.
-    pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
-        self.last = lines;
+    /// Shows the last of the first lines, as `head` and then `tail` would.
+    pub(crate) fn only_last_of_first(mut self, lines: Option<LastOfFirst>) -> Self {
+        self.last_of_first = lines;
         self
     }
 
@@ -177,7 +184,7 @@ impl Capture {
             listener(raw);
         }
         let listener = (self.told == Some(OutputForm::Text)).then_some(listener);
-        let mut shown = ShownAndTold { view: &mut self.view, listener };
+        let mut shown = ShownAndTold { view: &mut self.view, last_of_first: self.last_of_first.as_mut(), listener };
         match &mut self.cleaner {
             Some(cleaner) => cleaner.push(raw, &mut shown),
             None => shown.text(raw),
@@ -309,13 +316,16 @@ impl Capture {
     /// The clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than the bytes it came from, so the
     /// window is scaled down until the text fits.
     fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
-        let mut window = view.window();
+        let last_of_first = self.finished_last_of_first();
+        let widest = last_of_first.as_ref().map_or_else(|| view.window(), LastOfFirst::window);
+        let total = Total { bytes: view.bytes(), lines: view.lines() };
+        let mut window = widest;
         loop {
-            let clip = view.clip_to(window);
-            let total = Total { bytes: view.bytes(), lines: view.lines() };
-            let narrowed = self.last.and_then(|last| narrowed(&clip, last, total, mask));
-            let is_whole = narrowed.is_none() && matches!(clip, Clip::Whole(_)) && window == view.window();
-            let mut clip = narrowed.unwrap_or_else(|| masked(clip, mask));
+            let mut clip = match &last_of_first {
+                Some(lines) => lines.clip_to(window, total, mask),
+                None => masked(view.clip_to(window), mask),
+            };
+            let is_whole = matches!(clip, Clip::Whole(_)) && window == widest;
             let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
             let got = clip.text_bytes();
             if got <= at_most.0 {
@@ -389,6 +399,15 @@ impl Capture {
         }
         view
     }
+
+    /// The last of the first lines as they would be if nothing more came.
+    fn finished_last_of_first(&self) -> Option<LastOfFirst> {
+        let mut lines = self.last_of_first.clone()?;
+        if let Some(cleaner) = &self.cleaner {
+            lines.push(&cleaner.pending());
+        }
+        Some(lines)
+    }
 }
 
 /// Shortens the lines that are shown, and tells how many there were. After masking, so that no value is cut in two.
@@ -411,19 +430,6 @@ fn with_cause(error: &dyn std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-/// The last lines of the beginning that is shown, redacted before they are cut out; none if there are not more lines.
-fn narrowed(clip: &Clip, last: u64, total: Total, mask: &Mask) -> Option<Clip> {
-    let (text, edges) = match clip {
-        Clip::Whole(bytes) => (bytes, Edges::None),
-        Clip::Cut { head, .. } => (&head.bytes, Edges::End),
-    };
-    let mut narrowed = last_lines(text, last, total)?;
-    if let Clip::Cut { tail, .. } = &mut narrowed {
-        tail.bytes = mask.cut(text, text.len() - tail.bytes.len()..text.len(), edges);
-    }
-    Some(narrowed)
 }
 
 fn masked(mut clip: Clip, mask: &Mask) -> Clip {

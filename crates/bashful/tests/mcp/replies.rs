@@ -163,7 +163,7 @@ fn the_jobs_of_this_server_come_first_and_others_are_said_to_be_older() {
     server.call("job", &json!({ "action": "wait", "ids": [2] }));
     let result = server.call("job", &list);
     let said = text(&result);
-    let (own, others) = said.split_once("[older jobs").expect("both kinds");
+    let (own, others) = said.split_once("[jobs that this server").expect("both kinds");
     assert!(own.contains("\n2 ") && others.contains("\n1 "), "{said}");
     let facts = &result["_meta"]["bashful/facts"]["jobs"];
     assert_eq!((&facts[0]["own"], &facts[1]["own"]), (&json!(false), &json!(true)), "{facts}");

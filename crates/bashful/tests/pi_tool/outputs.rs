@@ -154,3 +154,14 @@ fn both_streams_come_as_one_in_the_order_in_which_they_were_written() {
     assert_eq!(pi.output(&json!({ "command": "echo 1; echo 2 >&2; echo 3; echo 4 >&2" })), "1\n2\n3\n4");
     pi.end();
 }
+
+#[test]
+fn head_and_then_tail_show_the_right_lines_however_long_the_head_is() {
+    let mut pi = Pi::new();
+    // The first 15,000 lines take more than the 50 KB that are shown at most.
+    let result = pi.bash(&json!({ "command": "seq 20000", "head": 15_000, "tail": 3 }));
+    assert!(result.text.starts_with("14998\n14999\n15000\n\nWall time: "), "{}", result.text);
+    assert!(result.text.contains("[Showing lines 14998-15000 of 20000 ("), "{}", result.text);
+    assert_eq!(result.details["meta"]["truncation"]["shownRange"], json!({ "start": 14998, "end": 15000 }));
+    pi.end();
+}
