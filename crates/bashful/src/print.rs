@@ -32,12 +32,12 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), PrintError> {
 
 /// Writes JSON, on one line.
 pub(crate) fn json(value: Value, redactor: &Redactor) -> Result<(), PrintError> {
-    data(format!("{}\n", facts::masked(value, redactor)).as_bytes())
+    data(format!("{}\n", facts::redact(value, redactor)).as_bytes())
 }
 
 /// Writes JSON that people read too, on many lines.
 pub(crate) fn pretty_json(value: Value) -> Result<(), PrintError> {
-    data(format!("{:#}\n", facts::masked(value, redactor())).as_bytes())
+    data(format!("{:#}\n", facts::redact(value, redactor())).as_bytes())
 }
 
 /// Writes text for people.

@@ -59,7 +59,7 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
 fn look(registry: &Registry, jobs: &JobStore) -> Result<Vec<ListedCommand>, Box<dyn Error>> {
     let mut commands: Vec<ListedCommand> = registry.list()?.into_iter().map(ListedCommand::Foreground).collect();
     for mut record in jobs.list_live()? {
-        job::mask(&mut record, print::redactor());
+        job::redact(&mut record, print::redactor());
         commands.push(ListedCommand::Job(Box::new(record)));
     }
     commands.sort_by_key(ListedCommand::began);

@@ -29,7 +29,7 @@ impl Report<'_> {
         let shown = self.shown(&outcome.output, outcome.stderr.as_ref());
         self.add(notices);
         self.notices.extend(text::session_notices(&outcome));
-        self.notices.extend(text::missed(&outcome));
+        self.notices.extend(text::withheld_notice(&outcome));
         self.notices.extend_from_slice(&shown.notices);
         self.notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
         let exit = Exit::of(outcome.end, interrupted);
@@ -60,7 +60,7 @@ impl Report<'_> {
             }
             return Ok(Exit::Code(0));
         };
-        self.notices.extend(so_far.had_line_limit.then(|| text::NO_LIMIT_ANY_MORE.to_owned()));
+        self.notices.extend(so_far.had_line_limit.then(|| text::LIMIT_ENDED.to_owned()));
         self.notices.extend(text::session_left(&job, &so_far));
         self.notices.push(text::still_running(&job, Reader::Program));
         let shown = self.shown(&so_far.output, so_far.stderr.as_ref());

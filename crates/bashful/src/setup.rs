@@ -393,7 +393,7 @@ fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, S
     if !asked.is_finite() {
         return Err(SetupError::Timeout(asked));
     }
-    let clamped = bashful_dialect::clamp(asked, most);
+    let clamped = bashful_dialect::clamp_timeout(asked, most);
     notices.extend(clamped.notice);
     Ok(clamped.lifetime.0)
 }

@@ -91,7 +91,7 @@ impl SettingsFiles {
 }
 
 impl ShellSettings for SettingsFiles {
-    fn look(&self) -> Option<Result<ShellOptions, String>> {
+    fn poll(&self) -> Option<Result<ShellOptions, String>> {
         // A panic between two fields only leads to one more look at the files.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Before they are read: what changes meanwhile is noticed the next time.

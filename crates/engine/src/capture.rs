@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
 use crate::cluster;
-use crate::last_lines::{Total, last_lines};
+use crate::last_lines::{LastOfFirst, Total};
 use crate::mask::{Edges, Mask};
 use crate::outcome::Output;
 use crate::running::OutputForm;
@@ -54,8 +54,8 @@ pub(crate) struct Capture {
     view: View,
     /// Longest line that is shown, in columns; longer ones are shortened.
     columns: Option<usize>,
-    /// Number of lines shown, from the end of the clip's beginning.
-    last: Option<u64>,
+    /// The lines that `head` and then `tail` leave; none if not both are limits.
+    last_of_first: Option<LastOfFirst>,
     /// Form in which a listener gets the output; none without a listener.
     listener_form: Option<OutputForm>,
     /// Raw bytes beyond which an artifact is written, even while all of the text is shown.
@@ -81,12 +81,16 @@ type Listener<'a> = dyn FnMut(&[u8]) + 'a;
 /// Destinations of finished text: the view, and a listener.
 struct ViewAndListener<'a, 'b> {
     view: &'a mut View,
+    last_of_first: Option<&'a mut LastOfFirst>,
     listener: Option<&'a mut Listener<'b>>,
 }
 
 impl Settled for ViewAndListener<'_, '_> {
     fn text(&mut self, text: &[u8]) {
         self.view.push(text);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push(text);
+        }
         if let Some(listener) = &mut self.listener {
             listener(text);
         }
@@ -94,6 +98,9 @@ impl Settled for ViewAndListener<'_, '_> {
 
     fn repeated(&mut self, three: [u8; 3], times: usize) {
         self.view.push_repeated(three, times);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push_repeated(three, times);
+        }
         if let Some(listener) = &mut self.listener {
             listener.repeated(three, times);
         }
@@ -126,7 +133,7 @@ impl Capture {
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
             columns: window.columns,
-            last: None,
+            last_of_first: None,
             listener_form: None,
             save_beyond: HELD_IN_MEMORY,
             raw: RawBytes::Held { store, bytes: Vec::new() },
@@ -134,9 +141,9 @@ impl Capture {
         }
     }
 
-    /// Shows only this many lines, from the end of the clip's beginning.
-    pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
-        self.last = lines;
+    /// Shows the last of the first lines, as `head` and then `tail` would.
+    pub(crate) fn only_last_of_first(mut self, lines: Option<LastOfFirst>) -> Self {
+        self.last_of_first = lines;
         self
     }
 
@@ -179,7 +186,7 @@ impl Capture {
             listener(raw);
         }
         let listener = (self.listener_form == Some(OutputForm::Text)).then_some(listener);
-        let mut shown = ViewAndListener { view: &mut self.view, listener };
+        let mut shown = ViewAndListener { view: &mut self.view, last_of_first: self.last_of_first.as_mut(), listener };
         match &mut self.cleaner {
             Some(cleaner) => cleaner.push(raw, &mut shown),
             None => shown.text(raw),
@@ -315,13 +322,16 @@ impl Capture {
     /// A clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than its bytes, so the window is scaled
     /// down until the text fits.
     fn clip_within(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
-        let mut window = view.window();
+        let last_of_first = self.finished_last_of_first();
+        let widest = last_of_first.as_ref().map_or_else(|| view.window(), LastOfFirst::window);
+        let total = Total { bytes: view.bytes(), lines: view.lines() };
+        let mut window = widest;
         loop {
-            let clip = view.clip_to(window);
-            let total = Total { bytes: view.bytes(), lines: view.lines() };
-            let narrowed = self.last.and_then(|last| last_lines_of_head(&clip, last, total, mask));
-            let is_whole = narrowed.is_none() && matches!(clip, Clip::Whole(_)) && window == view.window();
-            let mut clip = narrowed.unwrap_or_else(|| masked(clip, mask));
+            let mut clip = match &last_of_first {
+                Some(lines) => lines.clip_to(window, total, mask),
+                None => masked(view.clip_to(window), mask),
+            };
+            let is_whole = matches!(clip, Clip::Whole(_)) && window == widest;
             let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
             let got = clip.text_bytes();
             if got <= at_most.0 {
@@ -396,6 +406,15 @@ impl Capture {
         }
         view
     }
+
+    /// The last of the first lines as they would be if nothing more came.
+    fn finished_last_of_first(&self) -> Option<LastOfFirst> {
+        let mut lines = self.last_of_first.clone()?;
+        if let Some(cleaner) = &self.cleaner {
+            lines.push(&cleaner.pending());
+        }
+        Some(lines)
+    }
 }
 
 /// Shortens the shown lines, and returns how many were too long. Comes after redaction, so that no withheld value is
@@ -419,19 +438,6 @@ fn with_cause(error: &dyn std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-/// The last lines of the clip's beginning, redacted before the cut; none if there are not more lines than that.
-fn last_lines_of_head(clip: &Clip, last: u64, total: Total, mask: &Mask) -> Option<Clip> {
-    let (text, edges) = match clip {
-        Clip::Whole(bytes) => (bytes, Edges::None),
-        Clip::Cut { head, .. } => (&head.bytes, Edges::End),
-    };
-    let mut narrowed = last_lines(text, last, total)?;
-    if let Clip::Cut { tail, .. } = &mut narrowed {
-        tail.bytes = mask.cut(text, text.len() - tail.bytes.len()..text.len(), edges);
-    }
-    Some(narrowed)
 }
 
 fn masked(mut clip: Clip, mask: &Mask) -> Clip {

@@ -33,6 +33,7 @@ use crate::backend::{After, Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::command_log::LogEntry;
+use crate::last_lines::LastOfFirst;
 use crate::link::{Ended, Link};
 use crate::mask::Mask;
 use crate::mentions;
@@ -270,10 +271,11 @@ impl Run {
         let stream = |(name, source)| {
             let lines = plan.lines.filter(|_| name == StreamName::Output);
             let window = lines.map_or(plan.window, |lines| plan.window.of_lines(lines));
-            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last(match lines {
-                Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
-                _ => None,
-            });
+            let capture =
+                Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last_of_first(match lines {
+                    Some(Lines::LastOfFirst { first, last }) => Some(LastOfFirst::new(plan.window, first, last)),
+                    _ => None,
+                });
             let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
             Stream::new(name, source, capture)
         };

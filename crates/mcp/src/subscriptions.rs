@@ -50,7 +50,7 @@ impl Clone for Subscriptions {
 impl Subscriptions {
     /// Tells a client of the first era of all that comes and goes.
     pub(crate) fn tell_of_all(&self, toolbox: &Toolbox, peer: Peer<RoleServer>) {
-        let mut listing = toolbox.listing();
+        let mut listing = toolbox.subscribe_listing();
         self.with(|watched| {
             watched.tasks.spawn(async move {
                 loop {
@@ -70,7 +70,7 @@ impl Subscriptions {
             return Ok(());
         }
         let room = self.room(1)?;
-        let changes = toolbox.changes(&uri).map_err(|error| {
+        let changes = toolbox.subscribe(&uri).map_err(|error| {
             ErrorData::resource_not_found(toolbox.engine().redactor().redact_error(&error).into_string(), None)
         })?;
         self.with(|watched| {
@@ -99,7 +99,7 @@ impl Subscriptions {
         accepted.resource_subscriptions = wanted.resource_subscriptions.as_ref().map(|uris| {
             // Each of them has to be looked for on disk.
             let uris: BTreeSet<_> = uris.iter().take(10 * MOST).collect();
-            uris.into_iter().filter(|uri| toolbox.has(uri)).take(MOST).cloned().collect()
+            uris.into_iter().filter(|uri| toolbox.has_resource(uri)).take(MOST).cloned().collect()
         });
         accepted
     }
@@ -112,12 +112,12 @@ impl Subscriptions {
         let mut tasks = JoinSet::new();
         for uri in uris {
             // It may just have been removed; then there is nothing to tell.
-            let Ok(changes) = toolbox.changes(&uri) else { continue };
+            let Ok(changes) = toolbox.subscribe(&uri) else { continue };
             let sink = context.sink().clone();
             tasks.spawn(async move { tell_of(changes, || sink.notify_resource_updated(uri.as_str())).await });
         }
         if accepted.resources_list_changed == Some(true) {
-            let (mut listing, sink) = (toolbox.listing(), context.sink().clone());
+            let (mut listing, sink) = (toolbox.subscribe_listing(), context.sink().clone());
             tasks.spawn(async move {
                 loop {
                     listing.changed().await;

@@ -65,7 +65,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
 fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     let mut jobs = if args.running { store.list_live()? } else { store.list()? };
     for one in &mut jobs {
-        job::mask(one, print::redactor());
+        job::redact(one, print::redactor());
     }
     if args.json {
         let jobs: Value = jobs.iter().map(job::facts).collect();

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use bashful_dialect::job::{self, mask, one_line, state_text};
+use bashful_dialect::job::{self, one_line, state_text};
 use bashful_engine::{ByteSize, JobPart, JobState, JobStore, JobText, OutputRedactor};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(super) fn main(
     redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let mut job = store.get(args.id)?;
-    mask(&mut job, print::redactor());
+    job::redact(&mut job, print::redactor());
     let part = args.since.map_or(JobPart::LastLines(args.lines), JobPart::Since);
     let (text, gone) = match job.text(part, at_most) {
         Ok(text) => (text, None),
@@ -63,11 +63,11 @@ pub(super) fn main(
     }
     print::data_to_stderr(stderr.as_deref().unwrap_or_default())?;
     if let Some(gone) = gone {
-        print::talk(&format!("[its output is not there any more: {gone}]"));
+        print::talk(&format!("[its output is gone: {gone}]"));
         return Ok(Exit::Code(0));
     }
     print::talk(&format!(
-        "[bytes {}-{} of {}; what comes next: bashful jobs show {} --since {}]",
+        "[bytes {}-{} of {}; next: bashful jobs show {} --since {}]",
         text.range.start, text.range.end, text.total, job.id, text.range.end
     ));
     Ok(Exit::Code(0))

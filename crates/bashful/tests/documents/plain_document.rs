@@ -89,7 +89,7 @@ fn the_default_timeout_is_30_seconds() {
     assert_eq!(said["stdout"], "started\n");
     assert_eq!(job(&home, "1")["lifetime_ms"], 30_000);
     let description = definition(&home, "plain")["description"].as_str().expect("text").to_owned();
-    assert!(description.contains("It is stopped after 30s."), "{description}");
+    assert!(description.contains("Timeout: 30s."), "{description}");
     assert!(home.run(&["jobs", "kill", "1"]).status.success());
 }
 
@@ -309,7 +309,7 @@ fn a_deadly_rm_is_refused_and_the_description_says_so() {
     }
     assert_eq!(recorded(&home), "");
     let description = definition(&home, "plain")["description"].as_str().expect("text").to_owned();
-    let expected = "rm -r of the root, a system directory, ~ or below, .git or everything here is refused.";
+    let expected = "rm -r of /, a system directory, ~ or below, .git or everything here is refused.";
     assert!(description.contains(expected), "{description}");
 }
 

@@ -61,8 +61,8 @@ fn check(answer: &Value, expected: &str) {
 #[test]
 fn a_client_of_the_first_era_asks_its_user() {
     check(&json!({ "action": "accept", "content": {} }), "over\n");
-    check(&json!({ "action": "decline" }), "the user was asked and said no");
-    check(&json!({ "action": "cancel" }), "the user was asked and gave no answer");
+    check(&json!({ "action": "decline" }), "the user said no");
+    check(&json!({ "action": "cancel" }), "the user dismissed the question");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn nobody_is_asked_about_more_than_they_can_read() {
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &[]);
     let command = format!("touch ran\ngit push -f\n{}", "true\n".repeat(20_000));
     let result = server.call("bash", &json!({ "command": command }));
-    assert!(text(&result).contains("too long to be asked about") && text(&result).ends_with(" SCRIPT"), "{result}");
+    assert!(text(&result).contains("too long to show in a question") && text(&result).ends_with(" SCRIPT"), "{result}");
     assert!(!has_run(&home) && server.notices.is_empty());
     ends(server, &home);
 }
@@ -217,7 +217,7 @@ fn call(server: &mut Server, command: &str, state: Option<&Value>, action: Optio
 
 #[test]
 fn a_client_of_the_second_era_is_answered_with_the_question() {
-    for (action, expected) in [("accept", "over\n"), ("decline", "said no"), ("cancel", "gave no answer")] {
+    for (action, expected) in [("accept", "over\n"), ("decline", "said no"), ("cancel", "dismissed")] {
         let home = home();
         let mut server = Server::start(&home, &[], &[ASK]);
         let asked = call(&mut server, COMMAND, None, None);

@@ -388,7 +388,7 @@ fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
         assert_eq!((&contents["text"], &contents["uri"]), (&json!(expected), &json!(uri)));
     }
     let whole = read("artifact://1")["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
-    let (text, next) = whole.rsplit_once("[only 256KB are read at once; what comes next: ").expect("there is more");
+    let (text, next) = whole.rsplit_once("[cut at 256KB; next: ").expect("there is more");
     let last: u64 = text.lines().next_back().and_then(|line| line.parse().ok()).expect("a whole line");
     let next = next.trim_end().trim_end_matches(']');
     assert_eq!(next, format!("artifact://1?bytes={}-", text.len()));

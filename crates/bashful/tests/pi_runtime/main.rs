@@ -284,7 +284,7 @@ fn output_beyond_50_kb_keeps_its_end_and_the_artifact_has_all_of_it() {
     let said = text(&result);
     assert!(said.starts_with(&format!("{first}\n{}\n", first + 1)), "{}", &said[..100]);
     let id = truncation["artifactId"].as_str().expect("an artifact");
-    assert!(said.contains(&format!("\n[Showing lines {first}-20000 of 20000; ")), "{}", &said[said.len() - 300..]);
+    assert!(said.contains(&format!("\n[Showing lines {first}-20000 of 20000 (")), "{}", &said[said.len() - 300..]);
     assert!(said.contains(&format!(" Full: artifact://{id} (")), "{}", &said[said.len() - 300..]);
     assert_eq!(pi.output(&json!({ "command": format!("seq 20000 | cmp - artifact://{id} && echo same") })), "same");
     pi.ends();

@@ -133,7 +133,7 @@ fn calls_may_overlap_where_the_settings_say_so_and_the_second_has_a_shell_of_its
     pi.home.wait_for("begun");
     let said = pi.run("echo ${x-none}; touch go");
     assert!(said.starts_with("none\n"), "{said}");
-    assert!(said.contains("ran in a shell of its own: the shared shell was busy with another command"), "{said}");
+    assert!(said.contains("ran in a new shell: the shared one was busy with another command"), "{said}");
     pi.server.answer("first");
     assert_eq!(pi.output(&json!({ "command": "echo $x" })), "first");
     pi.ends();

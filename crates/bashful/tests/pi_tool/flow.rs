@@ -265,7 +265,7 @@ fn parents_of_local_paths_are_made_before_the_command_runs() {
 fn the_message_of_a_background_start_directs_to_the_job_tool() {
     let mut pi = Pi::new();
     let started = pi.bash(&json!({ "command": "until [ -e go ]; do sleep 0.01; done; echo went", "async": true })).text;
-    for part in ["job tool", "list: true", "poll: [\"bg_1\"]"] {
+    for part in ["Job tool", "list: true", "poll: [\"bg_1\"]"] {
         assert!(started.contains(part), "{started}");
     }
     let listed = pi.job(&json!({ "list": true })).text;

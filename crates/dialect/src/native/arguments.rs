@@ -1,4 +1,4 @@
-//! From the arguments of `bash` and `job` to what is to be done.
+//! Parses the arguments of `bash` and `job`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp,
-    numbers, read, take, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, RunCall, WaitMode,
+    clamp_timeout, job_ids, parse_arguments, remove_argument, variables,
 };
-use crate::job_calls::LINES;
+use crate::job_calls::DEFAULT_LINES;
 use crate::text;
 
 #[derive(Debug, Deserialize)]
@@ -71,13 +71,13 @@ enum Action {
     Kill,
 }
 
-/// Reads the arguments of `bash`.
+/// Parses the arguments of `bash`.
 pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let mut notices = Vec::new();
-    if take(&mut arguments, "pty") == Some(Value::Bool(true)) {
+    if remove_argument(&mut arguments, "pty") == Some(Value::Bool(true)) {
         notices.push(text::NO_TERMINAL.to_owned());
     }
-    let args: BashArgs = read("bash", arguments)?;
+    let args: BashArgs = parse_arguments("bash", arguments)?;
     let mode = args.mode.unwrap_or_default();
     let mut request = Request::new(Script::new(args.command)?);
     let (usual, most) = match mode {
@@ -85,54 +85,56 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
         Mode::Slow => (limits.slow, MOST_SECONDS),
         Mode::Background => (limits.background, MOST_IN_BACKGROUND),
     };
-    let clamped = args.timeout.map(|asked| clamp(asked, most));
+    let clamped = args.timeout.map(|asked| clamp_timeout(asked, most));
     request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
     request.env = variables(args.env);
     let session = args.session.map(SessionName::new).transpose();
-    request.session = session.map_err(|error| ArgumentError::Senseless(format!("`session`: {error}")))?;
+    request.session = session.map_err(|error| ArgumentError::Invalid(format!("`session`: {error}")))?;
     if args.stdin == Some(true) {
         if mode != Mode::Background {
-            return Err(ArgumentError::Senseless("`stdin` is for mode \"background\"".to_owned()));
+            return Err(ArgumentError::Invalid("`stdin` needs mode \"background\"".to_owned()));
         }
         request.input = Input::Open;
     }
-    let manner = if mode == Mode::Background { Manner::InBackground } else { Manner::WithPatience };
-    Ok(Call::Run(Box::new(RunCall { request, manner, clamped_from: None, notices })))
+    let wait_mode = if mode == Mode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
+    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))
 }
 
-/// Reads the arguments of `job`.
+/// Parses the arguments of `job`.
 pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
-    let args: JobArgs = read("job", arguments)?;
-    let senseless = |text: &str| ArgumentError::Senseless(text.to_owned());
-    let ids = numbers(args.ids);
-    let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(LINES)), JobPart::Since);
+    let args: JobArgs = parse_arguments("job", arguments)?;
+    let invalid = |text: &str| ArgumentError::Invalid(text.to_owned());
+    let ids = job_ids(args.ids);
+    let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(DEFAULT_LINES)), JobPart::Since);
     if ids.is_empty() && matches!(args.action, Action::Show | Action::Send | Action::Kill) {
-        return Err(senseless("job: this action needs `ids`"));
+        return Err(invalid("job: this action needs `ids`"));
     }
     Ok(Call::Jobs(match args.action {
         Action::List => JobsCall::List { all: true },
         Action::Show => JobsCall::Show { ids, part },
         Action::Wait => JobsCall::Wait { ids, at_most: args.wait_seconds.map(seconds).transpose()?, part },
         Action::Send => {
-            let [id] = ids[..] else { return Err(senseless("job: `send` takes one id")) };
-            let mut text = args.input.ok_or_else(|| senseless("job: `send` needs `input`"))?;
+            let [id] = ids[..] else { return Err(invalid("job: `send` takes one id")) };
+            let mut text = args.input.ok_or_else(|| invalid("job: `send` needs `input`"))?;
             if !text.ends_with('\n') {
                 text.push('\n');
             }
             JobsCall::Send { id, text }
         }
-        Action::Kill => JobsCall::Kill { ids, how: args.signal.as_deref().map(stop).transpose()?.unwrap_or(Stop::Ask) },
+        Action::Kill => {
+            JobsCall::Kill { ids, how: args.signal.as_deref().map(stop_with).transpose()?.unwrap_or(Stop::Ask) }
+        }
     }))
 }
 
 fn seconds(given: f64) -> Result<Duration, ArgumentError> {
-    let wrong = |_| ArgumentError::Senseless(format!("job: `wait_seconds` cannot be {given}"));
+    let wrong = |_| ArgumentError::Invalid(format!("job: `wait_seconds` cannot be {given}"));
     Duration::try_from_secs_f64(given).map_err(wrong)
 }
 
-fn stop(name: &str) -> Result<Stop, ArgumentError> {
+fn stop_with(name: &str) -> Result<Stop, ArgumentError> {
     let number = signal::number(name);
-    number.map(Stop::Signal).ok_or_else(|| ArgumentError::Senseless(format!("job: there is no signal {name:?}")))
+    number.map(Stop::Signal).ok_or_else(|| ArgumentError::Invalid(format!("job: there is no signal {name:?}")))
 }

@@ -1,4 +1,4 @@
-//! The native dialect: `bash` with modes, and `job`.
+//! The native dialect: `bash` with modes and sessions, and `job`.
 
 mod arguments;
 mod replies;
@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::dialect::{CallFacts, Ended, Shape};
+use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::JobsReply;
-use crate::tool::{Abilities, Tool, Words, remove_properties};
+use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
 
 /// Tools `bash` and `job`: modes, environment, jobs, sessions.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Shape for Native {
         "native"
     }
 
-    fn tools(&self, words: &Words, _: &Limits, abilities: Abilities) -> Vec<Tool> {
+    fn tools(&self, words: &Placeholders, _: &Limits, abilities: Abilities) -> Vec<Tool> {
         let part = |is_there: bool, text: &'static str| if is_there { text.trim_end() } else { "" };
         let text = include_str!("bash.md")
             .replace("{session}", part(abilities.sessions, include_str!("session.md")))
@@ -41,7 +41,7 @@ impl Shape for Native {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "Manage jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 
@@ -61,7 +61,7 @@ impl Shape for Native {
         Some(("mode", "background".into()))
     }
 
-    fn ended(&self, ended: &Ended<'_>) -> RawAnswer {
+    fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
         replies::ended(ended)
     }
 
@@ -73,8 +73,8 @@ impl Shape for Native {
         replies::outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
-        replies::jobs(seen)
+    fn jobs(&self, reply: &JobsReply) -> RawAnswer {
+        replies::jobs(reply)
     }
 
     fn failure(&self, status: &str, text: &str) -> RawAnswer {

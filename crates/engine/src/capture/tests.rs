@@ -1,5 +1,6 @@
 //! Every byte is shown or saved, or the output says that it is not.
 
+use crate::last_lines::LastOfFirst;
 use proptest::prelude::*;
 
 use super::*;
@@ -64,7 +65,7 @@ proptest! {
         raw in any_output(),
         chunk in 1_usize..9000,
         window in any_window(),
-        last in prop::option::of(1_u64..20),
+        lines in prop::option::of((1_u64..400, 1_u64..20)),
         cleans in any::<bool>(),
         has_store in any::<bool>(),
     ) {
@@ -72,7 +73,9 @@ proptest! {
         let store = Arc::new(ArtifactStore::new(place.path().join("artifacts"), ArtifactLimits::default()));
         let cleaning = if cleans { Cleaning::ForEyes } else { Cleaning::None };
         let mask = mask();
-        let mut capture = Capture::new(window, cleaning, has_store.then_some(store)).only_last(last);
+        let number = |number| std::num::NonZeroU64::new(number).expect("not zero");
+        let lines = lines.map(|(first, last)| LastOfFirst::new(window, number(first), number(last)));
+        let mut capture = Capture::new(window, cleaning, has_store.then_some(store)).only_last_of_first(lines);
         for chunk in raw.chunks(chunk) {
             capture.push(chunk, &mut |_| {});
         }

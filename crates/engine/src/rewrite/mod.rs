@@ -229,11 +229,8 @@ impl Rewritten {
         }
         // A limit that the caller has asked for wins over one of the same kind in the script.
         let lines = self.request.lines.map_or(taken.lines, |asked| asked.or(taken.lines));
-        let became = if taken.lines.or(lines) == lines {
-            "became a limit on what is shown"
-        } else {
-            "gave way to the limit that was asked for"
-        };
+        let became =
+            if taken.lines.or(lines) == lines { "became a line limit" } else { "gave way to the requested limit" };
         self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.said));
         self.becomes(taken.rest(&self.request.script)?);
         self.request.lines = Some(lines);

@@ -89,7 +89,7 @@ impl<'a> Finder<'a> {
                 edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
                 let word = quotable(&script[start..stretch.word.end.max(stretch.range.end)]);
-                self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
+                self.note(format!("{word} was left as it is: only bash can expand it"));
             }
         }
         Ok(edits)
@@ -185,7 +185,7 @@ impl<'a> Finder<'a> {
         }
         match self.notices.len() {
             said if said < TOLD => self.notices.push(notice),
-            TOLD => self.notices.push("and so on: there are more internal URLs".to_owned()),
+            TOLD => self.notices.push("more internal URLs were replaced".to_owned()),
             _ => {}
         }
     }
