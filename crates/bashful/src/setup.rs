@@ -237,6 +237,7 @@ impl settings::Environment {
             allow: patterns(&self.allow.0),
             never: Vec::new(),
             set: self.set.0.iter().map(|(name, value)| (owned(name), value.0.as_ref().map(owned))).collect(),
+            terminal: EnvironmentPolicy::default().terminal,
         }
     }
 }

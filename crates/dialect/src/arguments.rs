@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Grace, Lifetime, Patience, Request, ScriptError, Stop};
+use bashful_engine::{ByteSize, Grace, JobPart, Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::terminal_calls::TerminalOptions;
 
 /// Longest timeout of a foreground command, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
@@ -104,11 +106,11 @@ pub(crate) enum JobsCall {
     /// Lists the jobs of this caller, or with `all` every job of this user.
     List { all: bool },
     /// Shows the state of jobs and a part of their output.
-    Show { ids: Vec<u64>, part: bashful_engine::JobPart },
+    Show { ids: Vec<u64>, part: Option<JobPart>, terminal: TerminalOptions },
     /// Waits until one of the jobs is over. Without ids, any running job counts.
-    Wait { ids: Vec<u64>, at_most: Option<Duration>, part: bashful_engine::JobPart },
-    /// Writes text to the input of a job.
-    Send { id: u64, text: String },
+    Wait { ids: Vec<u64>, at_most: Option<Duration>, part: Option<JobPart>, terminal: TerminalOptions },
+    /// Writes text to the input of a job, or types it and presses keys at its terminal, and waits for its screen.
+    Send { id: u64, text: String, at_most: Option<Duration>, terminal: TerminalOptions },
     /// Stops jobs, or sends them a signal.
     Kill { ids: Vec<u64>, how: Stop },
     /// Stops some jobs, then waits for others. Without `all`, jobs of other callers do not exist.
@@ -190,11 +192,6 @@ pub(crate) fn parse_arguments<T: DeserializeOwned>(tool: &'static str, arguments
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }
     })
-}
-
-/// Removes and returns an argument that the schema does not list but the dialect tolerates.
-pub(crate) fn remove_argument(arguments: &mut Value, name: &str) -> Option<Value> {
-    arguments.as_object_mut()?.remove(name).filter(|value| !value.is_null())
 }
 
 /// The `env` argument in the engine's form.

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
 use crate::job_calls::{JobOutput, JobsReply};
+use crate::terminal_calls::ScreenView;
 use crate::tool::{Abilities, Placeholders, Tool};
 use crate::updates::UpdateState;
 use crate::{native, pi, plain};
@@ -50,7 +51,7 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer;
 
     /// The reply to a command that was started in the background.
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer;
+    fn started(&self, job: &JobRecord, screen: Option<&ScreenView>, call: &CallFacts) -> RawAnswer;
 
     /// The reply to a command that outlasted its call and became a job.
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer;

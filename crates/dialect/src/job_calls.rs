@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, OutputRedactor, ReplyLimit, Stop,
-    error_chain, reason,
+    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, JobTerminal, OutputRedactor, ReplyLimit,
+    Stop, error_chain, reason,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::arguments::JobsCall;
 use crate::job;
 use crate::owner::Owner;
+use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalOptions, TerminalUntil};
 use crate::toolbox::WaitingCaller;
 
 /// Default length of a poll.
@@ -38,6 +39,7 @@ pub(crate) struct JobsReply {
 pub(crate) struct JobView {
     pub(crate) job: JobRecord,
     pub(crate) output: Option<JobOutput>,
+    pub(crate) screen: Option<ScreenView>,
     /// This call stopped the job.
     pub(crate) cancelled: bool,
     /// This toolbox started the job, over any connection.
@@ -105,6 +107,7 @@ impl JobProblem {
 pub(crate) async fn carry_out(
     engine: &Engine,
     store: &Arc<JobStore>,
+    terminals: &AttendedTerminals,
     call: JobsCall,
     owner: &Owner,
     shown: ByteSize,
@@ -113,7 +116,8 @@ pub(crate) async fn carry_out(
     let patience = waiting.patience();
     let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
     let limit = waiting.limit();
-    let mut run = JobCallRun { engine, store, owner, only_own, limit, shown, views: Vec::new(), problems: Vec::new() };
+    let (views, problems) = (Vec::new(), Vec::new());
+    let mut run = JobCallRun { engine, store, terminals, owner, only_own, limit, shown, views, problems };
     match &call {
         JobsCall::List { .. } => {
             let redactor = engine.redactor();
@@ -122,17 +126,21 @@ pub(crate) async fn carry_out(
                 run.views.push(run.view(job, None));
             }
         }
-        JobsCall::Show { ids, part } => run.add_views(ids, Some(*part)),
-        JobsCall::Wait { ids, at_most, part } => {
+        JobsCall::Show { ids, part, terminal } => {
+            let looked = run.add_views_or_screens(ids, *part, terminal);
+            waiting.while_waiting(looked).await?;
+        }
+        JobsCall::Wait { ids, at_most, part, terminal } => {
             let ids = run.named_or_running(ids)?;
             let at_most = at_most.unwrap_or(patience).min(patience);
-            waiting.while_waiting(wait_for_first(store, &ids, at_most)).await;
-            run.add_views(&ids, Some(*part));
+            let waited = run.wait(&ids, at_most, *part, terminal);
+            waiting.while_waiting(waited).await?;
         }
-        JobsCall::Send { id, text } => match store.send(*id, run.judged_input(*id, text)?.as_bytes()).await {
-            Ok(()) => run.add_views(&[*id], None),
-            Err(error) => return Err(error_chain(&error)),
-        },
+        JobsCall::Send { id, text, at_most, terminal } => {
+            let at_most = at_most.unwrap_or(SETTLE_WAIT).min(patience);
+            let sent = run.send(*id, text, at_most, terminal);
+            waiting.while_waiting(sent).await?;
+        }
         JobsCall::Kill { ids, how } => {
             let signaled = run.stop(ids, *how).await;
             // A job may catch any other signal and go on, so the call does not wait then.
@@ -163,6 +171,7 @@ pub(crate) async fn carry_out(
 struct JobCallRun<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
+    terminals: &'a AttendedTerminals,
     owner: &'a Owner,
     /// Hides the jobs of other callers.
     only_own: bool,
@@ -195,7 +204,100 @@ impl JobCallRun<'_> {
     }
 
     fn view(&self, job: JobRecord, output: Option<JobOutput>) -> JobView {
-        JobView { is_own: self.owner.owns_in_toolbox(&job), job, output, cancelled: false }
+        JobView { is_own: self.owner.owns_in_toolbox(&job), job, output, screen: None, cancelled: false }
+    }
+
+    /// Adds views of these jobs: the screens of jobs with a terminal, unless the call names a part of the output.
+    async fn add_views_or_screens(
+        &mut self,
+        ids: &[u64],
+        part: Option<JobPart>,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        for id in ids {
+            if part.is_none() && self.get(*id).is_ok_and(|job| job.has_terminal) {
+                self.add_screen(*id, options.until.as_ref(), SETTLE_WAIT, options.colors).await?;
+            } else {
+                self.add_views(&[*id], Some(part.unwrap_or(JobPart::LastLines(DEFAULT_LINES))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits at the terminal of one job for an event on its screen, or for the end of one of several jobs.
+    async fn wait(
+        &mut self,
+        ids: &[u64],
+        at_most: Duration,
+        part: Option<JobPart>,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        if let Some(until) = &options.until {
+            let [id] = ids else { return Err("job: `until` and `pattern` take one id".to_owned()) };
+            return self.add_screen(*id, Some(until), at_most, options.colors).await;
+        }
+        wait_for_first(self.store, ids, at_most).await;
+        self.add_views_or_screens(ids, part, &TerminalOptions { until: None, ..options.clone() }).await
+    }
+
+    async fn send(&mut self, id: u64, text: &str, at_most: Duration, options: &TerminalOptions) -> Result<(), String> {
+        let has_terminal = self.get(id).is_ok_and(|job| job.has_terminal);
+        if has_terminal {
+            return self.type_and_look(id, text, at_most, options).await;
+        }
+        if !options.keys.is_empty() || options.until.is_some() {
+            return Err(format!(
+                "job {id} has no terminal, so `keys`, `until` and `pattern` do not apply; start it with `pty`, or send `input` alone"
+            ));
+        }
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        let line = format!("{text}{newline}");
+        let sent = self.store.send(id, self.judged_input(id, &line)?.as_bytes()).await;
+        sent.map_err(|error| error_chain(&error))?;
+        self.add_views(&[id], None);
+        Ok(())
+    }
+
+    async fn type_and_look(
+        &mut self,
+        id: u64,
+        text: &str,
+        at_most: Duration,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        let job = self.get(id).map_err(|problem| problem.text)?;
+        let keys = terminal_calls::parse_keys(&options.keys)?;
+        // Input for a job that has ended is no error: the reply tells its end.
+        if job.is_live() {
+            let terminal = self.attend(id).await?;
+            terminal_calls::type_at(self.engine, &terminal, &job, text, &keys).await?;
+        }
+        let until = options.until.clone().unwrap_or_default();
+        self.add_screen(id, Some(&until), at_most, options.colors).await
+    }
+
+    /// Adds the screen of a job, once the event has come or the time is over.
+    async fn add_screen(
+        &mut self,
+        id: u64,
+        until: Option<&TerminalUntil>,
+        at_most: Duration,
+        colors: bool,
+    ) -> Result<(), String> {
+        let terminal = self.attend(id).await?;
+        let mut screen = terminal_calls::look(&terminal, until, at_most, colors).await?;
+        let redactor = self.engine.redactor();
+        screen.text = redactor.redact(&screen.text).into_string();
+        let mut job = self.get(id).map_err(|problem| problem.text)?;
+        job::redact(&mut job, &redactor);
+        let view = self.view(job, None);
+        self.views.push(JobView { screen: Some(screen), ..view });
+        Ok(())
+    }
+
+    async fn attend(&self, id: u64) -> Result<Arc<JobTerminal>, String> {
+        self.get(id).map_err(|problem| problem.text)?;
+        self.terminals.attend(self.store, id).await.map_err(|error| error_chain(&error))
     }
 
     /// Text for a job's input. Fails if the job would run the text and the guard refuses it. No user is asked: `bashful allow`

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use bashful_engine::Engine;
+use bashful_engine::{Engine, KeeperForm};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -56,13 +56,15 @@ pub struct Abilities {
     pub sessions: bool,
     /// Long output is kept on disk.
     pub artifacts: bool,
+    /// Jobs can have a terminal.
+    pub terminals: bool,
     /// The guard refuses to delete what nobody means to lose.
     pub guard: bool,
 }
 
 impl Abilities {
     /// An engine that has all abilities.
-    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, guard: true };
+    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, terminals: true, guard: true };
 
     /// The abilities of an engine.
     pub fn of(engine: &Engine) -> Self {
@@ -70,6 +72,7 @@ impl Abilities {
             jobs: engine.jobs().is_some(),
             sessions: engine.sessions().is_some(),
             artifacts: engine.artifacts().is_some(),
+            terminals: engine.jobs().is_some() && engine.promises().keeper == KeeperForm::Process,
             guard: engine.refuses("rm -rf /"),
         }
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor, Live,
-    Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Waiting, error_chain,
+    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
+    JobRecord, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,6 +24,7 @@ use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::shell_settings::{LatestEngine, ShellSettings};
+use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
@@ -42,6 +43,7 @@ pub struct Toolbox {
     tools: Vec<Tool>,
     /// Identifies this toolbox in the records of its jobs.
     id: String,
+    terminals: Arc<AttendedTerminals>,
     /// Connections whose shared shell runs a command. Empty unless calls may overlap.
     busy_connections: Arc<Mutex<HashSet<String>>>,
     /// Reason why the host keeps no state, if the user should know it. The first reply to a command names it, and so does every
@@ -124,6 +126,7 @@ impl Toolbox {
             limits,
             tools,
             id: Owner::new_toolbox_id(),
+            terminals: Arc::default(),
             busy_connections: Arc::default(),
             no_state: None,
             no_state_was_told: Arc::default(),
@@ -184,7 +187,9 @@ impl Toolbox {
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(waiting);
         let shown = self.dialect.0.job_shown();
-        let reply = job_calls::carry_out(&self.engine, store, call, &owner, shown, waiting).await.map_err(failed)?;
+        let carried_out =
+            job_calls::carry_out(&self.engine, store, &self.terminals, call, &owner, shown, waiting).await;
+        let reply = carried_out.map_err(failed)?;
         Ok(self.dialect.0.jobs(&reply).redact(&self.engine.redactor()))
     }
 
@@ -245,7 +250,10 @@ impl Toolbox {
         let limit = waiting.caller.limit;
         match reply {
             Reply::Finished(finished) => Ok(self.finished(finished, call, limit)),
-            Reply::Background(background) => Ok(self.background(background, call, waiting)),
+            Reply::Background(background) => {
+                let screen = self.first_screen(&background.job).await;
+                Ok(self.background(background, call, screen, waiting))
+            }
             Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
             Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
             Reply::Cancelled => {
@@ -301,7 +309,24 @@ impl Toolbox {
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 
-    fn background(&self, background: Background, call: RunCall, waiting: &mut WaitingCaller) -> Answer {
+    /// The screen of a job that was just started at a terminal, once it has settled.
+    async fn first_screen(&self, job: &JobRecord) -> Option<ScreenView> {
+        let store = self.engine.jobs().filter(|_| job.has_terminal)?;
+        // The job runs; without its screen the reply still names it.
+        let terminal = self.terminals.attend(store, job.id).await.ok()?;
+        let until = TerminalUntil::default();
+        let mut screen = terminal_calls::look(&terminal, Some(&until), SETTLE_WAIT, false).await.ok()?;
+        screen.text = self.engine.redactor().redact(&screen.text).into_string();
+        Some(screen)
+    }
+
+    fn background(
+        &self,
+        background: Background,
+        call: RunCall,
+        screen: Option<ScreenView>,
+        waiting: &mut WaitingCaller,
+    ) -> Answer {
         let Background { mut job, shown, lifetime, notices, redactor } = background;
         // Redact before the label is cut: nobody would recognize half a secret.
         job::redact(&mut job, &redactor);
@@ -310,7 +335,7 @@ impl Toolbox {
         let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
         let answer = match &shown {
-            None => self.dialect.0.started(&job, &asked).redact(&redactor),
+            None => self.dialect.0.started(&job, screen.as_ref(), &asked).redact(&redactor),
             Some(shown) => {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }

@@ -87,6 +87,11 @@ impl Judge {
         self.guard.judge(&script, &prelude)
     }
 
+    /// The guard's verdict on lines that are typed at a shell which is in this directory.
+    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
+        self.guard.judge(lines, &prelude_in(directory))
+    }
+
     /// The findings about text that is sent to a running job: those that the job's script has with this text on its standard
     /// input, and not without it. A shell or an interpreter that waits for commands runs the text; `cat` does not.
     pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -350,6 +350,11 @@ impl Engine {
     /// Returns the guard's verdict on text for a job's standard input.
     pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
         self.options.judge.as_ref().map(|judge| judge.verdict_on_input(job, text)).unwrap_or_default()
+    }
+
+    /// The guard's verdict on lines that are typed at a shell which is in this directory.
+    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
+        self.options.judge.as_ref().map(|judge| judge.verdict_on_lines(lines, directory)).unwrap_or_default()
     }
 
     /// Judges if a plan may run. The caller's approver decides if the engine's own has not.

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop};
+use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop, Streams, TerminalRequest};
 use bashful_sys::signal;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, RunCall, WaitMode,
-    clamp_timeout, job_ids, parse_arguments, remove_argument, variables,
+    clamp_timeout, job_ids, parse_arguments, variables,
 };
-use crate::job_calls::DEFAULT_LINES;
-use crate::text;
+use crate::terminal_calls::{TerminalOptions, TerminalUntil, compile, parse_keys};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +29,8 @@ struct BashArgs {
     env: Option<BTreeMap<String, String>>,
     #[serde(default)]
     stdin: Option<bool>,
+    #[serde(default)]
+    pty: Option<bool>,
     #[serde(default)]
     session: Option<String>,
 }
@@ -59,6 +60,22 @@ struct JobArgs {
     input: Option<String>,
     #[serde(default)]
     signal: Option<String>,
+    #[serde(default)]
+    keys: Option<Vec<String>>,
+    #[serde(default)]
+    until: Option<UntilWord>,
+    #[serde(default)]
+    pattern: Option<String>,
+    #[serde(default)]
+    colors: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum UntilWord {
+    Input,
+    Quiet,
+    End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -72,11 +89,8 @@ enum Action {
 }
 
 /// Parses the arguments of `bash`.
-pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let mut notices = Vec::new();
-    if remove_argument(&mut arguments, "pty") == Some(Value::Bool(true)) {
-        notices.push(text::NO_TERMINAL.to_owned());
-    }
     let args: BashArgs = parse_arguments("bash", arguments)?;
     let mode = args.mode.unwrap_or_default();
     let mut request = Request::new(Script::new(args.command)?);
@@ -98,6 +112,19 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
         }
         request.input = Input::Open;
     }
+    if args.pty == Some(true) {
+        if mode != Mode::Background {
+            return Err(ArgumentError::Invalid(
+                "`pty` needs mode \"background\": the reply then has a job, whose screen the job tool shows".to_owned(),
+            ));
+        }
+        if request.input == Input::Open {
+            return Err(ArgumentError::Invalid(
+                "`pty` and `stdin` exclude each other: a terminal takes input".to_owned(),
+            ));
+        }
+        request.streams = Streams::Terminal(TerminalRequest::default());
+    }
     let wait_mode = if mode == Mode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
     Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))
 }
@@ -107,26 +134,56 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
     let args: JobArgs = parse_arguments("job", arguments)?;
     let invalid = |text: &str| ArgumentError::Invalid(text.to_owned());
     let ids = job_ids(args.ids);
-    let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(DEFAULT_LINES)), JobPart::Since);
+    let part = args.since.map(JobPart::Since).or(args.lines.map(JobPart::LastLines));
+    let at_most = args.wait_seconds.map(seconds).transpose()?;
+    let terminal = terminal_options(args.keys, args.until, args.pattern, args.colors)?;
+    if !terminal.keys.is_empty() && args.action != Action::Send {
+        return Err(invalid("job: `keys` are for action \"send\""));
+    }
     if ids.is_empty() && matches!(args.action, Action::Show | Action::Send | Action::Kill) {
         return Err(invalid("job: this action needs `ids`"));
     }
     Ok(Call::Jobs(match args.action {
         Action::List => JobsCall::List { all: true },
-        Action::Show => JobsCall::Show { ids, part },
-        Action::Wait => JobsCall::Wait { ids, at_most: args.wait_seconds.map(seconds).transpose()?, part },
+        Action::Show => JobsCall::Show { ids, part, terminal },
+        Action::Wait => JobsCall::Wait { ids, at_most, part, terminal },
         Action::Send => {
             let [id] = ids[..] else { return Err(invalid("job: `send` takes one id")) };
-            let mut text = args.input.ok_or_else(|| invalid("job: `send` needs `input`"))?;
-            if !text.ends_with('\n') {
-                text.push('\n');
+            if args.input.is_none() && terminal.keys.is_empty() {
+                return Err(invalid("job: `send` needs `input`, or `keys` for a terminal"));
             }
-            JobsCall::Send { id, text }
+            JobsCall::Send { id, text: args.input.unwrap_or_default(), at_most, terminal }
         }
         Action::Kill => {
             JobsCall::Kill { ids, how: args.signal.as_deref().map(stop_with).transpose()?.unwrap_or(Stop::Ask) }
         }
     }))
+}
+
+fn terminal_options(
+    keys: Option<Vec<String>>,
+    until: Option<UntilWord>,
+    pattern: Option<String>,
+    colors: Option<bool>,
+) -> Result<TerminalOptions, ArgumentError> {
+    let keys = keys.unwrap_or_default();
+    // Mistakes are told before anything is done.
+    parse_keys(&keys).map_err(ArgumentError::Invalid)?;
+    let until = match (until, pattern) {
+        (Some(_), Some(_)) => {
+            return Err(ArgumentError::Invalid("job: give `until` or `pattern`, not both".to_owned()));
+        }
+        (None, Some(pattern)) => {
+            compile(&pattern).map_err(ArgumentError::Invalid)?;
+            Some(TerminalUntil::Pattern(pattern))
+        }
+        (until, None) => until.map(|until| match until {
+            UntilWord::Input => TerminalUntil::Input,
+            UntilWord::Quiet => TerminalUntil::Quiet,
+            UntilWord::End => TerminalUntil::End,
+        }),
+    };
+    Ok(TerminalOptions { keys, until, colors: colors.unwrap_or(false) })
 }
 
 fn seconds(given: f64) -> Result<Duration, ArgumentError> {

@@ -10,6 +10,7 @@ use crate::dialect::{CallFacts, EndedCommand};
 use crate::facts::{self, structured};
 use crate::job::{one_line, state_text, table};
 use crate::job_calls::{JobView, JobsReply};
+use crate::terminal_calls::ScreenView;
 use crate::text::{self, Reader};
 
 /// The reply to a command that has ended: end, output, notices, leftover processes.
@@ -34,9 +35,14 @@ pub(crate) fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
 }
 
 /// The reply to a background start.
-pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
-    let text = lines(std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices)));
-    RawAnswer::new(text, structured(facts::of_background(job, &call.notices)))
+pub(crate) fn started(job: &JobRecord, screen: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
+    let start = std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices));
+    let text = lines(start.chain(screen.map(screen_text)));
+    let mut facts = structured(facts::of_background(job, &call.notices));
+    if let Some(screen) = screen {
+        facts["screen"] = screen.facts();
+    }
+    RawAnswer::new(text, facts)
 }
 
 /// The reply to a command that outlasted its call: the output so far, and how to wait for the rest.
@@ -96,6 +102,7 @@ fn job_text(view: &JobView) -> String {
     if let JobState::Left { processes, .. } = &job.state {
         lines.extend(processes.iter().map(|process| format!("  {} {}", process.pid, process.command)));
     }
+    lines.extend(view.screen.as_ref().map(screen_text));
     if let Some(shown) = &view.output {
         lines.push(text::or_no_output(shown.text.trim_end_matches('\n')));
         let (start, end, total) = (shown.range.start, shown.range.end, shown.total);
@@ -104,9 +111,18 @@ fn job_text(view: &JobView) -> String {
     lines.join("\n")
 }
 
+/// The rows of a screen, and a line about it.
+fn screen_text(screen: &ScreenView) -> String {
+    let rows = if screen.text.is_empty() { "(blank screen)" } else { screen.text.as_str() };
+    format!("{rows}\n[{}]", screen.summary())
+}
+
 fn job_facts(view: &JobView) -> Value {
     let mut facts = crate::job::facts(&view.job);
     facts["own"] = view.is_own.into();
+    if let Some(screen) = &view.screen {
+        facts["screen"] = screen.facts();
+    }
     if let Some(shown) = &view.output {
         facts["output_bytes"] = shown.total.into();
         facts["shown"] = json!({ "bytes": [shown.range.start, shown.range.end] });

@@ -12,6 +12,7 @@ use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::{JobOutput, JobsReply};
+use crate::terminal_calls::ScreenView;
 use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
 use crate::updates::UpdateState;
 use crate::visible::visible;
@@ -95,7 +96,7 @@ impl Shape for Pi {
         replies::ended(ended)
     }
 
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
+    fn started(&self, job: &JobRecord, _: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
         replies::started(job, call)
     }
 

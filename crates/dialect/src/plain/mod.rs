@@ -16,6 +16,7 @@ use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::facts::{self, structured};
 use crate::job_calls::JobsReply;
 use crate::native::Native;
+use crate::terminal_calls::ScreenView;
 use crate::text::{self, NOT_SAVED, Reader};
 use crate::tool::{Abilities, Placeholders, Tool};
 
@@ -93,8 +94,8 @@ impl Shape for Plain {
 
     // The dialect has no jobs. Should an engine start one all the same, the native reply explains it.
 
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
-        Native.started(job, call)
+    fn started(&self, job: &JobRecord, _: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
+        Native.started(job, None, call)
     }
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
