@@ -180,7 +180,7 @@ fn definitions_can_be_had_in_every_form() {
 
 #[test]
 fn a_model_is_offered_only_what_the_engine_can_do() {
-    let none = Abilities { jobs: false, sessions: false, artifacts: false, guard: false };
+    let none = Abilities { jobs: false, sessions: false, artifacts: false, terminals: false, guard: false };
     for dialect in Dialect::ALL {
         let all = dialect.tools(&Limits::default(), Path::new("/"), none);
         assert_eq!(all.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["bash"], "{dialect}");
