@@ -105,9 +105,10 @@ impl Screen {
             return SMALL;
         };
         let most = if self.model.inserts() { self.columns() } else { self.size.cells() };
-        let times = usize::from(times).min(usize::try_from(most).unwrap_or(usize::MAX));
-        let text: String = std::iter::repeat_n(character, times).collect();
-        let cost = self.text_cost(text.as_bytes());
+        let times = u64::from(times).min(most);
+        // A wide character takes two columns.
+        let cost = self.writing_cost(times, 2 * times / self.columns());
+        let text: String = (0..times).map(|_| character).collect();
         self.pass(text.as_bytes(), cost)
     }
 

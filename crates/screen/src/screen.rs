@@ -36,6 +36,10 @@ const LONGEST_FRAME: Duration = Duration::from_millis(150);
 pub struct Budget(pub u64);
 
 impl Budget {
+    /// The most work of one step: a character repeated over the whole of the largest screen. The budget is checked
+    /// between steps.
+    pub const LARGEST_STEP: u64 = 500_000;
+
     /// Work that no caller runs out of. For tests and recordings, never for the output of a live program.
     pub const UNLIMITED: Self = Self(u64::MAX);
 }
@@ -53,8 +57,7 @@ impl Default for Budget {
 pub struct Fed {
     /// Bytes used. Fewer than were given if the budget was used up: feed the rest later, or [`Screen::skip`] it.
     pub consumed: usize,
-    /// Work done, in units of [`Budget`]. Beyond the budget by one step at most, which is less than twice the largest
-    /// screen.
+    /// Work done, in units of [`Budget`]; beyond the budget by less than [`Budget::LARGEST_STEP`].
     pub work: u64,
 }
 
@@ -347,12 +350,16 @@ impl Screen {
     }
 
     /// The work of text: each character, and each new line, whether asked for or by wrapping.
-    pub(crate) fn text_cost(&self, text: &[u8]) -> u64 {
-        let length = text.len() as u64;
+    fn text_cost(&self, text: &[u8]) -> u64 {
         let line_feeds = text.iter().filter(|byte| matches!(byte, b'\n'..=0x0c)).count() as u64;
-        let lines = line_feeds + length / self.columns();
+        let length = text.len() as u64;
+        self.writing_cost(length, line_feeds + length / self.columns())
+    }
+
+    /// The work of a number of characters and of new lines.
+    pub(crate) fn writing_cost(&self, characters: u64, lines: u64) -> u64 {
         let each = if self.model.inserts() { self.columns() } else { 4 };
-        length * each + lines * self.line_cost()
+        characters * each + lines * self.line_cost()
     }
 
     /// The work of one new line at the bottom of the screen.
