@@ -69,7 +69,7 @@ impl Screen {
             b'H' | b'f' => self.rewrite(csi.last, &[first.min(rows), csi.parameter(1, 1).min(columns)], SMALL),
             b'@' | b'P' | b'X' => self.rewrite(csi.last, &[first.min(columns)], self.columns()),
             b'K' => self.rewrite(b'K', &[csi.parameter(0, 0)], self.columns()),
-            b'J' => self.rewrite(b'J', &[csi.parameter(0, 0)], self.size.cells()),
+            b'J' => self.erase(csi.parameter(0, 0)),
             b'L' | b'M' | b'S' => self.scroll(csi.last, first),
             // With more parameters it is about the mouse.
             b'T' if csi.parameters.len() < 2 => self.scroll(b'T', first),
@@ -92,6 +92,14 @@ impl Screen {
             b't' => self.window(csi),
             _ => SMALL,
         }
+    }
+
+    fn erase(&mut self, part: u16) -> u64 {
+        // The model forgets the first row when it erases everything up to the second one.
+        if part == 1 && self.model.cursor().row == 1 {
+            self.pass(b"\x1b[A\x1b[2K\x1b[B", self.columns());
+        }
+        self.rewrite(b'J', &[part], self.size.cells())
     }
 
     fn scroll(&mut self, last: u8, lines: u16) -> u64 {

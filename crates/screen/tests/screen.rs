@@ -65,6 +65,20 @@ fn invisible_characters_do_not_get_on_the_screen() {
 }
 
 #[test]
+fn erasing_up_to_the_cursor_erases_every_row_above() {
+    for rows in 0..4 {
+        check(&format!("1\r\n2\r\n3\r\n4\x1b[{};1H\x1b[1J", rows + 1), ["\n2\n3\n4", "\n\n3\n4", "\n\n\n4", ""][rows]);
+    }
+}
+
+#[test]
+fn a_screen_can_be_sent_to_a_thread() {
+    let screen = shown("text");
+    let text = std::thread::spawn(move || screen.snapshot().text()).join().ok();
+    assert_eq!(text.as_deref(), Some("text"));
+}
+
+#[test]
 fn the_alternate_screen_comes_and_goes() {
     for number in [47, 1047, 1049] {
         let mut screen = shown(&format!("shell\x1b[?{number}h\x1b[H\x1b[2Jvim"));
