@@ -143,6 +143,17 @@ fn names_of_keys_parse_to_the_same_key() {
 }
 
 #[test]
+fn control_characters_are_names_of_the_keys_that_send_them() {
+    for byte in (0..0x20).chain([0x7f]) {
+        let name = char::from(byte).to_string();
+        assert_eq!(parsed(&name).encode(Modes::default()), [byte], "{name:?}");
+        assert!(parsed(&name).to_string().len() > 1, "{name:?} is displayed as it is");
+    }
+    assert_eq!(parsed("\u{3}").to_string(), "C-c");
+    assert_eq!(parsed("M-\u{1b}").encode(Modes::default()), b"\x1b\x1b");
+}
+
+#[test]
 fn pasted_text_cannot_end_its_own_paste() {
     let modes = Modes { bracketed_paste: true, ..Modes::default() };
     let text = "a\n\x1b[201\x1b[201~~b";
