@@ -30,8 +30,8 @@ const LONGEST_FRAME: Duration = Duration::from_millis(150);
 
 /// A bound on the work of one [`Screen::feed`].
 ///
-/// A unit is about one cell that is written, moved or erased: a nanosecond or two in an optimized build. Work is
-/// counted, not timed, so the same bytes always cost the same.
+/// A unit is about one cell that is moved or erased: one to ten nanoseconds in a release build. Work is counted, not
+/// timed, so the same bytes always cost the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
@@ -45,9 +45,9 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// Some ten milliseconds: about 100 KB of ordinary output.
+    /// At most some 20 milliseconds: about 250 KB of ordinary lines.
     fn default() -> Self {
-        Self(8_000_000)
+        Self(2_000_000)
     }
 }
 
