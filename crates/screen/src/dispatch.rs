@@ -6,8 +6,11 @@
 use crate::Screen;
 use crate::parser::{Csi, Parameter};
 
-/// Work of a sequence that only moves the cursor or flips a switch.
-const SMALL: u64 = 8;
+/// Work of a sequence that only moves the cursor or flips a switch. Writing and parsing it costs more than its effect.
+const SMALL: u64 = 128;
+
+/// Work of a sequence that never reaches the model.
+const IGNORED: u64 = 16;
 
 /// Private modes that are passed on by their own number.
 const PASSED_MODES: [u16; 11] = [1, 6, 7, 25, 1000, 1002, 1003, 1004, 1005, 1006, 2004];
@@ -38,7 +41,7 @@ impl Screen {
                 let charset = if last == b'0' { b'0' } else { b'B' };
                 self.pass(&[0x1b, set, charset], SMALL)
             }
-            _ => SMALL,
+            _ => IGNORED,
         }
     }
 
@@ -50,14 +53,14 @@ impl Screen {
                 b'h' | b'l' => self.private_modes(csi),
                 b'n' if csi.parameter(0, 0) == 6 => self.answer_cursor("?"),
                 b'W' if csi.parameter(0, 0) == 5 => self.pass(b"\x1b[?5W", self.columns()),
-                _ => SMALL,
+                _ => IGNORED,
             },
             (Some(b'>'), None) if csi.last == b'c' && csi.parameter(0, 0) == 0 => {
                 self.answer(b"\x1b[>0;10;1c".to_vec())
             }
             (Some(b'?'), Some(b'$')) if csi.last == b'p' => self.answer_mode(csi.parameter(0, 0)),
-            (None, Some(b'!')) if csi.last == b'p' => self.pass(SOFT_RESET, 16 * SMALL),
-            _ => SMALL,
+            (None, Some(b'!')) if csi.last == b'p' => self.pass(SOFT_RESET, 12 * SMALL),
+            _ => IGNORED,
         }
     }
 
@@ -69,7 +72,7 @@ impl Screen {
             b'H' | b'f' => self.rewrite(csi.last, &[first.min(rows), csi.parameter(1, 1).min(columns)], SMALL),
             b'@' | b'P' | b'X' => self.rewrite(csi.last, &[first.min(columns)], self.columns()),
             b'K' => self.rewrite(b'K', &[csi.parameter(0, 0)], self.columns()),
-            b'J' => self.rewrite(b'J', &[csi.parameter(0, 0)], self.size.cells()),
+            b'J' => self.erase(csi.parameter(0, 0)),
             b'L' | b'M' | b'S' => self.scroll(csi.last, first),
             // With more parameters it is about the mouse.
             b'T' if csi.parameters.len() < 2 => self.scroll(b'T', first),
@@ -87,11 +90,19 @@ impl Screen {
             b'n' => match csi.parameter(0, 0) {
                 5 => self.answer(b"\x1b[0n".to_vec()),
                 6 => self.answer_cursor(""),
-                _ => SMALL,
+                _ => IGNORED,
             },
             b't' => self.window(csi),
-            _ => SMALL,
+            _ => IGNORED,
         }
+    }
+
+    fn erase(&mut self, part: u16) -> u64 {
+        // The model forgets the first row when it erases everything up to the second one.
+        if part == 1 && self.model.cursor().row == 1 {
+            self.pass(b"\x1b[A\x1b[2K\x1b[B", self.columns());
+        }
+        self.rewrite(b'J', &[part], self.size.cells())
     }
 
     fn scroll(&mut self, last: u8, lines: u16) -> u64 {
@@ -102,19 +113,20 @@ impl Screen {
     /// Repeats the last character. The model's own repetition would repeat combining characters, too, without end.
     fn repeat(&mut self, times: u16) -> u64 {
         let Some(character) = self.last_character else {
-            return SMALL;
+            return IGNORED;
         };
         let most = if self.model.inserts() { self.columns() } else { self.size.cells() };
-        let times = usize::from(times).min(usize::try_from(most).unwrap_or(usize::MAX));
-        let text: String = std::iter::repeat_n(character, times).collect();
-        let cost = self.text_cost(text.as_bytes());
+        let times = u64::from(times).min(most);
+        // A wide character takes two columns.
+        let cost = self.writing_cost(times, 2 * times / self.columns());
+        let text: String = (0..times).map(|_| character).collect();
         self.pass(text.as_bytes(), cost)
     }
 
     /// Sets the scrolling region. The model takes margins that are below its screen, so those are dropped here.
     fn margins(&mut self, top: u16, bottom: u16) -> u64 {
         if top >= bottom {
-            return SMALL;
+            return IGNORED;
         }
         self.rewrite(b'r', &[top, bottom], SMALL)
     }
@@ -129,7 +141,7 @@ impl Screen {
     }
 
     fn private_modes(&mut self, csi: &Csi) -> u64 {
-        let mut work = SMALL;
+        let mut work = IGNORED;
         // A mode that is named twice in one sequence is set once.
         for (index, &Parameter { value, .. }) in csi.parameters.iter().enumerate() {
             if !csi.parameters[..index].iter().any(|earlier| earlier.value == value) {
@@ -146,7 +158,7 @@ impl Screen {
             1048 => self.pass(if on { b"\x1b7" } else { b"\x1b8" }, SMALL),
             2026 => {
                 self.frame = on.then_some(self.frame.unwrap_or_default());
-                SMALL
+                IGNORED
             }
             _ if PASSED_MODES.contains(&number) => self.pass(format!("\x1b[?{number}{last}").as_bytes(), SMALL),
             _ => 1,
@@ -159,13 +171,13 @@ impl Screen {
             // The second parameter is 0 or 2 if the title is meant, and 1 for the icon's.
             22 if csi.parameter(1, 0) != 1 => {
                 self.titles.push();
-                4 * SMALL
+                2 * IGNORED
             }
             23 if csi.parameter(1, 0) != 1 => {
                 self.generation += u64::from(self.titles.pop());
-                4 * SMALL
+                2 * IGNORED
             }
-            _ => SMALL,
+            _ => IGNORED,
         }
     }
 
@@ -192,7 +204,7 @@ impl Screen {
 
     fn answer(&mut self, answer: Vec<u8>) -> u64 {
         self.answers.push(answer);
-        4 * SMALL
+        2 * IGNORED
     }
 
     fn answer_cursor(&mut self, marker: &str) -> u64 {

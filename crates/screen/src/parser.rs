@@ -6,7 +6,7 @@
 //! Invariant: the parser holds at most [`LONGEST_OSC`] bytes and [`MOST_PARAMETERS`] parameters, whatever comes in.
 
 /// Bytes of text in one token. The budget is checked between tokens, so this bounds the work beyond it.
-const LONGEST_TEXT: usize = 512;
+const LONGEST_TEXT: usize = 256;
 
 /// Bytes kept of an OSC string. Only titles are of use, and they are far shorter. The rest is read past.
 const LONGEST_OSC: usize = 4 * 1024;

@@ -30,20 +30,24 @@ const LONGEST_FRAME: Duration = Duration::from_millis(150);
 
 /// A bound on the work of one [`Screen::feed`].
 ///
-/// A unit is about one cell that is written, moved or erased: a nanosecond or two in an optimized build. Work is
-/// counted, not timed, so the same bytes always cost the same.
+/// A unit is about one cell that is moved or erased: one to ten nanoseconds in a release build. Work is counted, not
+/// timed, so the same bytes always cost the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
 impl Budget {
+    /// The most work of one step: a character repeated over the whole of the largest screen. The budget is checked
+    /// between steps.
+    pub const LARGEST_STEP: u64 = 500_000;
+
     /// Work that no caller runs out of. For tests and recordings, never for the output of a live program.
     pub const UNLIMITED: Self = Self(u64::MAX);
 }
 
 impl Default for Budget {
-    /// Some ten milliseconds: about 100 KB of ordinary output.
+    /// At most some 20 milliseconds: about 250 KB of ordinary lines.
     fn default() -> Self {
-        Self(8_000_000)
+        Self(2_000_000)
     }
 }
 
@@ -53,8 +57,7 @@ impl Default for Budget {
 pub struct Fed {
     /// Bytes used. Fewer than were given if the budget was used up: feed the rest later, or [`Screen::skip`] it.
     pub consumed: usize,
-    /// Work done, in units of [`Budget`]. Beyond the budget by one step at most, which is less than twice the largest
-    /// screen.
+    /// Work done, in units of [`Budget`]; beyond the budget by less than [`Budget::LARGEST_STEP`].
     pub work: u64,
 }
 
@@ -347,12 +350,16 @@ impl Screen {
     }
 
     /// The work of text: each character, and each new line, whether asked for or by wrapping.
-    pub(crate) fn text_cost(&self, text: &[u8]) -> u64 {
-        let length = text.len() as u64;
+    fn text_cost(&self, text: &[u8]) -> u64 {
         let line_feeds = text.iter().filter(|byte| matches!(byte, b'\n'..=0x0c)).count() as u64;
-        let lines = line_feeds + length / self.columns();
+        let length = text.len() as u64;
+        self.writing_cost(length, line_feeds + length / self.columns())
+    }
+
+    /// The work of a number of characters and of new lines.
+    pub(crate) fn writing_cost(&self, characters: u64, lines: u64) -> u64 {
         let each = if self.model.inserts() { self.columns() } else { 4 };
-        length * each + lines * self.line_cost()
+        characters * each + lines * self.line_cost()
     }
 
     /// The work of one new line at the bottom of the screen.

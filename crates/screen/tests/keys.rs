@@ -2,12 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use bashful_screen::{Code, Decoded, Key, KeyDecoder, Keys, Modes, paste};
+use bashful_screen::{Code, Decoded, Key, KeyDecoder, Keys, Modes, UnknownKey, paste};
+
+#[track_caller]
+fn parsed(name: &str) -> Key {
+    name.parse().expect("the name of a key")
+}
+
+#[track_caller]
+fn refused(name: &str) -> UnknownKey {
+    name.parse::<Key>().expect_err("no name of a key")
+}
 
 #[track_caller]
 fn check(name: &str, bytes: &str) {
-    let key: Key = name.parse().unwrap();
-    assert_eq!(String::from_utf8(key.encode(Modes::default())).unwrap(), bytes, "{name}");
+    assert_eq!(
+        parsed(name).encode(Modes::default()).escape_ascii().to_string(),
+        bytes.as_bytes().escape_ascii().to_string(),
+        "{name}"
+    );
 }
 
 #[test]
@@ -96,7 +109,7 @@ fn keys_are_sent_as_xterm_sends_them() {
 #[test]
 fn application_modes_change_arrows_and_keypad() {
     let modes = Modes { application_cursor: true, application_keypad: true, ..Modes::default() };
-    let bytes = |names: &[&str]| Keys::parse(names.iter().copied()).unwrap().encode(modes);
+    let bytes = |names: &[&str]| Keys::parse(names.iter().copied()).expect("names of keys").encode(modes);
     assert_eq!(bytes(&["Up", "Home", "End"]), b"\x1bOA\x1bOH\x1bOF");
     assert_eq!(bytes(&["C-Up", "PPage"]), b"\x1b[1;5A\x1b[5~");
     assert_eq!(bytes(&["KP0", "KP9", "KPEnter", "KP+"]), b"\x1bOp\x1bOy\x1bOM\x1bOk");
@@ -104,18 +117,18 @@ fn application_modes_change_arrows_and_keypad() {
 
 #[test]
 fn unknown_names_are_refused_with_the_nearest() {
-    let nearest = |name: &str| name.parse::<Key>().unwrap_err().nearest;
+    let nearest = |name: &str| refused(name).nearest;
     assert_eq!(nearest("Entr"), ["Enter"]);
     assert_eq!(nearest("Escpae"), ["Escape"]);
     assert_eq!(nearest("C-Pgup1"), ["C-PgUp"]);
     assert_eq!(nearest("F25").first().map(String::as_str), Some("F2"));
     for name in ["", "ls -la", "F0", "F99", "C-é", "S-1", "Hyper-x", "KP12", "C-", "F+1", "F01"] {
-        let error = name.parse::<Key>().unwrap_err();
+        let error = refused(name);
         assert_eq!(error.name, name);
         assert_eq!(error.to_string(), format!("unknown key {name:?}"));
     }
     assert_eq!(nearest(&"x".repeat(100_000)), [""; 0]);
-    assert_eq!(Keys::parse(["Enter", "Nope!"]).unwrap_err().name, "Nope!");
+    assert_eq!(Keys::parse(["Enter", "Nope!"]).map_err(|error| error.name), Err("Nope!".to_owned()));
 }
 
 #[test]
@@ -123,10 +136,21 @@ fn names_of_keys_parse_to_the_same_key() {
     for name in
         ["C-c", "M-X", "BTab", "C-Up", "PPage", "S-F1", "F12", "KP3", "KPEnter", "Space", "M-BTab", "é", "C-Space"]
     {
-        let key: Key = name.parse().unwrap();
+        let key = parsed(name);
         assert_eq!(key.to_string(), name);
         assert_eq!(key.to_string().parse(), Ok(key));
     }
+}
+
+#[test]
+fn control_characters_are_names_of_the_keys_that_send_them() {
+    for byte in (0..0x20).chain([0x7f]) {
+        let name = char::from(byte).to_string();
+        assert_eq!(parsed(&name).encode(Modes::default()), [byte], "{name:?}");
+        assert!(parsed(&name).to_string().len() > 1, "{name:?} is displayed as it is");
+    }
+    assert_eq!(parsed("\u{3}").to_string(), "C-c");
+    assert_eq!(parsed("M-\u{1b}").encode(Modes::default()), b"\x1b\x1b");
 }
 
 #[test]
@@ -139,7 +163,7 @@ fn pasted_text_cannot_end_its_own_paste() {
 }
 
 fn key(name: &str) -> Decoded {
-    Decoded::Key(name.parse().unwrap())
+    Decoded::Key(parsed(name))
 }
 
 #[track_caller]

@@ -6,9 +6,6 @@ use std::time::{Duration, Instant};
 use bashful_screen::{Budget, KeyDecoder, Screen, Size};
 use libfuzzer_sys::fuzz_target;
 
-/// The least work that one step may do beyond a budget: less than twice the largest screen.
-const ONE_STEP: u64 = 400 * 200 * 2;
-
 fuzz_target!(|bytes: &[u8]| {
     let [columns, rows, rest @ ..] = bytes else { return };
     let mut screen = Screen::with_scrollback(Size::new(u16::from(*columns) * 2, (*rows).into()), 50);
@@ -28,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut left = output;
         while !left.is_empty() {
             let fed = screen.feed(left, Budget(1000));
-            assert!(fed.consumed > 0 && fed.work < 1000 + ONE_STEP);
+            assert!(fed.consumed > 0 && fed.work < 1000 + Budget::LARGEST_STEP);
             left = &left[fed.consumed..];
         }
         let cursor = screen.cursor();

@@ -184,11 +184,12 @@ fn character_step(bytes: &[u8]) -> Option<(usize, Found)> {
 }
 
 /// The key of a character, control characters included.
-fn legacy_key(character: char) -> Key {
+pub(crate) fn legacy_key(character: char) -> Key {
     let ctrl = Modifiers { ctrl: true, ..Modifiers::default() };
     match character {
         '\r' => Code::Enter.into(),
         '\t' => Code::Tab.into(),
+        '\u{1b}' => Code::Escape.into(),
         '\u{7f}' => Code::Backspace.into(),
         '\0' => Key { code: Code::Char(' '), modifiers: ctrl },
         '\u{1}'..='\u{1a}' => Key { code: Code::Char(char::from(character as u8 | 0x60)), modifiers: ctrl },

@@ -6,7 +6,7 @@ use crate::keys::names::UnknownKey;
 /// A key without its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// A character, control characters included: they are sent as they are.
+    /// A character. Names that are a control character are parsed to the key that sends it.
     Char(char),
     /// Enter.
     Enter,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::keys::decode::legacy_key;
 use crate::keys::encode::control_character;
 use crate::keys::key::{Code, Key, Modifiers};
 
@@ -93,6 +94,12 @@ impl FromStr for Key {
 
 fn parse(name: &str) -> Option<Key> {
     let (modifiers, base) = split_prefixes(name);
+    // A control character itself, as some models write `\u0003`.
+    if let [control @ (..0x20 | 0x7f)] = base.as_bytes() {
+        let key = legacy_key(char::from(*control));
+        let alt = modifiers.alt;
+        return Some(Key { modifiers: Modifiers { alt, ..key.modifiers }, ..key });
+    }
     let mut key = Key { code: code(base)?, modifiers };
     key.modifiers.shift |= ["BTab", "BackTab"].iter().any(|name| base.eq_ignore_ascii_case(name));
     match key.code {
