@@ -1,17 +1,17 @@
-//! The last lines of what is shown of a beginning.
+//! The last lines of the shown beginning of an output.
 
 use crate::window::{Clip, LimitHit, Omitted, Part};
 
-/// All that there was.
+/// Size of the whole output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Total {
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
 }
 
-/// Leaves out all but the last lines of the beginning that is shown; none if there are not more.
+/// Leaves out all but the last lines of a shown beginning; none if there are not more.
 pub(crate) fn last_lines(bytes: &[u8], count: u64, total: Total) -> Option<Clip> {
-    // The newline of the last line ends it and begins none.
+    // The newline of the last line ends it, and begins none.
     let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let most = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
     let before = memchr::memrchr_iter(b'\n', lines).nth(most)?;

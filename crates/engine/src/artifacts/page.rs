@@ -1,13 +1,13 @@
-//! What is shown of an artifact: bytes as they are, notices on lines of their own, and lines that are searched for.
+//! Writes parts of an artifact: bytes as they are, notices on lines of their own, and matching lines of a search.
 
 use std::io::{self, Write};
 
 use memchr::memchr;
 
-/// A line longer than this is searched in pieces, because it has to be held in memory.
+/// Longest line that is searched at once, in bytes: it has to be held in memory. Longer ones are searched in pieces.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// Where text goes; knows whether a line has been begun.
+/// Output of a read, which tracks if a line has begun.
 pub(super) struct Page<'a> {
     out: &'a mut dyn Write,
     line_begun: bool,
@@ -25,19 +25,19 @@ impl<'a> Page<'a> {
         self.out.write_all(bytes)
     }
 
-    /// On a line of its own.
+    /// Writes a notice on a line of its own.
     pub(super) fn notice(&mut self, text: &str) -> io::Result<()> {
         let before = if std::mem::take(&mut self.line_begun) { "\n" } else { "" };
         self.out.write_all(format!("{before}[{text}]\n").as_bytes())
     }
 }
 
-/// A search under way.
+/// A search for lines, and its output.
 pub(super) struct Search<'a> {
     pub(super) page: Page<'a>,
     wanted: &'a dyn Fn(&[u8]) -> bool,
     line: u64,
-    /// A line whose end has not been seen yet.
+    /// A line whose end has not been read yet.
     begun: Vec<u8>,
     pub(super) found: u64,
 }
@@ -62,7 +62,7 @@ impl<'a> Search<'a> {
         if self.begun.len() > LONGEST_LINE { self.flush() } else { Ok(()) }
     }
 
-    /// Judges what has been begun as if it ended here.
+    /// Checks the unfinished line as if it ended here.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let begun = std::mem::take(&mut self.begun);
         if begun.is_empty() { Ok(()) } else { self.judge(&begun) }

@@ -4,26 +4,26 @@ use std::borrow::Cow;
 
 use super::{Edges, Hidden, Mask, merge};
 
-/// Redacts a stream. A value that comes in two pieces is found, and no other text is changed.
+/// Redacts a stream. Finds a value that comes in two pieces, and changes no other text.
 ///
-/// At most twice [`LONGEST`](super::LONGEST) bytes are held back.
+/// Holds back at most twice [`LONGEST`](super::LONGEST) bytes.
 #[derive(Debug, Default)]
 pub(crate) struct StreamRedactor {
-    /// The end of the stream so far, which may be the beginning of a withheld value.
+    /// The end of the stream so far, which may begin a withheld value.
     held: Vec<u8>,
-    /// So many of the bytes to come, those held included, are not shown.
+    /// Number of next bytes, including held ones, that are not shown.
     skipped: usize,
-    /// The label with which the text ended that was handed on last. A value of several blocks has one label.
+    /// Label at the end of the last text that was passed on. A value of several blocks has one label.
     open: Option<usize>,
 }
 
 impl StreamRedactor {
-    /// A redactor for a stream of which `before` is not shown.
+    /// A redactor for a stream after `before`, which is not shown.
     pub(crate) fn behind(before: Vec<u8>) -> Self {
         Self { skipped: before.len(), held: before, open: None }
     }
 
-    /// The text that is settled by this piece.
+    /// Returns the text that this piece finishes.
     pub(crate) fn push<'a>(&mut self, mask: &Mask, piece: &'a [u8]) -> Cow<'a, [u8]> {
         if mask.is_empty() && self.held.is_empty() {
             return Cow::Borrowed(piece);
@@ -46,7 +46,7 @@ impl StreamRedactor {
         Cow::Owned(out)
     }
 
-    /// The rest, once nothing more is shown. `after` is what follows, if that is known.
+    /// Returns the rest, at the end of the shown part. `after` follows it, if that is known.
     pub(crate) fn finish(&mut self, mask: &Mask, after: &[u8]) -> Vec<u8> {
         let mut text = std::mem::take(&mut self.held);
         let shown = text.len();
@@ -55,7 +55,7 @@ impl StreamRedactor {
         self.hand_on(mask, &text, shown, &hidden)
     }
 
-    /// The text that is held back and an unfinished line behind it, as long as it is not known how they go on.
+    /// The held text and an unfinished line after it, while their continuation is unknown.
     pub(crate) fn pending(&self, mask: &Mask, unfinished: &[u8]) -> Vec<u8> {
         let text = [self.held.as_slice(), unfinished].concat();
         let hidden = mask.hidden(&text, Edges::End);
@@ -73,7 +73,7 @@ impl StreamRedactor {
         out
     }
 
-    /// Where the shown text begins, and what is hidden in it: a value whose label has been handed on is passed over.
+    /// Offset of the shown text, and its hidden ranges, without a value whose label was already passed on.
     fn without_said<'a>(&self, hidden: &'a [Hidden], upto: usize) -> (usize, &'a [Hidden]) {
         let from = self.skipped.min(upto);
         match hidden.split_first() {
@@ -85,10 +85,10 @@ impl StreamRedactor {
     }
 }
 
-/// How much of a text cannot be changed by anything that follows, and what is hidden in that.
+/// Number of bytes that nothing later can change, and the hidden ranges in them.
 ///
-/// A value that may be followed by more of it stays behind the border as a whole. One before it that overlaps it is cut at
-/// the border: all of its rest is hidden by the other.
+/// A value that may continue stays after the border as a whole. An earlier one that overlaps it is cut at the border:
+/// the later one hides all of its rest.
 fn settled(mask: &Mask, text: &[u8]) -> (usize, Vec<Hidden>) {
     let Some(finder) = &mask.finder else { return (text.len(), Vec::new()) };
     let mut hidden = mask.found(text);

@@ -1,4 +1,4 @@
-//! A leading `cd X &&`, as the directory.
+//! Turns a leading `cd X &&` into the working directory.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,34 +10,34 @@ use crate::Options;
 use crate::backend::Backend;
 use crate::request::{Script, ScriptError};
 
-/// What knows that a command ran before.
+/// Variables that show that a command ran before.
 const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
 
 /// A leading `cd`.
 #[derive(Debug)]
 pub(super) struct LeadingCd {
-    /// Where it goes.
+    /// Its target.
     pub(super) to: PlainWord,
-    /// As it was written.
+    /// Its text, for a notice.
     pub(super) said: String,
     edit: Edit,
 }
 
-/// Where it leads.
+/// Directories before and after a `cd`.
 #[derive(Debug)]
 pub(super) struct Moved {
     pub(super) from: PathBuf,
     pub(super) to: PathBuf,
 }
 
-/// The `cd` that a script begins with, if it has one plain argument.
+/// Finds the `cd` that a script begins with, if it has one plain argument.
 pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<LeadingCd> {
-    // What it leaves behind beside the directory can be seen in these.
+    // These variables show what `cd` leaves behind beside the directory.
     if SEE_IT.iter().any(|name| script.contains(name)) {
         return None;
     }
     let leading = outline.leading()?;
-    // Lines keep their numbers, which bash mentions where something is wrong.
+    // Lines keep their numbers, which bash uses in its messages.
     let lines = script.get(leading.range.clone())?.matches('\n').count();
     let to = match leading.words.as_slice() {
         [cd, to] if cd.text == "cd" && !to.text.starts_with('-') => to,
@@ -55,13 +55,13 @@ impl LeadingCd {
     }
 }
 
-/// The home directory that a command with these variables has, if it is an absolute path.
+/// Home directory of a command with these variables, if it is an absolute path.
 pub(super) fn home(options: &Options, env: &[(String, OsString)]) -> Option<PathBuf> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Where it leads, if `cd` would get there; otherwise bash is to say what it thinks of it.
+/// Resolves the target, if `cd` would reach it; otherwise bash reports the error itself.
 pub(super) fn resolve(
     to: &PlainWord,
     options: &Options,
@@ -70,7 +70,7 @@ pub(super) fn resolve(
 ) -> Option<Moved> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     let variable = |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty());
-    // Whoever says where he is has reasons of his own.
+    // A caller that sets `PWD` has reasons of its own.
     if env.iter().any(|(name, _)| name == "PWD") {
         return None;
     }
@@ -89,7 +89,7 @@ pub(super) fn resolve(
     backend.working_directory(&to, None).is_ok().then_some(Moved { from, to })
 }
 
-/// The path that `cd` would show: `..` takes back what stands before it, symbolic link or not.
+/// The path that `cd` would show: `..` removes the part before it, symbolic link or not.
 fn logical(from: &Path, to: &str, backend: &dyn Backend) -> Option<PathBuf> {
     let mut path = if to.starts_with('/') { PathBuf::from("/") } else { from.to_path_buf() };
     for part in to.split('/') {

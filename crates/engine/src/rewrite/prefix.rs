@@ -1,8 +1,8 @@
-//! What stands before every command, because the host wants it so.
+//! Puts the host's prefix before every command.
 //!
-//! It is text before text, as whoever sets it expects: `nice make; ls` is what becomes of `make; ls`. A program that stands
-//! there is given the words behind it, and knows nothing of what is the shell's own. So a command that begins with that runs
-//! as it is, and the notice says what to make of its failure.
+//! The prefix is text before text, as its author expects: `make; ls` becomes `nice make; ls`. A program in the prefix
+//! gets the next words as arguments, and knows nothing of the shell's own syntax. So a command that begins with such
+//! syntax runs as it is, and the notice explains its failure.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use bashful_guard::{Opening, OpeningKind};
 
 use super::{Edit, quotable};
 
-/// Builtins for which there is no program of the same name.
+/// Builtins without a program of the same name.
 const BUILTINS: &str = "\
     . : alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown enable \
     eval exec exit export fc fg getopts hash history jobs let local logout mapfile popd pushd read readarray \
     readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
 
-/// The edit that puts it before the first command, and what to say of it.
+/// Returns the edit that puts the prefix before the first command, and its notice.
 pub(super) fn put_before(script: &[u8], prefix: &str) -> (Edit, String) {
     let text = same_length_text(script);
     let opening = Opening::of(&text);
@@ -27,7 +27,7 @@ pub(super) fn put_before(script: &[u8], prefix: &str) -> (Edit, String) {
     (Edit { range: opening.at..opening.at, text: format!("{prefix} ").into_bytes() }, notice)
 }
 
-/// The script with a letter for every byte that is not UTF-8, so that places in the text are places in the script.
+/// The script with a letter for every byte that is not UTF-8, so that offsets in the text are offsets in the script.
 fn same_length_text(script: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = str::from_utf8(script) {
         return Cow::Borrowed(text);
@@ -36,7 +36,7 @@ fn same_length_text(script: &[u8]) -> Cow<'_, str> {
     Cow::Owned(chunks.collect())
 }
 
-/// What a command begins with that only the shell understands, in words; none if it looks like a program.
+/// Describes syntax at the beginning of a command that only the shell understands; none if it looks like a program.
 fn shells_own(kind: &OpeningKind<'_>) -> Option<String> {
     let own = match kind {
         OpeningKind::Group => "a group of commands".to_owned(),
@@ -74,14 +74,14 @@ mod tests {
             "((1))",
             "wait",
             "exit;",
-            // Quotes hide a builtin from nobody.
+            // Quotes do not hide a builtin.
             "\"cd\" x",
             "\\cd x",
             ">out cd x",
         ] {
             assert!(shells_own(&Opening::of(own).kind).is_some(), "{own}");
         }
-        // Quotes make a word of a keyword, and a bracket alone makes no assignment.
+        // Quotes turn a keyword into a word, and a bracket alone makes no assignment.
         for program in
             ["make", "./cd", "cdx", "1=2", "a-b=c", "[ a ]", "git commit", "=x", "", "\"if\" x", "m[k] x", "$cd x"]
         {

@@ -1,4 +1,4 @@
-//! How a command gets into its session.
+//! Hands commands to their sessions, and starts sessions.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,24 +22,25 @@ use crate::local::{self, IdleKeeper, Pipes, Starter};
 use crate::plan::{Plan, env_entry};
 use crate::request::Streams;
 
-/// A shell that ends just when a command comes is replaced; one that does so again and again has a reason.
+/// Attempts to hand over a command. A shell that ends just as the command comes is replaced; one that does so every
+/// time has a reason.
 const TRIES: usize = 3;
 
-/// Bytes of variables of one command. Linux gives a program no more, and a message to a keeper has an end too.
+/// Most bytes of a command's own variables. Linux gives a program no more, and a message to a keeper is limited too.
 const MOST_VARIABLES: usize = 2 * 1024 * 1024;
 
-/// How a command came into its session.
+/// The way a command came into its session.
 #[derive(Debug)]
 pub struct Entered {
-    /// The name of the session.
+    /// Name of the session.
     pub name: SessionName,
     /// True if its shell was started for this command.
     pub is_new: bool,
-    /// The reason why nothing is left of what was in it before.
+    /// Reason why the earlier state of the session is gone.
     pub lost_before: Option<String>,
-    /// True if there are other shells of this name, for other variables or rc files.
+    /// True if there are other shells of this name, with other variables or rc files.
     pub has_others: bool,
-    /// How long the command has waited for its turn; none if the shell was free.
+    /// Time that the command waited for its turn; none if the shell was free.
     pub waited: Option<Duration>,
 }
 
@@ -49,15 +50,15 @@ struct Opened {
     has_others: bool,
 }
 
-/// What became of a command that was handed over.
+/// Result of handing over a command.
 enum Handed {
     Started(Box<Attached>),
-    /// Nothing of it was done, and the session is gone.
+    /// None of the command ran, and the session is gone.
     SessionGone,
 }
 
 impl Starter {
-    /// Hands a command to its session, which is started if it is not there.
+    /// Hands a command to its session, and starts the session if there is none.
     pub(crate) async fn enter(
         &self,
         plan: &Plan,
@@ -73,7 +74,7 @@ impl Starter {
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
-                // It lives, and has more to do than it can hear of.
+                // The session lives, but its backlog of connections is full.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(StartError::SessionBusy),
                 Err(_) => {
                     let opened = self.open(plan, at, store, directory).await?;
@@ -83,9 +84,9 @@ impl Starter {
                     connect(directory).map_err(failed)?
                 }
             };
-            // Who has just started one has put it where the command begins.
+            // A new shell is already in the command's directory.
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
-            // It was judged for where the shell was then; whoever was first may have left it elsewhere.
+            // The guard judged the command for that directory, and an earlier command may have left it.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = Place { at, moves_to, expected };
             match hand_over(link, plan, place, store, turn_by, &mut turn).await? {
@@ -99,7 +100,7 @@ impl Starter {
         Err(StartError::KeeperGone)
     }
 
-    /// Starts a session, unless somebody else has meanwhile: then there is nothing to tell of it.
+    /// Starts a session; none if another program has done so meanwhile.
     async fn open(
         &self,
         plan: &Plan,
@@ -108,7 +109,7 @@ impl Starter {
         place: &Path,
     ) -> Result<Option<Opened>, StartError> {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
-        // One after the other, so that there are never more than there may be.
+        // One after another, so that the limit on sessions holds.
         let _turn = store.take(store.directory()).await.map_err(unusable)?;
         if reach(place).is_ok() {
             return Ok(None);
@@ -117,18 +118,18 @@ impl Starter {
         store.disconnect_ended(place);
         store.move_old(plan, &at.name, place);
         let _taken = store.take(place).await.map_err(unusable)?;
-        // What is known of the one before holds it, if it still lives where nobody can reach it.
+        // The old entry still holds the earlier session, if that lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();
         let lost_before = take_last_word(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
         let (pid, link, keeper) = self.launch(plan, at, store, place).await.inspect_err(|_| {
-            // There is nothing of it that could be lost.
+            // There is no state that could be lost.
             let _ = take_last_word(place);
             let _ = std::fs::remove_dir(place);
         })?;
         tracing::debug!(pid, session = %at.name, "started a session");
         let host = (store.owner == SessionOwner::Engine).then_some(link);
         store.known().insert(place.to_path_buf(), Known { pid, host, spare: None });
-        // Its end is taken away when it comes.
+        // Dropping it reaps the keeper once it has ended.
         drop(keeper);
         let own = plan.redactor().redact(at.name.as_str());
         let has_others = names.iter().any(|name| own == *name.as_str());
@@ -156,7 +157,7 @@ impl Starter {
         };
         let mut setup = self.setup(shell, ShellStart::WithScript);
         if !shell.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
-            // With it, bash keeps the path as it was given, symbolic links and all.
+            // With `PWD`, bash keeps the path as it was given, symbolic links included.
             setup.env.push([b"PWD=", plan.directory.as_os_str().as_bytes()].concat());
         }
         let session = SessionOrder {
@@ -184,20 +185,20 @@ impl Starter {
         Ok((pid, link, keeper))
     }
 
-    /// Ends the session that has been idle for longest, if there are as many as there may be. The names of those that were
-    /// there and could be reached from here.
+    /// Ends the session that has been idle for longest, if the limit is reached. Returns the names of the sessions that
+    /// this store can reach.
     async fn make_room(&self, store: &SessionStore) -> Result<Vec<String>, StartError> {
         let Ok(mut entries) = store.list().await else { return Ok(Vec::new()) };
         entries.retain(|entry| entry.owner == store.owner);
         let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-        // Nobody reaches those of another engine from here.
+        // Sessions of another engine cannot be reached from here.
         let own = entries.iter().filter(|entry| store.is_own(&entry.place)).map(|entry| entry.name.clone()).collect();
         while entries.len() >= store.limits.at_most {
             let idle = entries.iter().enumerate().filter(|(_, entry)| !entry.busy && entry.left == 0);
             let Some((index, _)) = idle.max_by_key(|(_, entry)| entry.since) else {
                 return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
             };
-            // One that does not answer is no reason to refuse another.
+            // A session that does not answer is no reason to refuse another.
             let entry = entries.remove(index);
             let _ = store.tell_to_end(&entry.place, &entry.name, true).await;
         }
@@ -205,21 +206,21 @@ impl Starter {
     }
 }
 
-/// Where a command runs.
+/// Directory in which a command of a session runs.
 struct Place<'a> {
     at: &'a InSession,
     moves_to: Option<&'a Path>,
     expected: Option<&'a Path>,
 }
 
-/// The place of a command among those that this program sends to one session.
+/// The turn of a command among those that this program sends to one session.
 ///
-/// The keeper's queue has the order in which commands reach it. While a shell starts, or is started again, there is no queue:
-/// commands line up here, so that they run in the order of their calls.
+/// The keeper's queue has the order in which commands reach it. While a shell starts, there is no queue: commands line
+/// up here, so that they run in the order of their calls.
 struct Turn {
     /// Held until the keeper has the command in its queue, or has begun it.
     entrance: Option<OwnedMutexGuard<()>>,
-    /// Since when the command is in the queue. A shell that it waited for may have ended.
+    /// Time at which the command was queued. The shell that it waited for may have ended since.
     waits_since: Option<Instant>,
 }
 
@@ -268,7 +269,7 @@ async fn hand_over(
     if !at.variables.is_empty() {
         let protocol = about::protocol_of(&at.place);
         if protocol == 0 {
-            // Its keeper knows no variables of a command.
+            // Its keeper knows no variables of a single command.
             return Err(StartError::SessionVersion { name: at.name.to_string(), protocol });
         }
         let variables: Vec<_> = at.variables.iter().map(|(name, value)| env_entry(name, value)).collect();
@@ -298,13 +299,13 @@ async fn hand_over(
             Err(StartError::SessionVersion { name: at.name.to_string(), protocol })
         }
         Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
-        // It may have begun, and must not run twice.
+        // The command may have begun, and must not run twice.
         Ok(_) | Err(Silence::Gone) => Ok(attached(link, read, None)),
     }
 }
 
-/// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
-/// hears which of the two was first.
+/// Waits for the first report about a command, however long its turn takes. After `turn_by` it withdraws the command,
+/// and learns which of the two was first.
 async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn) -> Result<Report, Silence> {
     let mut next = async |link: &mut Connection| loop {
         match link.next_awake().await {
@@ -316,7 +317,7 @@ async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn
         if let Ok(word) = timeout_at(by, next(link)).await {
             return word;
         }
-        // If it can be neither told nor woken, it is gone, and the connection says so.
+        // A keeper that can be neither reached nor woken is gone, and the connection reports that.
         let _ = link.send(&[&Order::Withdraw], &[]).await;
         let _ = link.wake_peer();
     }

@@ -1,4 +1,4 @@
-//! Which snapshot commands get now, and when that is looked at again.
+//! The current snapshot of an engine, and the checks that decide when it is captured again.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -15,22 +15,22 @@ use super::rc_files::{self, Sources, Stamp};
 use super::store::{Draft, Failure, Store};
 use super::{NoSnapshot, Snapshot, SnapshotOptions, USED_FOR, capture, file, filter, is_young};
 
-/// The snapshot of one engine: what there is, and when to look again.
+/// The snapshot of one engine, and the state of its rc files.
 pub(crate) struct Snapshots {
     options: SnapshotOptions,
     store: Store,
     state: Mutex<State>,
-    /// Held by the one who captures; others wait for it.
+    /// Held while a task captures; others wait for it.
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What is known.
+/// Result of the last check.
 #[derive(Default)]
 struct State {
-    /// The files as they were when this was found out.
+    /// The watched files, as they were at that check.
     looked: Option<Looked>,
     now: Now,
-    /// What nobody has been told yet.
+    /// A failure that no caller has been told of yet.
     untold: Option<NoSnapshot>,
 }
 
@@ -45,15 +45,15 @@ impl Looked {
     }
 }
 
-/// What commands get.
+/// The snapshot that commands get.
 #[derive(Default)]
 enum Now {
-    /// Nobody knows yet, or there is nothing to capture.
+    /// Not checked yet, or there is nothing to capture.
     #[default]
     Nothing,
-    /// This.
+    /// This snapshot.
     Have(Arc<Current>),
-    /// Nothing, and it is not tried again before this.
+    /// None, and no new attempt before this time.
     Failed { until: SystemTime },
 }
 
@@ -66,31 +66,32 @@ impl Now {
     }
 }
 
-/// Whether what came of it before counts.
+/// Use of earlier results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Memory {
-    /// If all that is withheld of it is known, so that it can be masked.
+    /// Only if all withheld values are known, so that they can be redacted.
     Used,
-    /// Whatever is known of it: nothing will run.
+    /// Even if some are unknown: nothing will run.
     UsedInPart,
     Ignored,
 }
 
-/// What a look at the files has brought.
+/// Result of a check without running anything.
 enum Recalled {
     Known(Looked, Now),
     Nothing(Box<ToCapture>),
 }
 
-/// What has to be captured.
+/// Rc files that have to be captured, and the plan for it.
 struct ToCapture {
     sources: Sources,
     plan: Plan,
 }
 
 impl ToCapture {
-    /// The same as the rc files have left it: some write to files that they read (`keychain`), and would be read again for
-    /// every command. What somebody else has done to `~/.bashrc` meanwhile is still to be noticed.
+    /// Reads the files again after the capture: some rc files write to files that they read (`keychain`), and would
+    /// otherwise be captured for every command. A change that somebody else made to `~/.bashrc` meanwhile is still
+    /// noticed.
     fn left_by_the_files(self) -> Self {
         match rc_files::look(&self.plan.shell, &self.plan.environment) {
             Ok(Some(now)) if now.stamp.first() == self.sources.stamp.first() => Self { sources: now, ..self },
@@ -99,11 +100,11 @@ impl ToCapture {
     }
 }
 
-/// A snapshot, and the host's variables with it.
+/// A snapshot, and the host's variables combined with it.
 pub(crate) struct Current {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) host: Vec<(OsString, OsString)>,
-    /// Those of them that commands do not get.
+    /// Variables of the host that commands do not get.
     pub(crate) withheld: Vec<Withheld>,
 }
 
@@ -113,7 +114,7 @@ impl Snapshots {
         Self { options, store, state: Mutex::default(), turn: tokio::sync::Mutex::default() }
     }
 
-    /// What commands get now. Nothing is looked at for it.
+    /// The snapshot that commands get now. Checks nothing.
     pub(crate) fn current(&self) -> Option<Arc<Current>> {
         match &self.state().now {
             Now::Have(current) => Some(Arc::clone(current)),
@@ -121,13 +122,13 @@ impl Snapshots {
         }
     }
 
-    /// Why there is none, if nobody has been told.
+    /// The last failure, for the first caller that asks.
     pub(crate) fn untold(&self) -> Option<NoSnapshot> {
         self.state().untold.take()
     }
 
-    /// Makes sure that the snapshot is that of the rc files as they are. Waits for the files to be read, if that has to
-    /// be; a few looks at the file system otherwise. A dropped future leaves things as they were.
+    /// Makes sure that the snapshot matches the rc files. Captures them if needed; otherwise costs a few checks of the
+    /// file system. A dropped future leaves everything unchanged.
     pub(crate) async fn refresh(&self, engine: &Engine) {
         if self.is_settled() {
             return;
@@ -139,14 +140,14 @@ impl Snapshots {
         self.settle(engine, Memory::Used, turn).await;
     }
 
-    /// Captures it anew, whatever came of it before.
+    /// Captures the rc files again, whatever is known.
     pub(crate) async fn renew(&self, engine: &Engine) {
         let turn = self.turn.lock().await;
         self.settle(engine, Memory::Ignored, turn).await;
     }
 
     async fn settle(&self, engine: &Engine, memory: Memory, _turn: tokio::sync::MutexGuard<'_, ()>) {
-        // Rare and large, and every call of a tool would have to hold it.
+        // Rare and large: without the box, every call of a tool would have to hold it.
         let found = Box::pin(self.find(engine, memory)).await;
         let mut state = self.state();
         match found {
@@ -163,7 +164,7 @@ impl Snapshots {
         }
     }
 
-    /// Whether what is known still holds.
+    /// True if the last check still holds.
     fn is_settled(&self) -> bool {
         let state = self.state();
         let Some(looked) = &state.looked else { return false };
@@ -182,7 +183,7 @@ impl Snapshots {
         }
     }
 
-    /// Finds out what can be told without running anything.
+    /// Updates the state as far as possible without running anything.
     pub(crate) fn recall(&self, engine: &Engine) {
         if self.is_settled() {
             return;
@@ -220,7 +221,7 @@ impl Snapshots {
         }
     }
 
-    /// Looks at the rc files and at what was captured of them before.
+    /// Checks the rc files, and searches for an earlier capture of them.
     fn look(&self, engine: &Engine, memory: Memory) -> Result<Recalled, Missed> {
         let Some(plan) = capture::plan(engine, self.options.limit) else {
             return Ok(Recalled::Known(Looked::at(Vec::new()), Now::Nothing));
@@ -252,13 +253,13 @@ impl Snapshots {
         Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })))
     }
 
-    /// What is known of what is withheld: what the host has, and what was captured before.
+    /// Known withheld variables: those of the host, and those that were captured before.
     fn secrets(&self, base: &Environment) -> Vec<Withheld> {
         let captured = self.current().map(|current| current.snapshot.withheld.clone());
         base.withheld.iter().cloned().chain(captured.into_iter().flatten()).collect()
     }
 
-    /// Captures what the files define, and tries it.
+    /// Captures the definitions of the files, and tries them.
     async fn capture(&self, engine: &Engine, plan: &Plan) -> Result<(Draft<'_>, Kept, Duration), NoSnapshot> {
         let environment = &plan.environment;
         let place = self.store.draft().map_err(|why| self.cannot_write(&why))?;
@@ -289,30 +290,30 @@ impl Snapshots {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // What is known is replaced as a whole, so one who panicked has left it right.
+        // The state is replaced as a whole, so a panic has left a good one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// So often a snapshot is tried, with less in it each time.
+/// Rounds in which a snapshot is tried, with less in it each time.
 const ROUNDS: usize = 8;
 
-/// It did not work out.
+/// A failed capture.
 struct Missed {
     looked: Looked,
     why: NoSnapshot,
-    /// It is not tried again before this, unless the files change.
+    /// No new attempt before this time, unless the files change.
     until: SystemTime,
 }
 
 impl Missed {
-    /// Only another file, or another engine, would change it.
+    /// Only another file, or another engine, would change the result.
     fn for_good(looked: Looked, why: NoSnapshot) -> Self {
         Self { looked, why, until: SystemTime::now() + USED_FOR }
     }
 }
 
-/// What stands in the way of any snapshot.
+/// Reason against any snapshot, whatever the rc files contain.
 fn never(engine: &Engine) -> Option<NoSnapshot> {
     if engine.options().host_environment.iter().any(|(name, _)| name == "BASH_ENV") {
         return Some(NoSnapshot::BashEnv);
