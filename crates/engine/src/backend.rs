@@ -96,7 +96,7 @@ pub struct Attached {
     pub(crate) outputs: Outputs,
     /// None if the supervisor was gone before it could report the process id.
     pub(crate) pid: Option<i32>,
-    /// Its session; none if it has a shell of its own.
+    /// Session of the command; none if it has a shell of its own.
     pub(crate) session: Option<Entered>,
 }
 

@@ -109,13 +109,13 @@ struct ClippedOutput {
 
 /// Place of the raw bytes.
 enum RawBytes {
-    /// All of them are in memory, so far.
+    /// All bytes are in memory, so far.
     Held { store: Option<Arc<ArtifactStore>>, bytes: Vec<u8> },
-    /// All of them are in a file.
+    /// All bytes are in a file.
     Saved(ArtifactWriter),
-    /// A thread is writing them to a file.
+    /// A thread is writing the bytes to a file.
     Saving(WriterThread),
-    /// They are not kept, for this reason.
+    /// No bytes are kept, for this reason.
     NotSaved(String),
 }
 

@@ -18,7 +18,7 @@ use crate::request::Script;
 
 /// A plan that may run.
 ///
-/// Its fields are private, so there is no way around the check:
+/// The fields are private, so there is no way around the check:
 ///
 /// ```compile_fail,E0451
 /// # fn demo(plan: bashful_engine::Plan) {
@@ -130,7 +130,7 @@ pub trait Approver: Send + Sync {
 pub enum Approval {
     /// The command may run.
     Approved,
-    /// Nobody was asked.
+    /// The approver asked nobody.
     #[default]
     NotAsked,
     /// The user was asked and declined.

@@ -84,7 +84,7 @@ pub struct Changes {
 /// Cleans one stream of output.
 pub(crate) struct Cleaner {
     line: Line,
-    place: Place,
+    state: StreamState,
     // Titles, links and images are dropped, so the parser needs no buffer for them.
     parser: Parser<0>,
     /// Buffer for finished text; kept to save allocations.
@@ -98,7 +98,7 @@ pub(crate) struct Cleaner {
 
 /// State of the stream. `vte` knows it too, but does not expose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StreamState {
     /// In text.
     Text,
     /// After a [`LATIN_LEAD`]: the next byte decides if this is a letter or a control.
@@ -115,7 +115,7 @@ impl Cleaner {
     pub(crate) fn new() -> Self {
         Self {
             line: Line::default(),
-            place: Place::Text,
+            state: StreamState::Text,
             parser: new_parser(),
             text: Vec::new(),
             swift: Vec::new(),
@@ -136,7 +136,7 @@ impl Cleaner {
         let mut text = std::mem::take(&mut self.text);
         let mut raw = raw;
         while !raw.is_empty() {
-            let at_rest = self.place == Place::Text && self.line.is_plain() && !self.returned;
+            let at_rest = self.state == StreamState::Text && self.line.is_plain() && !self.returned;
             let done = if at_rest { self.push_at_rest(raw, &mut text, settled) } else { 0 };
             let done = if done > 0 {
                 done
@@ -181,7 +181,7 @@ impl Cleaner {
     pub(crate) fn pending(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut line = self.line.clone();
-        if self.place == Place::Lead {
+        if self.state == StreamState::Lead {
             line.write(REPLACEMENT, &mut text);
         }
         text.extend(line.bytes);
@@ -191,7 +191,7 @@ impl Cleaner {
     fn work_through(&mut self, block: &[u8], text: &mut Vec<u8>) {
         let mut rest = block;
         while let [byte, after @ ..] = rest {
-            if self.place == Place::Text {
+            if self.state == StreamState::Text {
                 let run = ascii::find_special(rest);
                 if run > 0 {
                     self.returned = false;
@@ -214,9 +214,9 @@ impl Cleaner {
     }
 
     fn step(&mut self, byte: u8, text: &mut Vec<u8>) {
-        let returned = std::mem::replace(&mut self.returned, byte == b'\r' && self.place == Place::Text);
-        if self.place == Place::Lead {
-            self.place = Place::Text;
+        let returned = std::mem::replace(&mut self.returned, byte == b'\r' && self.state == StreamState::Text);
+        if self.state == StreamState::Lead {
+            self.state = StreamState::Text;
             match byte {
                 0x80..=0x9F => return self.changes.controls += 1,
                 0xA0..=0xBF => return self.line.write(&[LATIN_LEAD, byte], text),
@@ -225,19 +225,19 @@ impl Cleaner {
                 _ => self.line.write(REPLACEMENT, text),
             }
         }
-        match (self.place, byte) {
+        match (self.state, byte) {
             (_, b'\n') => {
-                if self.place != Place::Text {
+                if self.state != StreamState::Text {
                     // An unfinished sequence must not swallow more than its own line.
                     self.parser = new_parser();
-                    self.place = Place::Text;
+                    self.state = StreamState::Text;
                 }
                 self.changes.crlf_lines += u64::from(returned);
                 self.line.settle(text);
                 text.push(b'\n');
             }
-            (Place::Text, LATIN_LEAD) => self.place = Place::Lead,
-            (Place::Text, byte) if byte != ESCAPE => {
+            (StreamState::Text, LATIN_LEAD) => self.state = StreamState::Lead,
+            (StreamState::Text, byte) if byte != ESCAPE => {
                 self.changes.controls += u64::from(!matches!(byte, b'\r' | b'\x08' | b'\t'));
                 self.line.obey(byte, text);
             }
@@ -249,14 +249,14 @@ impl Cleaner {
     fn parse(&mut self, byte: u8, text: &mut Vec<u8>) {
         let mut sequence = Sequence { line: &mut self.line, text, ended: false };
         self.parser.advance(&mut sequence, &[byte]);
-        self.place = match (self.place, byte) {
+        self.state = match (self.state, byte) {
             // ESC ends any sequence, and begins the next one.
-            (_, ESCAPE) => Place::Escape,
-            _ if sequence.ended => Place::Text,
-            (Place::Escape, b'[') => Place::Control,
-            (Place::Escape, b' '..=b'/' | b'P' | b']' | b'X' | b'^' | b'_') => Place::Other,
+            (_, ESCAPE) => StreamState::Escape,
+            _ if sequence.ended => StreamState::Text,
+            (StreamState::Escape, b'[') => StreamState::Control,
+            (StreamState::Escape, b' '..=b'/' | b'P' | b']' | b'X' | b'^' | b'_') => StreamState::Other,
             // The parser does not report the end of an invalid control sequence.
-            (Place::Control, b'@'..=b'~') => Place::Text,
+            (StreamState::Control, b'@'..=b'~') => StreamState::Text,
             (place, _) => place,
         };
     }

@@ -2,7 +2,7 @@
 //!
 //! Bytes that are not UTF-8 do not cause an error: there, a cut is between bytes that would be characters.
 //!
-//! Invariant: a cut is never inside the bytes of a character, and never inside a cluster of up to [`LOOK_AROUND`] bytes.
+//! Invariant: a cut is never inside the bytes of a character, and never inside a cluster of up to [`EXAMINED`] bytes.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Bytes before and after a cut that are examined. An emoji of a family has 25; longer ones are a joke on programs.
-const LOOK_AROUND: usize = 256;
+const EXAMINED: usize = 256;
 
 /// Border of a cluster at or before `at`.
 pub(crate) fn before(bytes: &[u8], at: usize) -> usize {
-    around(bytes, at).map_or_else(|| char_begin_before(bytes, at), |cluster| cluster.start)
+    cluster_at(bytes, at).map_or_else(|| char_begin_before(bytes, at), |cluster| cluster.start)
 }
 
 /// Border of a cluster at or after `at`.
 pub(crate) fn after(bytes: &[u8], at: usize) -> usize {
-    around(bytes, at).map_or_else(|| char_begin_after(bytes, at), |cluster| cluster.end)
+    cluster_at(bytes, at).map_or_else(|| char_begin_after(bytes, at), |cluster| cluster.end)
 }
 
 /// Shortens lines of more than `columns`, marks them, and returns how many there were; none if no line is longer.
@@ -28,7 +28,7 @@ pub(crate) fn shorten(text: &[u8], columns: usize) -> Option<(Vec<u8>, u64)> {
     let mut shortened = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let content = line.strip_suffix(b"\n").unwrap_or(line);
-        let end = fitting(content, columns);
+        let end = bytes_within(content, columns);
         if end == content.len() {
             out.extend_from_slice(line);
             continue;
@@ -42,7 +42,7 @@ pub(crate) fn shorten(text: &[u8], columns: usize) -> Option<(Vec<u8>, u64)> {
 }
 
 /// Number of bytes of a line that fit into so many columns.
-fn fitting(line: &[u8], columns: usize) -> usize {
+fn bytes_within(line: &[u8], columns: usize) -> usize {
     // No character is wider than it has bytes.
     if line.len() <= columns {
         return line.len();
@@ -69,15 +69,15 @@ fn fitting(line: &[u8], columns: usize) -> usize {
 }
 
 /// The cluster that contains `at`, or an empty range if `at` is a border. None if nobody can tell.
-fn around(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+fn cluster_at(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if at == 0 || at >= bytes.len() {
         return Some(at..at);
     }
     // Among bytes that are no text, the next beginning may be after the cut.
-    let oldest = char_begin_after(bytes, at.saturating_sub(LOOK_AROUND)).min(at);
+    let oldest = char_begin_after(bytes, at.saturating_sub(EXAMINED)).min(at);
     // A cluster begins at every ASCII character; elsewhere its beginning depends on the characters before.
     let from = bytes[oldest..at].iter().rposition(u8::is_ascii).map_or(oldest, |behind| oldest + behind);
-    let known = &bytes[from..(at + LOOK_AROUND).min(bytes.len())];
+    let known = &bytes[from..(at + EXAMINED).min(bytes.len())];
     let text = known.utf8_chunks().next()?.valid();
     let mut clusters = text.grapheme_indices(true).map(|(begin, cluster)| from + begin..from + begin + cluster.len());
     let cluster = clusters.find(|cluster| at < cluster.end)?;

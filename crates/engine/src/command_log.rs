@@ -23,7 +23,7 @@ const LONGEST_TEXT: ByteSize = ByteSize::kib(8);
 
 /// Receives one record for each command: when it has ended, has become a job, or was not run. Must be quick.
 pub trait CommandLog: std::fmt::Debug + Send + Sync {
-    /// Writes one record.
+    /// Writes one record. Called once for each command.
     fn record(&self, record: &CommandRecord);
 }
 

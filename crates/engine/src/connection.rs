@@ -33,7 +33,7 @@ pub(crate) struct Connection {
 }
 
 /// A message from the keeper.
-enum Message {
+enum KeeperMessage {
     Hello(Hello),
     Report(Report),
     /// A report of a version that this program does not speak.
@@ -50,7 +50,7 @@ impl Connection {
     /// Connects to the keeper that listens in this directory. `protocol` comes from its record: a keeper of version 0
     /// closes the connection after a hello, and gets none.
     pub(crate) fn connect(directory: &Path, protocol: u32) -> io::Result<Self> {
-        let connection = Self::new(reach(directory)?)?;
+        let connection = Self::new(connect_socket(directory)?)?;
         Ok(Self { owes_hello: protocol > 0, ..connection })
     }
 
@@ -134,12 +134,12 @@ impl Connection {
         (self.inbox.is_empty() && !self.has_news()).then(|| self.socket.into_inner())
     }
 
-    fn next_message(&mut self) -> Result<Option<Message>, Garbled> {
+    fn next_message(&mut self) -> Result<Option<KeeperMessage>, Garbled> {
         let shares_version = self.foreign_version().is_none();
         self.inbox.next(|body| match Hello::decode(body) {
-            Some(hello) => hello.map(Message::Hello),
-            None if shares_version => Report::decode(body).map(Message::Report),
-            None => Ok(Report::decode_core(body).map_or(Message::Foreign, Message::Report)),
+            Some(hello) => hello.map(KeeperMessage::Hello),
+            None if shares_version => Report::decode(body).map(KeeperMessage::Report),
+            None => Ok(Report::decode_core(body).map_or(KeeperMessage::Foreign, KeeperMessage::Report)),
         })
     }
 
@@ -147,13 +147,13 @@ impl Connection {
     pub(crate) async fn next(&mut self) -> Result<Report, Silence> {
         loop {
             match self.next_message() {
-                Ok(Some(Message::Report(report))) => return Ok(report),
-                Ok(Some(Message::Hello(hello))) => {
+                Ok(Some(KeeperMessage::Report(report))) => return Ok(report),
+                Ok(Some(KeeperMessage::Hello(hello))) => {
                     self.keeper = hello;
                     continue;
                 }
                 // Nobody here can read it, and the end of the connection says enough.
-                Ok(Some(Message::Foreign)) => continue,
+                Ok(Some(KeeperMessage::Foreign)) => continue,
                 // A keeper whose messages cannot be decoded counts as gone.
                 Err(_) => return Err(Silence::Gone),
                 Ok(None) => {}
@@ -181,7 +181,7 @@ impl Connection {
 
 /// Connects a socket to the keeper that listens in this directory. Needs no runtime: an engine may be dropped outside
 /// of one.
-pub(crate) fn reach(directory: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn connect_socket(directory: &Path) -> io::Result<OwnedFd> {
     // A socket's path may have 107 bytes at most; through a handle on the directory it always fits.
     let handle = plain::open_directory(directory)?;
     let path = format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd());

@@ -62,7 +62,7 @@ impl Default for EnvironmentPolicy {
 /// A variable name, or a family of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// In upper case.
+    /// In upper case, as all comparisons are.
     text: Cow<'static, str>,
     /// Characters that every matching name contains.
     needed: ByteSet,
@@ -84,12 +84,12 @@ impl ByteSet {
 }
 
 /// A variable name, prepared for a comparison with many patterns.
-struct Capitals {
+struct UpperName {
     name: Vec<u8>,
     bytes: ByteSet,
 }
 
-impl Capitals {
+impl UpperName {
     fn of(name: &OsStr) -> Self {
         let name = name.as_bytes().to_ascii_uppercase();
         Self { bytes: ByteSet::of(name.iter().copied()), name }
@@ -112,10 +112,10 @@ impl Pattern {
 
     /// True if the pattern matches a name.
     pub fn matches(&self, name: &OsStr) -> bool {
-        self.matches_capitals(&Capitals::of(name))
+        self.matches_upper(&UpperName::of(name))
     }
 
-    fn matches_capitals(&self, Capitals { name, bytes }: &Capitals) -> bool {
+    fn matches_upper(&self, UpperName { name, bytes }: &UpperName) -> bool {
         // Settles nearly all of the ten thousand checks that a program with seventy variables makes at its start.
         if !self.needed.is_within(*bytes) {
             return false;
@@ -192,7 +192,7 @@ pub enum EnvError {
 }
 
 /// Variables that describe the host's own shell, and would be wrong for another.
-const ABOUT_THE_HOST: [&str; 2] = ["_", "OLDPWD"];
+const HOST_SHELL_VARIABLES: [&str; 2] = ["_", "OLDPWD"];
 
 impl EnvironmentPolicy {
     /// Combines the host's variables, as far as the policy passes them, with the caller's own.
@@ -213,7 +213,7 @@ impl EnvironmentPolicy {
     pub(crate) fn of_host(&self, host: &[(OsString, OsString)]) -> Environment {
         let mut environment = Environment::default();
         for (name, value) in host {
-            if ABOUT_THE_HOST.iter().any(|own| name == own) {
+            if HOST_SHELL_VARIABLES.iter().any(|own| name == own) {
                 continue;
             }
             let fate = self.fate(name, value);
@@ -240,8 +240,8 @@ impl EnvironmentPolicy {
     }
 
     fn fate(&self, name: &OsStr, value: &OsStr) -> VariableFate {
-        let capitals = Capitals::of(name);
-        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_capitals(&capitals));
+        let upper = UpperName::of(name);
+        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_upper(&upper));
         if is_on(&self.never) {
             return VariableFate::Withhold;
         }
@@ -250,7 +250,7 @@ impl EnvironmentPolicy {
         if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(value) {
             return VariableFate::Pass;
         }
-        if !is_secret && capitals.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
+        if !is_secret && upper.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
     }
 }
 

@@ -26,7 +26,7 @@ impl FixedName {
         Self { bytes: Vec::new() }.field(purpose.as_bytes())
     }
 
-    /// Adds a field.
+    /// Adds a field, which cannot run together with the next.
     #[must_use]
     pub fn field(mut self, field: &[u8]) -> Self {
         self.bytes.extend((field.len() as u64).to_le_bytes());

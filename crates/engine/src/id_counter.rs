@@ -88,7 +88,7 @@ pub(crate) struct IdCounter {
 }
 
 /// Lock on the directory, until it is dropped.
-pub(crate) struct Locked {
+pub(crate) struct DirectoryLock {
     counter: File,
 }
 
@@ -106,7 +106,7 @@ impl IdCounter {
         crate::make_directory(&self.directory)
     }
 
-    pub(crate) fn lock(&self) -> io::Result<Locked> {
+    pub(crate) fn lock(&self) -> io::Result<DirectoryLock> {
         if longest_file() < 4096 {
             // Not even the counter could be written: `ulimit -f 0` would kill this process for trying.
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -114,18 +114,18 @@ impl IdCounter {
         let path = self.directory.join(COUNTER);
         let counter = plain::open_with(File::options().read(true).write(true).create(true).truncate(false), &path)?;
         lock_soon(&counter)?;
-        Ok(Locked { counter })
+        Ok(DirectoryLock { counter })
     }
 
     /// Locks without creating anything. A directory that cannot be locked can still be read.
-    pub(crate) fn lock_if_there(&self) -> Option<Locked> {
+    pub(crate) fn lock_if_there(&self) -> Option<DirectoryLock> {
         let counter = plain::open(&self.directory.join(COUNTER)).ok()?;
         lock_soon(&counter).ok()?;
-        Some(Locked { counter })
+        Some(DirectoryLock { counter })
     }
 
     /// Gives out the next id, and adds to the growth. The id is recorded before it is used: a lost one does no harm.
-    pub(crate) fn give_out(&self, lock: &Locked, adds: u64) -> io::Result<u64> {
+    pub(crate) fn give_out(&self, lock: &DirectoryLock, adds: u64) -> io::Result<u64> {
         let ledger = self.ledger()?;
         if ledger.next > LARGEST {
             return Err(io::Error::other("there are no numbers left"));
@@ -164,13 +164,13 @@ impl IdCounter {
     /// Notes that a sweep begins. No other begins before `used` has grown past the limit again, so a killed sweeper
     /// delays the next sweep by no more than that.
     pub(crate) fn begin_sweep(&self, used: u64) {
-        self.change(|ledger| Ledger { used, swept: unix_seconds(), ..ledger });
+        self.update_ledger(|ledger| Ledger { used, swept: unix_seconds(), ..ledger });
     }
 
     /// Notes the end of a sweep that began with `used` and found this much in use. Entries that came meanwhile count
     /// too. A counter behind `highest`, the highest id that the sweep has seen, is corrected.
     pub(crate) fn end_sweep(&self, used: u64, found: u64, highest: u64) {
-        self.change(|ledger| Ledger {
+        self.update_ledger(|ledger| Ledger {
             used: ledger.used.saturating_sub(used).saturating_add(found),
             next: ledger.next.max(highest + 1),
             ..ledger
@@ -178,7 +178,7 @@ impl IdCounter {
     }
 
     /// Changes the ledger of a directory that has one. If that fails, the next sweep comes sooner.
-    fn change(&self, change: impl FnOnce(Ledger) -> Ledger) {
+    fn update_ledger(&self, change: impl FnOnce(Ledger) -> Ledger) {
         if !self.directory.join(COUNTER).exists() {
             return;
         }
@@ -212,7 +212,7 @@ impl IdCounter {
     }
 }
 
-impl Locked {
+impl DirectoryLock {
     fn write(&self, ledger: Ledger) -> io::Result<()> {
         self.counter.write_all_at(ledger.to_text().as_bytes(), 0)
     }

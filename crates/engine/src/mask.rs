@@ -69,7 +69,7 @@ pub(crate) enum Edges {
 
 /// A range of a text that is hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hidden {
+struct HiddenRange {
     range: Range<usize>,
     label: usize,
 }
@@ -123,13 +123,13 @@ impl Mask {
 
     /// Redacts a text; none if it contains no withheld value.
     pub(crate) fn apply(&self, text: &[u8], edges: Edges) -> Option<Vec<u8>> {
-        let hidden = self.hidden(text, edges);
+        let hidden = self.hidden_ranges(text, edges);
         (!hidden.is_empty()).then(|| self.render(text, &hidden, 0..text.len()))
     }
 
     /// Redacts and cuts out a part of a text. Values that are only partly in it are hidden too.
     pub(crate) fn cut(&self, text: &[u8], shown: Range<usize>, edges: Edges) -> Vec<u8> {
-        self.render(text, &self.hidden(text, edges), shown)
+        self.render(text, &self.hidden_ranges(text, edges), shown)
     }
 
     /// Redacts a sentence, including the beginning of a value before a `…`; none if nothing changes.
@@ -152,8 +152,8 @@ impl Mask {
     }
 
     /// Ranges of a text to hide, in order and without overlaps.
-    fn hidden(&self, text: &[u8], edges: Edges) -> Vec<Hidden> {
-        let mut hidden = self.found(text);
+    fn hidden_ranges(&self, text: &[u8], edges: Edges) -> Vec<HiddenRange> {
+        let mut hidden = self.find_values(text);
         if !self.is_empty() {
             hidden.extend(self.at_edges(text, edges));
         }
@@ -161,13 +161,13 @@ impl Mask {
     }
 
     /// Every occurrence of a withheld value, including overlapping ones.
-    fn found(&self, text: &[u8]) -> Vec<Hidden> {
+    fn find_values(&self, text: &[u8]) -> Vec<HiddenRange> {
         let found = self.finder.iter().flat_map(|finder| finder.find_all(text));
-        found.map(|(range, string)| Hidden { range, label: self.label_of[string] }).collect()
+        found.map(|(range, string)| HiddenRange { range, label: self.label_of[string] }).collect()
     }
 
     /// Pieces of values that a cut has left at the edges.
-    fn at_edges(&self, text: &[u8], edges: Edges) -> impl Iterator<Item = Hidden> {
+    fn at_edges(&self, text: &[u8], edges: Edges) -> impl Iterator<Item = HiddenRange> {
         let longest = |piece: &dyn Fn(&[u8]) -> Option<usize>| {
             let blocks = self.texts.iter().flat_map(|(text, label)| forms::blocks(text).map(|block| (block, *label)));
             let pieces = blocks.filter_map(|(block, label)| Some((piece(block)?, label)));
@@ -194,17 +194,17 @@ impl Mask {
                 places.find(|at| secret.starts_with(&text[from + at..])).map(|at| text.len() - from - at)
             })
         });
-        let inside = inside.map(|(_, label)| Hidden { range: 0..text.len(), label: *label });
-        let at_begin = at_begin.map(|(length, label)| Hidden { range: 0..length, label });
-        let at_end = at_end.map(|(length, label)| Hidden { range: text.len() - length..text.len(), label });
+        let inside = inside.map(|(_, label)| HiddenRange { range: 0..text.len(), label: *label });
+        let at_begin = at_begin.map(|(length, label)| HiddenRange { range: 0..length, label });
+        let at_end = at_end.map(|(length, label)| HiddenRange { range: text.len() - length..text.len(), label });
         [inside, at_begin, at_end].into_iter().flatten()
     }
 
     /// The shown part of a text, with a label for every hidden range.
-    fn render(&self, text: &[u8], hidden: &[Hidden], shown: Range<usize>) -> Vec<u8> {
+    fn render(&self, text: &[u8], hidden: &[HiddenRange], shown: Range<usize>) -> Vec<u8> {
         let mut out = Vec::with_capacity(shown.len());
         let mut done = shown.start;
-        for Hidden { range, label } in hidden {
+        for HiddenRange { range, label } in hidden {
             if range.end <= shown.start || range.start >= shown.end || shown.is_empty() {
                 continue;
             }
@@ -218,7 +218,7 @@ impl Mask {
 }
 
 /// Joins ranges that overlap, and neighbors with the same label.
-fn merge(mut hidden: Vec<Hidden>) -> Vec<Hidden> {
+fn merge(mut hidden: Vec<HiddenRange>) -> Vec<HiddenRange> {
     hidden.sort_by_key(|hidden| (hidden.range.start, std::cmp::Reverse(hidden.range.end)));
     hidden.dedup_by(|next, first| {
         let touches = next.range.start == first.range.end && next.label == first.label;

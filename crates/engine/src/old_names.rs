@@ -1,6 +1,6 @@
 //! Names as bashful 0.1 made them, so that its sessions are found as long as they live.
 //!
-//! They depend on the standard library's hash, which may change with any compiler. After a change, the sessions of
+//! The names depend on the standard library's hash, which may change with any compiler. After a change, the sessions of
 //! bashful 0.1 are still listed and ended by their records, but not found for the next command.
 
 use std::ffi::OsString;

@@ -100,9 +100,9 @@ pub struct Truncation {
 /// Part of an output that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The beginning.
+    /// Only the beginning.
     Head,
-    /// The end.
+    /// Only the end.
     Tail,
     /// Beginning and end, without the middle.
     Middle,

@@ -24,7 +24,7 @@ use crate::shell_key::ShellKey;
 /// Variables that change the start of bash, so that it might not wait, or that break the restoring after the wait.
 /// `SECONDS` is where bash's clock begins. The last two are functions that an outer bash has exported under the names
 /// of builtins.
-const CHANGE_THE_START: [&str; 9] = [
+const START_VARIABLES: [&str; 9] = [
     "BASH_ENV",
     "ENV",
     "POSIXLY_CORRECT",
@@ -37,7 +37,7 @@ const CHANGE_THE_START: [&str; 9] = [
 ];
 
 /// Words by which a script could notice that its shell had read something before it.
-const SEE_THE_WAITING: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
+const REVEALING_WORDS: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
 
 /// Script of the trial before any waiting shell is used: a bash that copies its arguments early would not see it.
 const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BASH_EXECUTION_STRING"; exit 42"#;
@@ -70,11 +70,11 @@ const OTHERS_FIRST: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ReadyKeepers {
     at_most: usize,
-    state: Mutex<State>,
+    state: Mutex<ReadyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReadyState {
     /// The oldest is first.
     keepers: Vec<(ShellKey<'static>, ReadyKeeper)>,
     trial: Trial,
@@ -122,7 +122,7 @@ impl ReadyKeepers {
 
     /// Starts more keepers for plans like this one, in the background.
     pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan, after: After) {
-        if this.at_most == 0 || changes_the_start(plan) {
+        if this.at_most == 0 || changes_bash_start(plan) {
             return;
         }
         if this.state().trial == Trial::DoesNotWork {
@@ -144,7 +144,7 @@ impl ReadyKeepers {
         let Some(key) = ShellKey::now(plan).map(ShellKey::into_owned) else { return };
         let trial = self.state().trial;
         if trial == Trial::NotTried {
-            let trial = try_one(starter, plan).await;
+            let trial = try_waiting_shell(starter, plan).await;
             tracing::debug!(?trial, "tried a waiting shell");
             self.state().trial = trial;
             if trial != Trial::Works {
@@ -157,7 +157,7 @@ impl ReadyKeepers {
         let is_sure = is_alike || after == After::Request;
         let wanted = if is_sure { self.at_most } else { 1 };
         for _ in 0..wanted {
-            if !self.begin_one(&key, wanted) {
+            if !self.claim_slot(&key, wanted) {
                 return;
             }
             let made = starter.start_ahead(plan, is_sure).await;
@@ -174,7 +174,7 @@ impl ReadyKeepers {
     }
 
     /// Notes that one more keeper is being made, unless there are enough.
-    fn begin_one(&self, key: &ShellKey<'static>, wanted: usize) -> bool {
+    fn claim_slot(&self, key: &ShellKey<'static>, wanted: usize) -> bool {
         let mut state = self.state();
         let ready = state.keepers.iter().filter(|(made_for, _)| made_for == key).count();
         let being_made = state.being_made.iter().filter(|being_made| *being_made == key).count();
@@ -185,7 +185,7 @@ impl ReadyKeepers {
         true
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ReadyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -194,16 +194,16 @@ impl ReadyKeepers {
 fn needs_fresh_shell(plan: &Plan) -> bool {
     let script = plan.script.as_bytes();
     script.len() > LONGEST_WAITING
-        || changes_the_start(plan)
-        || SEE_THE_WAITING.iter().any(|word| memchr::memmem::find(script, word).is_some())
+        || changes_bash_start(plan)
+        || REVEALING_WORDS.iter().any(|word| memchr::memmem::find(script, word).is_some())
 }
 
-fn changes_the_start(plan: &Plan) -> bool {
-    CHANGE_THE_START.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
+fn changes_bash_start(plan: &Plan) -> bool {
+    START_VARIABLES.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
 }
 
 /// Tries a waiting shell with a script of our own. A failure to start says nothing: the machine may be busy.
-async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
+async fn try_waiting_shell(starter: &Starter, plan: &Plan) -> Trial {
     let Ok(script) = Script::new(TRIAL) else { return Trial::DoesNotWork };
     // With an empty environment: the variables of the first command say nothing about this machine.
     let plan = plan.clone();

@@ -145,7 +145,7 @@ impl Registry {
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                commands.extend(look(&path));
+                commands.extend(read_entry(&path));
             } else if is_old(&path) {
                 // The program that began to write it has died.
                 let _ = fs::remove_file(&path);
@@ -194,7 +194,7 @@ impl Registry {
 /// A registered command. Dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct Registration {
-    /// Holds the lock.
+    /// Holds the lock while the command runs.
     file: File,
     path: PathBuf,
     record: EntryFile,
@@ -231,11 +231,11 @@ fn is_old(path: &Path) -> bool {
 }
 
 /// Reads the command of a file; none if it has ended, or the file cannot be parsed.
-fn look(path: &Path) -> Option<RegisteredCommand> {
+fn read_entry(path: &Path) -> Option<RegisteredCommand> {
     let file = plain::open(path).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
-            // Its program has died.
+            // The program that registered it has died.
             let _ = fs::remove_file(path);
             return None;
         }

@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Time for a shell to print its version.
-const AT_LATEST: Duration = Duration::from_secs(5);
+const VERSION_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of a program that are searched. A static bash has three megabytes.
-const LARGEST: u64 = 16 << 20;
+const SEARCHED_BYTES: u64 = 16 << 20;
 
 /// Longest output of a shell that prints its version, in bytes.
-const LONGEST: u64 = 256;
+const LONGEST_VERSION: u64 = 256;
 
 /// Usual paths of bash. A search ends there when `PATH` has none.
-const USUAL: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
+const USUAL_PATHS: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
 
 /// A name that every version of bash contains, and no other shell.
-const MARK: &[u8] = b"BASH_EXECUTION_STRING";
+const BASH_NAME: &[u8] = b"BASH_EXECUTION_STRING";
 
 /// Result of a search for bash.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub enum NotBash {
 pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
     check_file(shell)?;
     let path = shell.to_path_buf();
-    let said = ask(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
+    let said = print_version(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
     let version = said.trim().strip_prefix("bash ").unwrap_or_default();
     if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
 }
@@ -104,9 +104,9 @@ pub fn check_bash_file(shell: &Path) -> Result<(), NotBash> {
     check_file(shell)?;
     let path = shell.to_path_buf();
     match read_kind(shell) {
-        Ok(Kind::Bash) => Ok(()),
-        Ok(Kind::Other) => Err(NotBash::Other { path }),
-        Ok(Kind::Script) => Err(NotBash::Script { path }),
+        Ok(ProgramKind::Bash) => Ok(()),
+        Ok(ProgramKind::Other) => Err(NotBash::Other { path }),
+        Ok(ProgramKind::Script) => Err(NotBash::Script { path }),
         Err(source) => Err(NotBash::Broken { path, source }),
     }
 }
@@ -119,7 +119,7 @@ pub fn find_bash_file(path: &OsStr) -> Option<PathBuf> {
 /// Paths that a search for bash tries, in order.
 fn candidates(path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let on_path = std::env::split_paths(path).filter(|directory| directory.is_absolute());
-    on_path.map(|directory| directory.join("bash")).chain(USUAL.map(PathBuf::from))
+    on_path.map(|directory| directory.join("bash")).chain(USUAL_PATHS.map(PathBuf::from))
 }
 
 /// Checks that the path is an executable file.
@@ -169,37 +169,37 @@ pub fn search_bash(path: &OsStr) -> BashSearch {
 fn check_cheaply(shell: &Path) -> Result<(), NotBash> {
     check_file(shell)?;
     match read_kind(shell) {
-        Ok(Kind::Bash) => Ok(()),
-        Ok(Kind::Other) => Err(NotBash::Other { path: shell.to_path_buf() }),
+        Ok(ProgramKind::Bash) => Ok(()),
+        Ok(ProgramKind::Other) => Err(NotBash::Other { path: shell.to_path_buf() }),
         // A wrapper script may lead to bash, and a program that cannot be read may still be run.
-        Ok(Kind::Script) | Err(_) => bash_version(shell).map(drop),
+        Ok(ProgramKind::Script) | Err(_) => bash_version(shell).map(drop),
     }
 }
 
 /// Kind of a program, by its file alone.
-enum Kind {
+enum ProgramKind {
     Bash,
     Script,
     Other,
 }
 
-fn read_kind(shell: &Path) -> io::Result<Kind> {
+fn read_kind(shell: &Path) -> io::Result<ProgramKind> {
     let mut file = File::open(shell)?;
     let mut start = [0; 2];
     file.read_exact(&mut start)?;
     if &start == b"#!" {
-        return Ok(Kind::Script);
+        return Ok(ProgramKind::Script);
     }
-    if USUAL.iter().any(|usual| shell == Path::new(usual)) {
-        return Ok(Kind::Bash);
+    if USUAL_PATHS.iter().any(|usual| shell == Path::new(usual)) {
+        return Ok(ProgramKind::Bash);
     }
     let mut program = Vec::new();
-    file.take(LARGEST).read_to_end(&mut program)?;
-    Ok(if memchr::memmem::find(&program, MARK).is_some() { Kind::Bash } else { Kind::Other })
+    file.take(SEARCHED_BYTES).read_to_end(&mut program)?;
+    Ok(if memchr::memmem::find(&program, BASH_NAME).is_some() { ProgramKind::Bash } else { ProgramKind::Other })
 }
 
 /// Runs a shell that prints its version; empty if it does not end in time.
-fn ask(shell: &Path) -> io::Result<String> {
+fn print_version(shell: &Path) -> io::Result<String> {
     let mut child = Command::new(shell)
         .args(["-c", "echo \"bash $BASH_VERSION\""])
         .env_clear()
@@ -212,10 +212,10 @@ fn ask(shell: &Path) -> io::Result<String> {
     // The program may be anything. One that writes without end is read for one line.
     let reader = std::thread::spawn(move || {
         let mut said = Vec::new();
-        let read = output.map(|output| output.take(LONGEST).read_to_end(&mut said));
+        let read = output.map(|output| output.take(LONGEST_VERSION).read_to_end(&mut said));
         read.transpose().map(|_| String::from_utf8_lossy(&said).into_owned())
     });
-    let give_up = Instant::now() + AT_LATEST;
+    let give_up = Instant::now() + VERSION_PATIENCE;
     while !reader.is_finished() && Instant::now() < give_up {
         std::thread::sleep(Duration::from_micros(200));
     }

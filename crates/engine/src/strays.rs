@@ -30,11 +30,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Result of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Nobody,
+enum RoundResult {
+    NoStray,
     /// Only strays that were killed before.
-    Dying,
-    Somebody,
+    OnlyDying,
+    NewStray,
 }
 
 /// Returns the processes below this program that came with it through `exec`: all but these keepers.
@@ -55,15 +55,15 @@ pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process]
     let mut known = HashSet::new();
     while rounds < ROUNDS && idle < IDLE_ROUNDS && quiet < QUIET_ROUNDS {
         let keeper_lives = keeper.and_then(Pid::from_raw).and_then(Process::read).is_some_and(|now| !now.has_ended());
-        match end_once(keepers, strangers, &mut known) {
-            Found::Somebody => {
+        match kill_round(keepers, strangers, &mut known) {
+            RoundResult::NewStray => {
                 (rounds, idle, quiet) = (rounds + 1, 0, 0);
                 // No pause: the strays can fork in every microsecond.
                 tokio::task::yield_now().await;
                 continue;
             }
-            Found::Nobody if !keeper_lives => quiet += 1,
-            Found::Nobody | Found::Dying => (idle, quiet) = (idle + 1, 0),
+            RoundResult::NoStray if !keeper_lives => quiet += 1,
+            RoundResult::NoStray | RoundResult::OnlyDying => (idle, quiet) = (idle + 1, 0),
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -73,7 +73,7 @@ pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process]
 }
 
 /// Stops, kills and reaps all strays once.
-fn end_once(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> Found {
+fn kill_round(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> RoundResult {
     // Held throughout: a keeper that is being started must not count as a stray, and a child that another thread reaps
     // here would free its id.
     let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,9 +105,9 @@ fn end_once(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut Ha
         is_new |= known.insert(pid.as_raw_nonzero().get());
     }
     match (strays.is_empty(), is_new) {
-        (true, _) => Found::Nobody,
-        (false, true) => Found::Somebody,
-        (false, false) => Found::Dying,
+        (true, _) => RoundResult::NoStray,
+        (false, true) => RoundResult::NewStray,
+        (false, false) => RoundResult::OnlyDying,
     }
 }
 

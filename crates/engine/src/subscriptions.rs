@@ -14,7 +14,7 @@ use crate::id_counter::number;
 use crate::jobs::JobStore;
 
 /// Pause between two listings without an inotify watch.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const POLL_EVERY: Duration = Duration::from_secs(2);
 
 /// Changes in the stores of an engine, whichever program made them.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Engine {
 impl ListingChanges {
     /// Waits until a job or an artifact has come or gone. The future may be dropped and requested again without loss.
     pub async fn changed(&mut self) {
-        let Some(queue) = &self.queue else { return self.changed_ids().await };
+        let Some(queue) = &self.queue else { return self.poll_ids().await };
         loop {
             let Ok(mut ready) = queue.readable().await else { return std::future::pending().await };
             // Drafts, counters and notes about artifacts come and go too.
@@ -59,14 +59,14 @@ impl ListingChanges {
     }
 
     /// Waits for a change by polling.
-    async fn changed_ids(&mut self) {
+    async fn poll_ids(&mut self) {
         loop {
             let now = Some(self.ids());
             if now != self.known {
                 self.known = now;
                 return;
             }
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_EVERY).await;
         }
     }
 

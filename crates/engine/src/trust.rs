@@ -46,7 +46,7 @@ pub enum Distrust {
     Writable {
         /// The path itself, or a directory on the way to it.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions, as `chmod` writes them.
         mode: u32,
     },
     /// The path leads to something else.
@@ -106,20 +106,20 @@ enum Role {
 
 /// Facts about a file or directory that matter here.
 #[derive(Debug, Clone, Copy)]
-struct Facts {
+struct FileFacts {
     owner: u32,
     group: u32,
     mode: u32,
 }
 
-impl Facts {
+impl FileFacts {
     fn of(metadata: &Metadata) -> Self {
         Self { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() & 0o7777 }
     }
 }
 
 /// One user's view of the system.
-trait View {
+trait SystemView {
     /// Effective user id.
     fn uid(&self) -> u32;
     /// True if nobody else is in this group.
@@ -136,7 +136,7 @@ enum Fault {
 }
 
 /// Judges one file or directory.
-fn judge(role: Role, facts: Facts, view: &impl View) -> Result<(), Fault> {
+fn judge(role: Role, facts: FileFacts, view: &impl SystemView) -> Result<(), Fault> {
     let may_own = match role {
         Role::State => facts.owner == view.uid(),
         Role::Parent | Role::Settings => facts.owner == view.uid() || facts.owner == 0 || view.is_unmapped(facts.owner),
@@ -154,13 +154,13 @@ fn judge(role: Role, facts: Facts, view: &impl View) -> Result<(), Fault> {
     if is_fine { Ok(()) } else { Err(Fault::Writable) }
 }
 
-fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl View) -> Result<(), Distrust> {
+fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl SystemView) -> Result<(), Distrust> {
     let wanted = if role == Role::Settings { "regular file" } else { "directory" };
     let is_kind = if role == Role::Settings { metadata.is_file() } else { metadata.is_dir() };
     if !is_kind {
         return Err(Distrust::Kind { path: path.to_path_buf(), wanted });
     }
-    let facts = Facts::of(metadata);
+    let facts = FileFacts::of(metadata);
     judge(role, facts, view).map_err(|fault| match fault {
         Fault::Owner => Distrust::Owner { path: path.to_path_buf(), owner: facts.owner, us: view.uid() },
         Fault::Writable => Distrust::Writable { path: path.to_path_buf(), mode: facts.mode },
@@ -172,12 +172,12 @@ fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl View) -> R
 ///
 /// A missing directory in a shared one (`/tmp`) is created at once, before another user does it.
 pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Result<(), Distrust> {
-    Walk { home, role: Role::State, view: &Here }.to(path)?;
+    Walk { home, role: Role::State, view: &ThisSystem }.to(path)?;
     for part in parts {
         let part = path.join(part);
         match part.symlink_metadata() {
             Ok(metadata) if metadata.is_dir() || metadata.is_symlink() => {
-                judge_at(&part, Role::State, &metadata, &Here)?;
+                judge_at(&part, Role::State, &metadata, &ThisSystem)?;
             }
             // Anything else leads nowhere: users of that part learn that it is not a directory.
             Ok(_) => {}
@@ -190,7 +190,7 @@ pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Resu
 
 /// Checks that only this user and root can change a file with settings. A missing one is fine.
 pub fn trust_settings(path: &Path, home: Option<&Path>) -> Result<(), Distrust> {
-    Walk { home, role: Role::Settings, view: &Here }.to(path)
+    Walk { home, role: Role::Settings, view: &ThisSystem }.to(path)
 }
 
 /// Creates a directory for this user alone, whatever the umask is, and missing ones above it. An existing one has to
@@ -203,7 +203,7 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
         }
         looked => looked?,
     };
-    judge_at(path, Role::State, &metadata, &Here)
+    judge_at(path, Role::State, &metadata, &ThisSystem)
         .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.advise("use another directory")))
 }
 
@@ -234,7 +234,7 @@ struct Walk<'a, V> {
     view: &'a V,
 }
 
-impl<V: View> Walk<'_, V> {
+impl<V: SystemView> Walk<'_, V> {
     fn to(&self, path: &Path) -> Result<(), Distrust> {
         let mut rest = Vec::new();
         let mut current = self.begin(path, &mut rest)?;
@@ -300,7 +300,7 @@ impl<V: View> Walk<'_, V> {
 
     /// Judges a symbolic link by its owner alone: it has no permissions.
     fn judge_link(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
-        let facts = Facts { mode: 0, ..Facts::of(metadata) };
+        let facts = FileFacts { mode: 0, ..FileFacts::of(metadata) };
         judge(Role::Parent, facts, self.view).map_err(|_| Distrust::Owner {
             path: path.to_path_buf(),
             owner: facts.owner,
@@ -331,9 +331,9 @@ fn push_parts(path: &Path, rest: &mut Vec<OsString>) {
 }
 
 /// This process, on this machine.
-struct Here;
+struct ThisSystem;
 
-impl View for Here {
+impl SystemView for ThisSystem {
     fn uid(&self) -> u32 {
         rustix::process::geteuid().as_raw()
     }

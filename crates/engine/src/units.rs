@@ -7,7 +7,7 @@ use bashful_keeper::duration_text;
 
 /// Time that one call waits before it returns a job that still runs, or reports that the command never began.
 ///
-/// It counts from the call; the lifetime of a command counts from its start. Running out of patience never harms the
+/// Patience counts from the call; the lifetime of a command counts from its start. Running out of patience never harms the
 /// command; see [`Lifetime`] for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Patience(pub Duration);

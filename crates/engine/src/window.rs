@@ -152,7 +152,7 @@ const REACH: usize = 1024;
 pub enum Clip {
     /// The whole output.
     Whole(Vec<u8>),
-    /// Its beginning and its end.
+    /// Beginning and end of the output.
     Cut {
         /// The beginning.
         head: Part,
@@ -348,7 +348,7 @@ impl View {
         let ahead = times.min(room.div_ceil(three.len()));
         self.push(&three.repeat(ahead));
         let kept = (times - ahead).min(self.last_at_most().div_ceil(three.len()));
-        // Those in between would be overwritten by later ones.
+        // Copies in between would be overwritten by later ones.
         self.bytes += ((times - ahead - kept) * three.len()) as u64;
         self.push(&three.repeat(kept));
     }

@@ -59,7 +59,7 @@ pub struct Child {
     /// Process id; also the id of its process group and its session.
     pub pid: Pid,
     /// Handle that means this very process, even after its id is used again. It is readable once the process has ended.
-    /// Where the system has no handles, it is a substitute that only becomes readable.
+    /// On a system without handles, it is a substitute that only becomes readable.
     pub pidfd: OwnedFd,
 }
 

@@ -16,7 +16,7 @@ use memchr::{memchr_iter, memrchr_iter};
 use thiserror::Error;
 
 use super::ArtifactEntry;
-use super::page::{Page, Search};
+use super::page::{PageWriter, Search};
 use crate::mask::LONGEST;
 use bashful_keeper::gaps::{self, Gap};
 use bashful_sys::plain;
@@ -94,7 +94,7 @@ impl Artifact {
 
     /// Writes these bytes, as far as they exist.
     pub fn bytes(&self, range: Range<u64>, out: &mut dyn Write) -> Result<(), ReadError> {
-        let mut page = Page::new(out);
+        let mut page = PageWriter::new(out);
         self.pieces(range, |piece| {
             match piece {
                 Piece::Bytes(_, bytes) => page.bytes(bytes)?,
@@ -122,7 +122,7 @@ impl Artifact {
         if asked.is_empty() {
             return Ok(LinesRead { there: 0, begin: self.bytes });
         }
-        let mut page = Page::new(out);
+        let mut page = PageWriter::new(out);
         let mut line = 1;
         let mut behind_gap = false;
         let mut line_begun = false;

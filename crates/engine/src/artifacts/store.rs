@@ -191,12 +191,12 @@ impl ArtifactStore {
     pub fn list(&self) -> Result<Vec<ArtifactEntry>, ListError> {
         let ids = self.numbers.taken().map_err(|source| ListError { path: self.directory().to_path_buf(), source })?;
         // An artifact that was removed meanwhile, or belongs to another user, is not on the list.
-        Ok(ids.into_iter().filter_map(|id| self.look(id).ok()).collect())
+        Ok(ids.into_iter().filter_map(|id| self.read_entry(id).ok()).collect())
     }
 
     /// Reads the facts of one artifact.
     pub fn get(&self, id: u64) -> Result<ArtifactEntry, GetError> {
-        self.look_or_say_why(id)
+        self.read_entry_or_reason(id)
     }
 
     /// Counts the bytes on disk that a command has saved.
@@ -227,7 +227,7 @@ impl ArtifactStore {
     /// Removes an artifact, unless a process still writes to it.
     pub fn remove(&self, id: u64) -> Result<(), RemoveError> {
         let _lock = self.numbers.lock_if_there();
-        let entry = self.look_or_say_why(id)?;
+        let entry = self.read_entry_or_reason(id)?;
         if entry.in_use {
             return Err(RemoveError::InUse { id });
         }
@@ -250,7 +250,7 @@ impl ArtifactStore {
         self.numbers.begin_sweep(at_begin);
         let ids = self.numbers.taken().map_err(failed)?;
         let highest = ids.last().copied().unwrap_or_default();
-        let mut entries: Vec<SweptEntry> = ids.into_iter().filter_map(|id| self.size_up(id)).collect();
+        let mut entries: Vec<SweptEntry> = ids.into_iter().filter_map(|id| self.sweep_entry(id)).collect();
         entries.sort_by_key(|entry| (entry.modified, entry.id));
         let spared = entries.last().filter(|_| spares_newest).map(|entry| entry.id);
         let now = SystemTime::now();
@@ -267,13 +267,13 @@ impl ArtifactStore {
                 report.freed.0 += entry.on_disk;
             }
         }
-        self.remove_strays();
+        self.remove_orphaned_gaps();
         self.numbers.end_sweep(at_begin, total.min(at_begin), highest);
         Ok(report)
     }
 
     /// Facts of an artifact that a sweep needs; none if it is gone, or no regular file.
-    fn size_up(&self, id: u64) -> Option<SweptEntry> {
+    fn sweep_entry(&self, id: u64) -> Option<SweptEntry> {
         let facts = self.path(id).symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         Some(SweptEntry { id, modified: facts.modified().ok()?, on_disk: facts.blocks() * 512 })
     }
@@ -289,9 +289,9 @@ impl ArtifactStore {
         Ok(ArtifactWriter::new(id, path.to_path_buf(), file, self.limits.one))
     }
 
-    fn look_or_say_why(&self, id: u64) -> Result<ArtifactEntry, GetError> {
+    fn read_entry_or_reason(&self, id: u64) -> Result<ArtifactEntry, GetError> {
         let unreadable = |source| GetError::Unreadable { id, path: self.path(id), source };
-        match self.look(id) {
+        match self.read_entry(id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetError::Removed { id })
@@ -303,7 +303,7 @@ impl ArtifactStore {
         }
     }
 
-    fn look(&self, id: u64) -> io::Result<ArtifactEntry> {
+    fn read_entry(&self, id: u64) -> io::Result<ArtifactEntry> {
         let path = self.path(id);
         let file = plain::open(&path)?;
         let facts = file.metadata()?;
@@ -324,7 +324,7 @@ impl ArtifactStore {
     }
 
     /// Removes gap files without an artifact: a program may have ended between two removals.
-    fn remove_strays(&self) {
+    fn remove_orphaned_gaps(&self) {
         let files = fs::read_dir(self.directory()).into_iter().flatten().flatten();
         for stray in files.filter(|file| self.is_stray(&file.file_name())) {
             // No lock is needed: the id of a removed artifact is never given out again.

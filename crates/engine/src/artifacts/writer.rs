@@ -168,7 +168,7 @@ impl ArtifactWriter {
     fn write(&mut self, mut piece: &[u8]) -> io::Result<()> {
         let behind = self.written + piece.len() as u64;
         if behind - (self.gap.end - self.gap.start) > self.limit {
-            self.widen(behind)?;
+            self.widen_gap(behind)?;
         }
         self.reserve(behind);
         while !piece.is_empty() {
@@ -213,7 +213,7 @@ impl ArtifactWriter {
     }
 
     /// Punches out so much that a step fits once the file ends at `behind`.
-    fn widen(&mut self, behind: u64) -> io::Result<()> {
+    fn widen_gap(&mut self, behind: u64) -> io::Result<()> {
         let newest = self.limit - self.limit / 2 - self.limit / STEPS;
         let wider = self.gap.start..(behind - newest).next_multiple_of(BLOCK);
         let before = std::mem::replace(&mut self.gap, wider);
@@ -230,21 +230,21 @@ impl ArtifactWriter {
     fn stop(&mut self, source: io::Error) -> WriteError {
         self.reserve_no_more();
         self.error = Some(source.to_string());
-        if self.note(u64::MAX).is_err() && self.make_room() {
+        if self.record_gaps(u64::MAX).is_err() && self.free_last_block() {
             // If there is still no room, the caller has the facts, and `drop` tries once more.
-            let _ = self.note(u64::MAX);
+            let _ = self.record_gaps(u64::MAX);
         }
         WriteError { id: self.id, at: self.written, source }
     }
 
     /// Records the gaps; `end` is the end of the missing rest.
-    fn note(&self, end: u64) -> io::Result<()> {
+    fn record_gaps(&self, end: u64) -> io::Result<()> {
         gaps::save(&self.path, &self.missing(end))
             .inspect_err(|error| tracing::debug!(id = self.id, %error, "cannot note what is missing"))
     }
 
     /// On a full disk, gives up the last block for the record: an end that is known to be cut is worth more than 4 KiB.
-    fn make_room(&mut self) -> bool {
+    fn free_last_block(&mut self) -> bool {
         let shorter = self.written.saturating_sub(1) / BLOCK * BLOCK;
         let kept_behind_gap = self.gap.is_empty() || shorter > self.gap.end;
         let freed = kept_behind_gap && shorter > 0 && self.file.set_len(shorter).is_ok();
@@ -268,7 +268,7 @@ impl Drop for ArtifactWriter {
         self.reserve_no_more();
         if self.error.is_some() {
             // Nobody can be told; the earlier record still says that the end is missing.
-            let _ = self.note(self.seen);
+            let _ = self.record_gaps(self.seen);
         }
     }
 }

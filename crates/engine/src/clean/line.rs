@@ -42,18 +42,18 @@ impl Line {
 
     /// Appends to a plain line.
     pub(super) fn append(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
-        self.freshen(self.bytes.len());
+        self.mark_fresh(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
-        self.give_away(settled_length(&self.bytes), text);
+        self.pass_on(settled_length(&self.bytes), text);
         self.cursor = self.bytes.len();
     }
 
     /// Notes that text was written from this index on.
-    fn freshen(&mut self, at: usize) {
+    fn mark_fresh(&mut self, at: usize) {
         self.fresh = Some(self.fresh.map_or(at, |fresh| fresh.min(at)));
     }
 
-    fn give_away(&mut self, settled: usize, text: &mut Vec<u8>) {
+    fn pass_on(&mut self, settled: usize, text: &mut Vec<u8>) {
         text.extend(self.bytes.drain(..settled));
         self.fresh = self.fresh.map(|fresh| fresh.saturating_sub(settled));
     }
@@ -93,7 +93,7 @@ impl Line {
             self.cursor = self.bytes.len();
             self.gap = 0;
         }
-        self.freshen(self.cursor);
+        self.mark_fresh(self.cursor);
         if self.cursor == self.bytes.len() || is_continuation(byte) {
             self.bytes.insert(self.cursor, byte);
         } else {
@@ -104,7 +104,7 @@ impl Line {
         self.cursor += 1;
         // The line only grows left of the cursor, so this is enough to keep it short.
         if self.bytes.len() >= LONGEST_LINE && byte != LATIN_LEAD {
-            self.give_away(self.cursor, text);
+            self.pass_on(self.cursor, text);
             self.cursor = 0;
         }
     }

@@ -24,7 +24,7 @@ impl Cleaner {
     /// Appends text to a plain line, and returns the number of bytes used: up to the first control that may change the
     /// line, or an incomplete sequence. `raw` is at most [`SWIFTLY`] bytes long.
     pub(super) fn append_swiftly(&mut self, raw: &[u8], settled: &mut dyn Settled) -> usize {
-        let mut out = Swift::after(&mut self.swift, &self.line.bytes);
+        let mut out = SwiftBuffer::after(&mut self.swift, &self.line.bytes);
         // Index of the unfinished line in the buffer.
         let mut begin = 0;
         let (mut specials, mut done) = (ascii::Specials::of(raw), 0);
@@ -104,12 +104,12 @@ const SHORT: usize = 32;
 const SWIFT_TEXT: usize = SWIFTLY * VISIBLE_NUL.len() + LONGEST_LINE + SHORT;
 
 /// Text under construction, in a longer buffer.
-struct Swift<'a> {
+struct SwiftBuffer<'a> {
     buffer: &'a mut [u8],
     length: usize,
 }
 
-impl<'a> Swift<'a> {
+impl<'a> SwiftBuffer<'a> {
     /// Begins with this line.
     fn after(buffer: &'a mut Vec<u8>, line: &[u8]) -> Self {
         if buffer.is_empty() {

@@ -211,7 +211,7 @@ fn a_chunk_that_needs_work_does_not_make_the_next_one_slow() {
     {
         let mut cleaner = Cleaner::new();
         cleaner.push(chunk.as_bytes(), &mut |_: &[u8]| {});
-        assert!(cleaner.place == Place::Text && cleaner.line.is_plain(), "{chunk:?}");
+        assert!(cleaner.state == StreamState::Text && cleaner.line.is_plain(), "{chunk:?}");
     }
     assert!(is_plain("Größe: 20 °C\t»x«\n".as_bytes()));
 }

@@ -183,7 +183,7 @@ pub(crate) struct NewJobRecord<'a> {
 /// Treatment of a new job when the limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitCheck {
-    /// Refuse it.
+    /// Refuse the job.
     Apply,
     /// Accept it, because its processes run already.
     Skip,
@@ -355,7 +355,7 @@ impl JobStore {
         Ok(marks.into_iter().filter_map(|id| self.read(id)).filter(JobRecord::is_live).collect())
     }
 
-    /// Reads one job.
+    /// Reads one job by its id.
     pub fn get(&self, id: u64) -> Result<JobRecord, GetJobError> {
         if let Some(job) = self.read(id) {
             return Ok(job);
@@ -439,7 +439,7 @@ impl JobStore {
                 // Another program is creating it.
                 return None;
             }
-            // It may have been created just now; otherwise somebody has removed it.
+            // It may have been created just now; otherwise another program has removed it.
             job = record::read_job(&path.join(JOB));
         }
         let status = || record::read_status(&path.join(protocol::STATUS));

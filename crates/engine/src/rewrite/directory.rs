@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use bashful_guard::{Outline, PlainWord};
 
-use super::{Edit, apply, quotable};
+use super::{ScriptEdit, apply, quotable};
 use crate::Options;
 use crate::backend::Backend;
 use crate::request::{Script, ScriptError};
 
 /// Variables that show that a command ran before.
-const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
+const REVEALING_VARIABLES: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
 
-/// A leading `cd`.
+/// A `cd` that a script begins with.
 #[derive(Debug)]
 pub(super) struct LeadingCd {
-    /// Its target.
+    /// Target of the `cd`.
     pub(super) to: PlainWord,
-    /// Its text, for a notice.
-    pub(super) said: String,
-    edit: Edit,
+    /// Text of the `cd`, for a notice.
+    pub(super) quote: String,
+    edit: ScriptEdit,
 }
 
 /// Directories before and after a `cd`.
 #[derive(Debug)]
-pub(super) struct Moved {
+pub(super) struct DirectoryChange {
     pub(super) from: PathBuf,
     pub(super) to: PathBuf,
 }
@@ -33,7 +33,7 @@ pub(super) struct Moved {
 /// Finds the `cd` that a script begins with, if it has one plain argument.
 pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<LeadingCd> {
     // These variables show what `cd` leaves behind beside the directory.
-    if SEE_IT.iter().any(|name| script.contains(name)) {
+    if REVEALING_VARIABLES.iter().any(|name| script.contains(name)) {
         return None;
     }
     let leading = outline.leading()?;
@@ -44,8 +44,12 @@ pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<Leading
         [cd, dashes, to] if cd.text == "cd" && dashes.text == "--" && to.text != "-" => to,
         _ => return None,
     };
-    let said = quotable(script.get(leading.command.clone())?);
-    Some(LeadingCd { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
+    let quote = quotable(script.get(leading.command.clone())?);
+    Some(LeadingCd {
+        to: to.clone(),
+        quote,
+        edit: ScriptEdit { range: leading.range, text: "\n".repeat(lines).into_bytes() },
+    })
 }
 
 impl LeadingCd {
@@ -67,7 +71,7 @@ pub(super) fn resolve(
     options: &Options,
     backend: &dyn Backend,
     env: &[(String, OsString)],
-) -> Option<Moved> {
+) -> Option<DirectoryChange> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     let variable = |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty());
     // A caller that sets `PWD` has reasons of its own.
@@ -86,7 +90,7 @@ pub(super) fn resolve(
         return None;
     }
     let to = logical(&from, &to, backend)?;
-    backend.working_directory(&to, None).is_ok().then_some(Moved { from, to })
+    backend.working_directory(&to, None).is_ok().then_some(DirectoryChange { from, to })
 }
 
 /// The path that `cd` would show: `..` removes the part before it, symbolic link or not.

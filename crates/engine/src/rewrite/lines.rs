@@ -4,35 +4,35 @@ use std::num::NonZeroU64;
 
 use bashful_guard::{Outline, PlainWord};
 
-use super::{Edit, apply, quotable};
+use super::{ScriptEdit, apply, quotable};
 use crate::request::{Lines, Script, ScriptError};
 
 /// Default number of lines of `head` and `tail`.
 const USUAL: NonZeroU64 = NonZeroU64::new(10).expect("ten is not zero");
 
 /// Variables that show if a command is part of a pipeline.
-const SEE_IT: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
+const REVEALING_VARIABLES: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
 
 /// A trailing `head` or `tail`.
 #[derive(Debug)]
 pub(super) struct TrailingFilter {
     pub(super) lines: Lines,
-    /// Its text, for a notice.
-    pub(super) said: String,
-    edit: Edit,
+    /// Text of the filter, for a notice.
+    pub(super) quote: String,
+    edit: ScriptEdit,
 }
 
 /// Finds the `head` or `tail` that a script ends in, if the script is one pipeline.
 pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<TrailingFilter> {
-    if SEE_IT.iter().any(|name| script.contains(name)) {
+    if REVEALING_VARIABLES.iter().any(|name| script.contains(name)) {
         return None;
     }
     let last = outline.last_stage()?;
     let lines = lines(&last.words)?;
-    let said = quotable(script.get(last.range.clone())?);
+    let quote = quotable(script.get(last.range.clone())?);
     // `|&` is `2>&1 |`, after all other redirections.
     let text = if last.both { b" 2>&1".to_vec() } else { Vec::new() };
-    Some(TrailingFilter { lines, said, edit: Edit { range: last.range, text } })
+    Some(TrailingFilter { lines, quote, edit: ScriptEdit { range: last.range, text } })
 }
 
 impl TrailingFilter {

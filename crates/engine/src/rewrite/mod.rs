@@ -30,7 +30,7 @@ use crate::trust::make_missing;
 use crate::{Engine, Streams};
 
 /// Longest quote of a script in a notice, in characters.
-const QUOTED: usize = 200;
+const LONGEST_QUOTE: usize = 200;
 
 /// Mark in place of the rest.
 const CUT: &str = "…";
@@ -136,14 +136,14 @@ impl Engine {
             rewritten.expand_tilde(options);
         }
         if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
-            rewritten.take_directory(options, self.backend())?;
+            rewritten.extract_directory(options, self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
         if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {
-            rewritten.take_lines(options)?;
+            rewritten.extract_lines(options)?;
         }
         if !rewriting.prefix.is_empty() {
-            rewritten.put_before(&rewriting.prefix)?;
+            rewritten.add_prefix(&rewriting.prefix)?;
         }
         if !rewritten.notices.is_empty() {
             let mask = self.mask();
@@ -157,13 +157,13 @@ impl Engine {
 
 impl Rewritten {
     /// Replaces the script, and remembers the given one.
-    fn becomes(&mut self, script: Script) {
+    fn replace_script(&mut self, script: Script) {
         let before = std::mem::replace(&mut self.request.script, script);
         self.request.given.get_or_insert(Given { script: before, directory: None });
     }
 
     fn replace_urls(&mut self, rewriting: &Rewriting) -> Result<(), RewriteError> {
-        let mut finder = url::Finder::new(rewriting);
+        let mut finder = url::UrlFinder::new(rewriting);
         if finder.may_be_in(self.request.script.as_bytes()) {
             let parsed = str::from_utf8(self.request.script.as_bytes()).ok();
             match parsed.and_then(|text| Some((text, Outline::of(text)?))) {
@@ -171,7 +171,7 @@ impl Rewritten {
                     let edits = finder.in_script(text, &outline)?;
                     if !edits.is_empty() {
                         let script = Script::new(apply(text.as_bytes(), &edits))?;
-                        self.becomes(script);
+                        self.replace_script(script);
                     }
                 }
                 None => finder.notices.push(url::NOT_PARSED.to_owned()),
@@ -202,16 +202,16 @@ impl Rewritten {
         }
     }
 
-    fn take_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
-        let Some(taken) = outlined(&self.request.script, b"cd", directory::leading) else {
+    fn extract_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
+        let Some(taken) = find_in_outline(&self.request.script, b"cd", directory::leading) else {
             return Ok(());
         };
         if is_function("cd", options, &self.request.env) {
             return Ok(());
         }
         let Some(moved) = directory::resolve(&taken.to, options, backend, &self.request.env) else { return Ok(()) };
-        self.notices.push(format!("`{}` became the working directory", taken.said));
-        self.becomes(taken.rest(&self.request.script)?);
+        self.notices.push(format!("`{}` became the working directory", taken.quote));
+        self.replace_script(taken.rest(&self.request.script)?);
         self.request.workdir = Some(moved.to);
         if let Some(given) = &mut self.request.given {
             given.directory.get_or_insert_with(|| moved.from.clone());
@@ -222,8 +222,8 @@ impl Rewritten {
         Ok(())
     }
 
-    fn take_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
-        let found = |name| outlined(&self.request.script, name, lines::trailing);
+    fn extract_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
+        let found = |name| find_in_outline(&self.request.script, name, lines::trailing);
         let Some(taken) = found(b"head").or_else(|| found(b"tail")) else { return Ok(()) };
         if ["head", "tail"].iter().any(|name| is_function(name, options, &self.request.env)) {
             return Ok(());
@@ -235,8 +235,8 @@ impl Rewritten {
         } else {
             "gave way to the limit that was asked for"
         };
-        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.said));
-        self.becomes(taken.rest(&self.request.script)?);
+        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.quote));
+        self.replace_script(taken.rest(&self.request.script)?);
         self.request.lines = Some(lines);
         // The output is closed after the first lines, as by `head`. `tail` reads to the end.
         self.request.enough = taken.lines.first().and(lines.first());
@@ -248,11 +248,11 @@ impl Rewritten {
     }
 
     /// Puts the prefix before the script, after its leading comments and empty lines.
-    fn put_before(&mut self, prefix: &str) -> Result<(), RewriteError> {
+    fn add_prefix(&mut self, prefix: &str) -> Result<(), RewriteError> {
         let script = self.request.script.as_bytes();
-        let (edit, notice) = prefix::put_before(script, prefix);
+        let (edit, notice) = prefix::add_prefix(script, prefix);
         let script = Script::new(apply(script, &[edit]))?;
-        self.becomes(script);
+        self.replace_script(script);
         self.notices.push(notice);
         Ok(())
     }
@@ -260,18 +260,18 @@ impl Rewritten {
 
 /// The script without its leading `cd X &&`, whatever that leads to; none if it has none.
 pub(crate) fn without_leading_cd(script: &Script) -> Option<Script> {
-    outlined(script, b"cd", directory::leading)?.rest(script).ok()
+    find_in_outline(script, b"cd", directory::leading)?.rest(script).ok()
 }
 
 /// A change of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
+struct ScriptEdit {
     range: std::ops::Range<usize>,
     text: Vec<u8>,
 }
 
 /// Makes changes, which are in order and do not overlap.
-fn apply(script: &[u8], edits: &[Edit]) -> Vec<u8> {
+fn apply(script: &[u8], edits: &[ScriptEdit]) -> Vec<u8> {
     let mut out = Vec::with_capacity(script.len());
     let mut at = 0;
     for edit in edits {
@@ -284,7 +284,7 @@ fn apply(script: &[u8], edits: &[Edit]) -> Vec<u8> {
 }
 
 /// Parses a script that contains this name, and applies `find`; none if it cannot be parsed.
-fn outlined<T, const N: usize>(
+fn find_in_outline<T, const N: usize>(
     script: &Script,
     name: &[u8; N],
     find: impl FnOnce((&str, &Outline<'_>)) -> Option<T>,
@@ -299,7 +299,7 @@ fn outlined<T, const N: usize>(
 fn quotable(text: &str) -> String {
     let text = text.replace("\\\n", " ");
     let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let short: String = letters.by_ref().take(QUOTED).collect();
+    let short: String = letters.by_ref().take(LONGEST_QUOTE).collect();
     if letters.next().is_some() { short + CUT } else { short }
 }
 

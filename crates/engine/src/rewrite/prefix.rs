@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use bashful_guard::{Opening, OpeningKind};
 
-use super::{Edit, quotable};
+use super::{ScriptEdit, quotable};
 
 /// Builtins without a program of the same name.
 const BUILTINS: &str = "\
@@ -17,14 +17,14 @@ const BUILTINS: &str = "\
     readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
 
 /// Returns the edit that puts the prefix before the first command, and its notice.
-pub(super) fn put_before(script: &[u8], prefix: &str) -> (Edit, String) {
+pub(super) fn add_prefix(script: &[u8], prefix: &str) -> (ScriptEdit, String) {
     let text = same_length_text(script);
     let opening = Opening::of(&text);
-    let hint = shells_own(&opening.kind).map(|own| {
+    let hint = shell_syntax(&opening.kind).map(|own| {
         format!("; if it failed by that: {own}, which no program can run; `bash -c '…'` runs all of it behind the prefix, and `true; …` without")
     });
     let notice = format!("run with the prefix `{}` of the settings{}", quotable(prefix), hint.unwrap_or_default());
-    (Edit { range: opening.at..opening.at, text: format!("{prefix} ").into_bytes() }, notice)
+    (ScriptEdit { range: opening.at..opening.at, text: format!("{prefix} ").into_bytes() }, notice)
 }
 
 /// The script with a letter for every byte that is not UTF-8, so that offsets in the text are offsets in the script.
@@ -37,7 +37,7 @@ fn same_length_text(script: &[u8]) -> Cow<'_, str> {
 }
 
 /// Describes syntax at the beginning of a command that only the shell understands; none if it looks like a program.
-fn shells_own(kind: &OpeningKind<'_>) -> Option<String> {
+fn shell_syntax(kind: &OpeningKind<'_>) -> Option<String> {
     let own = match kind {
         OpeningKind::Group => "a group of commands".to_owned(),
         OpeningKind::Function => "a function".to_owned(),
@@ -79,13 +79,13 @@ mod tests {
             "\\cd x",
             ">out cd x",
         ] {
-            assert!(shells_own(&Opening::of(own).kind).is_some(), "{own}");
+            assert!(shell_syntax(&Opening::of(own).kind).is_some(), "{own}");
         }
         // Quotes turn a keyword into a word, and a bracket alone makes no assignment.
         for program in
             ["make", "./cd", "cdx", "1=2", "a-b=c", "[ a ]", "git commit", "=x", "", "\"if\" x", "m[k] x", "$cd x"]
         {
-            assert!(shells_own(&Opening::of(program).kind).is_none(), "{program}");
+            assert!(shell_syntax(&Opening::of(program).kind).is_none(), "{program}");
         }
     }
 
@@ -94,7 +94,11 @@ mod tests {
         for (script, at) in
             [(&b"make"[..], 0), (b" # a\n\n make", 7), (b"\\\nmake", 2), (b"# a", 3), (b"# \xff\xfe\nmake \xff", 5)]
         {
-            assert_eq!(put_before(script, "nice").0, Edit { range: at..at, text: b"nice ".to_vec() }, "{script:?}");
+            assert_eq!(
+                add_prefix(script, "nice").0,
+                ScriptEdit { range: at..at, text: b"nice ".to_vec() },
+                "{script:?}"
+            );
         }
     }
 

@@ -12,7 +12,7 @@ use crate::artifacts::{ArtifactStore, artifact_id};
 use crate::jobs::{JobStore, job_id};
 
 /// Most names listed for a caller that used an unknown one.
-const TOLD: usize = 20;
+const MOST_LISTED: usize = 20;
 
 /// A scheme of URLs that stand for files. A host can add its own.
 pub trait Scheme: fmt::Debug + Send + Sync {
@@ -69,7 +69,7 @@ pub enum UrlError {
 }
 
 fn list(names: &[String]) -> String {
-    let told = &names[names.len().saturating_sub(TOLD)..];
+    let told = &names[names.len().saturating_sub(MOST_LISTED)..];
     match (told.is_empty(), told.len() < names.len()) {
         (true, _) => "none".to_owned(),
         (false, false) => told.join(", "),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bashful_guard::{Outline, Quoting, Stretch};
 use memchr::memmem;
 
-use super::{Edit, Rewriting, quotable};
+use super::{Rewriting, ScriptEdit, quotable};
 use crate::rewrite::scheme::{Scheme, UrlError, UrlFile};
 
 /// Notice about a script that cannot be parsed.
@@ -22,11 +22,11 @@ pub(super) const NOT_PARSED: &str =
     "internal URLs were left as they are: the script could not be parsed to its end, or is too long";
 
 /// Most notices about the URLs of one command.
-const TOLD: usize = 20;
+const MOST_NOTICES: usize = 20;
 
 /// Finds URLs, and collects notices about them.
 #[derive(Debug)]
-pub(super) struct Finder<'a> {
+pub(super) struct UrlFinder<'a> {
     rewriting: &'a Rewriting,
     pub(super) notices: Vec<String>,
     /// Directories that have to exist.
@@ -48,7 +48,7 @@ impl Url<'_> {
     }
 }
 
-impl<'a> Finder<'a> {
+impl<'a> UrlFinder<'a> {
     pub(super) fn new(rewriting: &'a Rewriting) -> Self {
         Self { rewriting, notices: Vec::new(), wanted: Vec::new() }
     }
@@ -65,7 +65,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Returns the changes that a script needs.
-    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<Edit>, UrlError> {
+    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<ScriptEdit>, UrlError> {
         let mut edits = Vec::new();
         for stretch in outline.stretches() {
             let Some(url) = self.first_in(script, stretch) else { continue };
@@ -81,12 +81,12 @@ impl<'a> Finder<'a> {
             if pattern.is_none() && ends_word {
                 let is_text = stretch.quoting == Quoting::Single || url.name.contains(char::is_whitespace);
                 let path = if is_text { self.if_usable(&url) } else { Some(self.resolve(&url)?) };
-                edits.extend(path.map(|path| Edit { range: start..stretch.range.end, text: quoted(&path) }));
+                edits.extend(path.map(|path| ScriptEdit { range: start..stretch.range.end, text: quoted(&path) }));
             } else if stretch.quoting == Quoting::Single {
                 // Bash expands nothing in single quotes, so it is a text.
             } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
                 let end = start + url.scheme.len() + "://".len() + length;
-                edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
+                edits.push(ScriptEdit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
                 let word = quotable(&script[start..stretch.word.end.max(stretch.range.end)]);
                 self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
@@ -114,7 +114,7 @@ impl<'a> Finder<'a> {
         if let Some((scheme, name)) = value.split_once("://")
             && let Some(found) = self.find(&Url { scheme, name, at: 0 }).ok().filter(|found| found.path.exists())
         {
-            return Ok(Some(self.take(&Url { scheme, name, at: 0 }, found).into()));
+            return Ok(Some(self.note_use(&Url { scheme, name, at: 0 }, found).into()));
         }
         let mut replaced = OsString::new();
         let mut rest = value;
@@ -184,8 +184,8 @@ impl<'a> Finder<'a> {
             return;
         }
         match self.notices.len() {
-            said if said < TOLD => self.notices.push(notice),
-            TOLD => self.notices.push("and so on: there are more internal URLs".to_owned()),
+            said if said < MOST_NOTICES => self.notices.push(notice),
+            MOST_NOTICES => self.notices.push("and so on: there are more internal URLs".to_owned()),
             _ => {}
         }
     }
@@ -193,7 +193,7 @@ impl<'a> Finder<'a> {
     /// Returns the path of a URL.
     fn resolve(&mut self, url: &Url<'_>) -> Result<PathBuf, UrlError> {
         let found = self.find(url)?;
-        Ok(self.take(url, found))
+        Ok(self.note_use(url, found))
     }
 
     /// Returns the path of a URL that may be the beginning of a text; none if the file neither exists nor can be
@@ -201,7 +201,7 @@ impl<'a> Finder<'a> {
     fn if_usable(&mut self, url: &Url<'_>) -> Option<PathBuf> {
         let is_usable = |found: &UrlFile| found.path.exists() || (found.wanted.is_some() && !url.name.contains("://"));
         let found = self.find(url).ok().filter(is_usable)?;
-        Some(self.take(url, found))
+        Some(self.note_use(url, found))
     }
 
     fn find(&self, url: &Url<'_>) -> Result<UrlFile, UrlError> {
@@ -211,7 +211,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn take(&mut self, url: &Url<'_>, UrlFile { path, wanted }: UrlFile) -> PathBuf {
+    fn note_use(&mut self, url: &Url<'_>, UrlFile { path, wanted }: UrlFile) -> PathBuf {
         self.note(format!("{} is {}", url.text(), path.display()));
         self.wanted.extend(wanted);
         path
@@ -380,7 +380,7 @@ mod tests {
 
     fn try_replace(script: &str) -> Result<(String, Vec<String>), UrlError> {
         let rewriting = rewriting();
-        let mut finder = Finder::new(&rewriting);
+        let mut finder = UrlFinder::new(&rewriting);
         let edits = finder.in_script(script, &Outline::of(script).expect("it parses"))?;
         let replaced = crate::rewrite::apply(script.as_bytes(), &edits);
         Ok((String::from_utf8(replaced).expect("text"), finder.notices))
@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn every_url_in_a_value_becomes_a_path_without_quotes() {
         let rewriting = rewriting();
-        let mut finder = Finder::new(&rewriting);
+        let mut finder = UrlFinder::new(&rewriting);
         for (value, expected) in [
             ("file-of://a%20b", "/files/a b"),
             ("see file-of://a and file-of://b.", "see /files/a and /files/b."),

@@ -13,10 +13,10 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
 
 use super::about;
-use super::store::{Known, SessionStore, connect, take_last_word};
+use super::store::{KnownSession, SessionStore, connect, take_end_reason};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
-use crate::connection::{Connection, Silence, reach};
+use crate::connection::{Connection, Silence, connect_socket};
 use crate::keeper_link::{Keeper, KeeperHome, KeeperLink};
 use crate::local::{self, IdleKeeper, Pipes, Starter};
 use crate::plan::{Plan, env_entry};
@@ -45,13 +45,13 @@ pub struct Entered {
 }
 
 /// A session that was started.
-struct Opened {
+struct NewSession {
     lost_before: Option<String>,
     has_others: bool,
 }
 
 /// Result of handing over a command.
-enum Handed {
+enum HandoverResult {
     Started(Box<Attached>),
     /// None of the command ran, and the session is gone.
     SessionGone,
@@ -70,7 +70,7 @@ impl Starter {
         let directory = &at.place;
         let name = at.name.clone();
         let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
-        let mut turn = Turn::take(store, directory, turn_by).await?;
+        let mut turn = SessionTurn::wait(store, directory, turn_by).await?;
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
@@ -88,13 +88,13 @@ impl Starter {
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
             // The guard judged the command for that directory, and an earlier command may have left it.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
-            let place = Place { at, moves_to, expected };
+            let place = CommandPlace { at, moves_to, expected };
             match hand_over(link, plan, place, store, turn_by, &mut turn).await? {
-                Handed::Started(attached) => {
+                HandoverResult::Started(attached) => {
                     entered.waited = turn.waits_since.map(|since| since.elapsed());
                     return Ok(attached.in_session(entered));
                 }
-                Handed::SessionGone => {}
+                HandoverResult::SessionGone => {}
             }
         }
         Err(StartError::KeeperGone)
@@ -107,33 +107,33 @@ impl Starter {
         at: &InSession,
         store: &SessionStore,
         place: &Path,
-    ) -> Result<Option<Opened>, StartError> {
+    ) -> Result<Option<NewSession>, StartError> {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         // One after another, so that the limit on sessions holds.
-        let _turn = store.take(store.directory()).await.map_err(unusable)?;
-        if reach(place).is_ok() {
+        let _turn = store.lock_directory(store.directory()).await.map_err(unusable)?;
+        if connect_socket(place).is_ok() {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
         store.disconnect_ended(place);
         store.move_old(plan, &at.name, place);
-        let _taken = store.take(place).await.map_err(unusable)?;
+        let _taken = store.lock_directory(place).await.map_err(unusable)?;
         // The old entry still holds the earlier session, if that lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();
-        let lost_before = take_last_word(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
+        let lost_before = take_end_reason(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
         let (pid, link, keeper) = self.launch(plan, at, store, place).await.inspect_err(|_| {
             // There is no state that could be lost.
-            let _ = take_last_word(place);
+            let _ = take_end_reason(place);
             let _ = std::fs::remove_dir(place);
         })?;
         tracing::debug!(pid, session = %at.name, "started a session");
         let host = (store.owner == SessionOwner::Engine).then_some(link);
-        store.known().insert(place.to_path_buf(), Known { pid, host, spare: None });
+        store.known().insert(place.to_path_buf(), KnownSession { pid, host, spare: None });
         // Dropping it reaps the keeper once it has ended.
         drop(keeper);
         let own = plan.redactor().redact(at.name.as_str());
         let has_others = names.iter().any(|name| own == *name.as_str());
-        Ok(Some(Opened { lost_before, has_others }))
+        Ok(Some(NewSession { lost_before, has_others }))
     }
 
     /// Starts the keeper of a session, and its shell.
@@ -147,7 +147,7 @@ impl Starter {
         let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         let name = plan.redactor().redact(at.name.as_str());
-        store.describe(place, &name).map_err(unusable)?;
+        store.write_about(place, &name).map_err(unusable)?;
         let IdleKeeper { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
@@ -200,14 +200,14 @@ impl Starter {
             };
             // A session that does not answer is no reason to refuse another.
             let entry = entries.remove(index);
-            let _ = store.tell_to_end(&entry.place, &entry.name, true).await;
+            let _ = store.send_end(&entry.place, &entry.name, true).await;
         }
         Ok(own)
     }
 }
 
 /// Directory in which a command of a session runs.
-struct Place<'a> {
+struct CommandPlace<'a> {
     at: &'a InSession,
     moves_to: Option<&'a Path>,
     expected: Option<&'a Path>,
@@ -217,15 +217,15 @@ struct Place<'a> {
 ///
 /// The keeper's queue has the order in which commands reach it. While a shell starts, there is no queue: commands line
 /// up here, so that they run in the order of their calls.
-struct Turn {
+struct SessionTurn {
     /// Held until the keeper has the command in its queue, or has begun it.
     entrance: Option<OwnedMutexGuard<()>>,
     /// Time at which the command was queued. The shell that it waited for may have ended since.
     waits_since: Option<Instant>,
 }
 
-impl Turn {
-    async fn take(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
+impl SessionTurn {
+    async fn wait(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
         let entrance = store.entrance(place).lock_owned();
         let entrance = match by {
             Some(by) => timeout_at(by, entrance).await.map_err(|_| StartError::NoTurn)?,
@@ -234,7 +234,7 @@ impl Turn {
         Ok(Self { entrance: Some(entrance), waits_since: None })
     }
 
-    fn is_queued(&mut self) {
+    fn note_queued(&mut self) {
         self.entrance = None;
         self.waits_since.get_or_insert_with(Instant::now);
     }
@@ -244,12 +244,12 @@ impl Turn {
 async fn hand_over(
     mut link: Connection,
     plan: &Plan,
-    place: Place<'_>,
+    place: CommandPlace<'_>,
     store: &Arc<SessionStore>,
     turn_by: Option<Instant>,
-    turn: &mut Turn,
-) -> Result<Handed, StartError> {
-    let Place { at, moves_to, expected } = place;
+    turn: &mut SessionTurn,
+) -> Result<HandoverResult, StartError> {
+    let CommandPlace { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
@@ -269,7 +269,7 @@ async fn hand_over(
     if !at.variables.is_empty() {
         let protocol = about::protocol_of(&at.place);
         if protocol == 0 {
-            // Its keeper knows no variables of a single command.
+            // A keeper of version 0 knows no variables of a single command.
             return Err(StartError::SessionVersion { name: at.name.to_string(), protocol });
         }
         let variables: Vec<_> = at.variables.iter().map(|(name, value)| env_entry(name, value)).collect();
@@ -281,13 +281,13 @@ async fn hand_over(
     let mut descriptors = local::stdout_and_stderr(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
     if link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.is_err() {
-        return Ok(Handed::SessionGone);
+        return Ok(HandoverResult::SessionGone);
     }
     drop(write);
     let attached = |link, outputs: Outputs, pid| {
         let home = KeeperHome::Session { store: Arc::clone(store), place: at.place.clone() };
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
-        Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
+        HandoverResult::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
     match answer(&mut link, turn_by, turn).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
@@ -298,7 +298,7 @@ async fn hand_over(
             let protocol = link.foreign_version().unwrap_or_default();
             Err(StartError::SessionVersion { name: at.name.to_string(), protocol })
         }
-        Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
+        Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(HandoverResult::SessionGone),
         // The command may have begun, and must not run twice.
         Ok(_) | Err(Silence::Gone) => Ok(attached(link, read, None)),
     }
@@ -306,10 +306,10 @@ async fn hand_over(
 
 /// Waits for the first report about a command, however long its turn takes. After `turn_by` it withdraws the command,
 /// and learns which of the two was first.
-async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn) -> Result<Report, Silence> {
+async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut SessionTurn) -> Result<Report, Silence> {
     let mut next = async |link: &mut Connection| loop {
         match link.next_awake().await {
-            Ok(Report::Waiting) => turn.is_queued(),
+            Ok(Report::Waiting) => turn.note_queued(),
             word => return word,
         }
     };

@@ -110,9 +110,9 @@ impl Default for SessionLimits {
 /// Treatment of a command whose session is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenBusy {
-    /// It waits for its turn.
+    /// The command waits for its turn.
     Wait,
-    /// It is refused at once.
+    /// The command is refused at once.
     Refuse,
 }
 

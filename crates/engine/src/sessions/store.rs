@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::about::{self, About};
 use super::{SessionLimits, SessionName, SessionOwner};
-use crate::connection::{Connection, reach};
+use crate::connection::{Connection, connect_socket};
 use crate::old_names;
 use crate::plan::Plan;
 use crate::redact::Redacted;
@@ -29,16 +29,16 @@ use crate::versioned::Versioned;
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Age at which the reason of an ended session is removed.
-const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+const REASON_KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// Ended sessions whose reason is kept for the next command of that name. Older ones go.
-const LAST_WORDS: usize = 16;
+const REASONS_KEPT: usize = 16;
 
 /// Time for another program to start a session; after that it was probably stopped.
-const TAKE_PATIENCE: Duration = Duration::from_secs(20);
+const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Pause between two checks of something that is about to change.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const POLL_PAUSE: Duration = Duration::from_millis(5);
 
 /// A directory of sessions, and their limits.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct SessionStore {
     /// Prefix of the store's own directories.
     tag: String,
     /// Sessions that were started or used here, by their directories.
-    known: Mutex<HashMap<PathBuf, Known>>,
+    known: Mutex<HashMap<PathBuf, KnownSession>>,
     /// Locks for commands of this program, by the directories of their sessions.
     entrances: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
     /// Number of engines that use the store.
@@ -72,14 +72,14 @@ impl Drop for SessionsInUse {
         if self.0.users.fetch_sub(1, Ordering::Relaxed) == 1 {
             // Closing the connections ends the sessions.
             self.0.known().clear();
-            self.0.forget_own();
+            self.0.remove_own_entries();
         }
     }
 }
 
 /// A session that was used before.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownSession {
     /// Process id of its shell.
     pub(super) pid: i32,
     /// Connection that holds the session: closing it ends the session. None if the session outlives this program, or
@@ -189,7 +189,7 @@ impl SessionStore {
             // A session that is too busy to answer has not ended, and would end with its connection.
             let gone =
                 |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
-            reach(place).is_err_and(gone)
+            connect_socket(place).is_err_and(gone)
         };
         let mut known = self.known();
         for (_, session) in known.iter_mut().filter(|(other, _)| other.as_path() != place && has_ended(other)) {
@@ -224,17 +224,17 @@ impl SessionStore {
         let mut ended = Vec::new();
         for place in places {
             let place = place.map_err(failed)?.path();
-            match look(&place).await {
+            match query_state(&place).await {
                 Ok(KeeperAnswer::Answered(state)) => entries.extend(entry(place, &state)),
                 Ok(KeeperAnswer::Foreign(protocol)) => {
                     newer.extend(about::name_of(&place).map(|name| NewerSession { name, protocol, place }));
                 }
-                // It may still live.
+                // A session that does not answer may still live.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(_) => ended.push(place),
             }
         }
-        forget_ended(ended);
+        remove_ended_entries(ended);
         // One reading of the clock for all, so that they can be compared.
         let now = boot_time();
         for entry in &mut entries {
@@ -264,15 +264,15 @@ impl SessionStore {
 
     /// Ends this very session, and waits until nothing of it is left.
     pub async fn end_one(&self, entry: &SessionEntry) -> Result<(), EndSessionError> {
-        self.tell_to_end(&entry.place, &entry.name, false).await
+        self.send_end(&entry.place, &entry.name, false).await
     }
 
     /// Ends this very session of a newer version, and waits until nothing of it is left.
     pub async fn end_newer(&self, session: &NewerSession) -> Result<(), EndSessionError> {
-        self.tell_to_end(&session.place, &session.name, false).await
+        self.send_end(&session.place, &session.name, false).await
     }
 
-    pub(super) async fn tell_to_end(&self, place: &Path, name: &str, makes_room: bool) -> Result<(), EndSessionError> {
+    pub(super) async fn send_end(&self, place: &Path, name: &str, makes_room: bool) -> Result<(), EndSessionError> {
         let no_answer = || EndSessionError::NoAnswer { name: name.to_owned() };
         let Ok(mut link) = connect(place) else { return Ok(()) };
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
@@ -291,13 +291,13 @@ impl SessionStore {
     }
 
     /// Removes entries of ended sessions of this engine: no other program can ask for them.
-    fn forget_own(&self) {
+    fn remove_own_entries(&self) {
         if self.owner == SessionOwner::User {
             return;
         }
         let places = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|place| place.path());
         for place in places.filter(|place| self.is_own(place)) {
-            forget(&place);
+            remove_entry(&place);
         }
     }
 
@@ -309,14 +309,14 @@ impl SessionStore {
             return place;
         }
         let old = self.old_place(plan, name);
-        if reach(&old).is_ok() { old } else { place }
+        if connect_socket(&old).is_ok() { old } else { place }
     }
 
     /// Moves the entry of an ended session of bashful 0.1 to the place of the next one, so that its reason is still
     /// reported. Call it while holding the turn to start sessions.
     pub(super) fn move_old(&self, plan: &Plan, name: &SessionName, place: &Path) {
         let old = self.old_place(plan, name);
-        if self.owner == SessionOwner::User && place != old && !place.exists() && reach(&old).is_err() {
+        if self.owner == SessionOwner::User && place != old && !place.exists() && connect_socket(&old).is_err() {
             // There is hardly ever one.
             let _ = fs::rename(old, place);
         }
@@ -358,13 +358,13 @@ impl SessionStore {
         spare.filter(|link| !link.has_news()).map_or_else(|| connect(place), Ok)
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownSession>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Creates and locks the directory of a session: no other program starts one there until the handle is dropped.
-    pub(super) async fn take(&self, place: &Path) -> io::Result<File> {
-        let give_up = Instant::now() + TAKE_PATIENCE;
+    pub(super) async fn lock_directory(&self, place: &Path) -> io::Result<File> {
+        let give_up = Instant::now() + LOCK_PATIENCE;
         loop {
             crate::make_directory(place)?;
             let handle = plain::open_directory(place)?;
@@ -372,20 +372,20 @@ impl SessionStore {
                 // Another program may have removed it just before.
                 Ok(()) if handle.metadata()?.nlink() == 0 => {}
                 Ok(()) => return Ok(handle),
-                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(LOOK_AGAIN).await,
+                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(POLL_PAUSE).await,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
     /// Writes the record of a session.
-    pub(super) fn describe(&self, place: &Path, name: &Redacted) -> io::Result<()> {
+    pub(super) fn write_about(&self, place: &Path, name: &Redacted) -> io::Result<()> {
         About::new(name, self.owner).write(place)
     }
 }
 
 /// Reason why the earlier session here is gone; none if there was none. Returned once.
-pub(super) fn take_last_word(place: &Path) -> Option<String> {
+pub(super) fn take_end_reason(place: &Path) -> Option<String> {
     let was_there = About::read(place).is_some();
     // A keeper that ends by itself removes its socket.
     let was_killed = place.join(protocol::CONTROL).symlink_metadata().is_ok();
@@ -405,7 +405,7 @@ pub(super) fn connect(place: &Path) -> io::Result<Connection> {
 }
 
 /// Queries the state of a session.
-async fn look(place: &Path) -> io::Result<KeeperAnswer> {
+async fn query_state(place: &Path) -> io::Result<KeeperAnswer> {
     let mut link = connect(place)?;
     link.send(&[&Order::QueryState], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
@@ -420,7 +420,7 @@ async fn look(place: &Path) -> io::Result<KeeperAnswer> {
 fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
     let (name, owner) = match About::read(&place)? {
         Versioned::Known(about) => (about.name, about.owner),
-        // Its keeper shares a version with this program, so it can be used like any other.
+        // The keeper shares a version with this program, so it can be used like any other.
         Versioned::Newer(_) => (about::name_of(&place)?, SessionOwner::User),
     };
     Some(SessionEntry {
@@ -443,7 +443,7 @@ fn cwd_of(pid: i32) -> Option<PathBuf> {
 /// Removes entries of ended sessions, except reasons that somebody may still ask for.
 ///
 /// Only the engine itself asks for its sessions. Every later command of a name may ask for one of the user.
-fn forget_ended(mut places: Vec<PathBuf>) {
+fn remove_ended_entries(mut places: Vec<PathBuf>) {
     // A newer version knows better what it has left.
     places.retain(|place| !about::is_newer(place));
     let (askable, lost): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| has_living_owner(place));
@@ -454,9 +454,9 @@ fn forget_ended(mut places: Vec<PathBuf>) {
     let mut askable: Vec<_> = askable.into_iter().map(|place| (age(&place), place)).collect();
     askable.sort();
     let too_old =
-        askable.into_iter().enumerate().filter(|(newer, (age, _))| *newer >= LAST_WORDS || *age > FORGOTTEN_AFTER);
+        askable.into_iter().enumerate().filter(|(newer, (age, _))| *newer >= REASONS_KEPT || *age > REASON_KEPT_FOR);
     for place in too_old.map(|(_, (_, place))| place).chain(lost) {
-        forget(&place);
+        remove_entry(&place);
     }
 }
 
@@ -472,14 +472,14 @@ fn directory_name(place: &Path) -> std::borrow::Cow<'_, str> {
 }
 
 /// Removes the entry of an ended session, unless another program is starting one there.
-fn forget(place: &Path) {
+fn remove_entry(place: &Path) {
     let Ok(handle) = File::open(place) else { return };
     if flock(&handle, FlockOperation::NonBlockingLockExclusive).is_err() {
         return;
     }
     let nobody_there = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
-    if reach(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
-        let _ = take_last_word(place);
+    if connect_socket(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
+        let _ = take_end_reason(place);
         let _ = fs::remove_dir(place);
     }
 }
@@ -510,6 +510,6 @@ mod tests {
         assert_eq!(store.place(&plan, &name), own, "nobody listens there any more");
         fs::write(old.join(protocol::LOST), "its shell ended").expect("a word");
         store.move_old(&plan, &name, &own);
-        assert_eq!((take_last_word(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
+        assert_eq!((take_end_reason(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
     }
 }

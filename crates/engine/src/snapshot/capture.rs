@@ -25,19 +25,19 @@ use crate::request::{Request, Script};
 use crate::units::{Grace, Lifetime};
 use crate::{Dropped, LeftoverPolicy, Outcome};
 
-use super::filter::Facts;
+use super::filter::ShellFacts;
 use super::parse::{Captured, parse};
-use super::store::Draft;
+use super::store::SnapshotDraft;
 use super::{GRACE, LARGEST, NoSnapshot, Snapshot};
 
 /// Script that the shell runs after the rc files.
-const TELL: &str = include_str!("capture.sh");
+const ANSWER_SCRIPT: &str = include_str!("capture.sh");
 
 /// Input of the terminal: end of file. Typed again and again, because a program that asks may discard earlier input.
-const NOBODY_TYPES: [u8; 1] = [4];
+const END_OF_FILE: [u8; 1] = [4];
 
 /// Longest time that a program waits for an answer.
-const TYPED_EVERY: Duration = Duration::from_millis(10);
+const TYPE_EVERY: Duration = Duration::from_millis(10);
 
 /// Plan of a shell that reads the rc files, without its script; none without a home directory.
 pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
@@ -62,25 +62,25 @@ pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
 pub(super) async fn interactive(
     engine: &Engine,
     plan: Plan,
-    mut teller: Teller,
+    mut answer_pipe: AnswerPipe,
     limit: Duration,
-) -> Result<(Captured, Facts), NoSnapshot> {
+) -> Result<(Captured, ShellFacts), NoSnapshot> {
     let no_terminal = |error| NoSnapshot::system("no terminal can be had for reading the rc files", error);
     let terminal = Terminal::new().map_err(no_terminal)?;
     let outside = bashful_sys::event::readable(terminal.outside).map_err(no_terminal)?;
-    let script = in_terminal(&terminal.path, &plan.shell, &teller.script());
+    let script = in_terminal(&terminal.path, &plan.shell, &answer_pipe.script());
     let outcome = tokio::select! {
         outcome = run(engine, Plan { script: as_script(script)?, ..plan }) => outcome?,
-        never = attend(&outside) => match never {},
-        never = teller.listen() => match never {},
+        never = serve_terminal(&outside) => match never {},
+        never = answer_pipe.listen() => match never {},
     };
-    let facts = Facts { terminal: terminal.path, took: outcome.elapsed };
+    let facts = ShellFacts { terminal: terminal.path, took: outcome.elapsed };
     if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
         // Its answer does not count: a program that it waited for was stopped, and it may have continued with half of
         // the result.
         return Err(NoSnapshot::TooSlow { limit });
     }
-    Ok((teller.told()?.ok_or(NoSnapshot::Ended)?, facts))
+    Ok((answer_pipe.answer()?.ok_or(NoSnapshot::Ended)?, facts))
 }
 
 /// Captures the state of a shell after it has sourced a file, as a command would. If the file contains more than
@@ -89,19 +89,19 @@ pub(super) async fn plain(
     engine: &Engine,
     file: &Path,
     environment: &Environment,
-    mut teller: Teller,
+    mut answer_pipe: AnswerPipe,
     limit: Duration,
 ) -> Result<Captured, NoSnapshot> {
     let plan = plan(engine, limit).ok_or(NoSnapshot::Garbled)?;
-    let script = as_script(teller.script())?;
+    let script = as_script(answer_pipe.script())?;
     let mut environment = environment.clone();
     environment.variables.insert("PATH".into(), "/nonexistent".into());
     let plan = Plan { script, environment, snapshot: Some(Arc::new(Snapshot::draft(file))), ..plan };
     tokio::select! {
         ran = run(engine, plan) => drop(ran?),
-        never = teller.listen() => match never {},
+        never = answer_pipe.listen() => match never {},
     }
-    teller.told()?.ok_or(NoSnapshot::Garbled)
+    answer_pipe.answer()?.ok_or(NoSnapshot::Garbled)
 }
 
 /// Runs a plan to its end, and stops the processes that it leaves behind.
@@ -129,22 +129,22 @@ fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {
 }
 
 /// The named pipe for a shell's answer.
-pub(super) struct Teller {
+pub(super) struct AnswerPipe {
     path: PathBuf,
     pipe: AsyncFd<OwnedFd>,
-    told: Vec<u8>,
+    answer: Vec<u8>,
 }
 
-impl Teller {
+impl AnswerPipe {
     /// Makes a pipe in place of the draft.
-    pub(super) fn new(draft: &Draft<'_>) -> io::Result<Self> {
+    pub(super) fn new(draft: &SnapshotDraft<'_>) -> io::Result<Self> {
         let pipe = bashful_sys::event::readable(draft.make_pipe()?)?;
-        Ok(Self { path: draft.path().to_path_buf(), pipe, told: Vec::new() })
+        Ok(Self { path: draft.path().to_path_buf(), pipe, answer: Vec::new() })
     }
 
     /// Script that writes the answer.
     fn script(&self) -> Vec<u8> {
-        let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
+        let lines: Vec<&str> = ANSWER_SCRIPT.lines().filter(|line| !line.starts_with('#')).collect();
         // A prefix with the time, which nobody can have made read-only before.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}")).into_bytes();
@@ -157,28 +157,28 @@ impl Teller {
     async fn listen(&mut self) -> std::convert::Infallible {
         loop {
             let Ok(mut ready) = self.pipe.readable().await else { return std::future::pending().await };
-            if take(self.pipe.get_ref(), &mut self.told) == Err(Errno::AGAIN) {
+            if read_answer(self.pipe.get_ref(), &mut self.answer) == Err(Errno::AGAIN) {
                 ready.clear_ready();
             }
         }
     }
 
     /// The whole answer, once every writer is gone; none if it is incomplete.
-    fn told(mut self) -> Result<Option<Captured>, NoSnapshot> {
-        while let Ok(1..) = take(self.pipe.get_ref(), &mut self.told) {}
-        if self.told.len() as u64 > LARGEST {
+    fn answer(mut self) -> Result<Option<Captured>, NoSnapshot> {
+        while let Ok(1..) = read_answer(self.pipe.get_ref(), &mut self.answer) {}
+        if self.answer.len() as u64 > LARGEST {
             return Err(NoSnapshot::TooLarge);
         }
-        Ok(parse(&self.told))
+        Ok(parse(&self.answer))
     }
 }
 
 /// Reads once, and keeps a little more than the largest answer that counts.
-fn take(pipe: &OwnedFd, told: &mut Vec<u8>) -> Result<usize, Errno> {
+fn read_answer(pipe: &OwnedFd, answer: &mut Vec<u8>) -> Result<usize, Errno> {
     let mut buffer = [0; 16 * 1024];
     let count = rustix::io::read(pipe, &mut buffer)?;
-    if told.len() as u64 <= LARGEST {
-        told.extend_from_slice(&buffer[..count]);
+    if answer.len() as u64 <= LARGEST {
+        answer.extend_from_slice(&buffer[..count]);
     }
     Ok(count)
 }
@@ -196,13 +196,13 @@ fn in_terminal(terminal: &Path, shell: &Path, script: &[u8]) -> Vec<u8> {
 
 /// Serves the terminal: reads its output, so that nobody waits for a reader, and types end of file for programs that
 /// ask.
-async fn attend(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
-    let mut typing = tokio::time::interval(TYPED_EVERY);
+async fn serve_terminal(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
+    let mut typing = tokio::time::interval(TYPE_EVERY);
     let mut buffer = [0; 4096];
     loop {
         tokio::select! {
             // A full input buffer means that enough was typed.
-            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &NOBODY_TYPES)),
+            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &END_OF_FILE)),
             ready = outside.readable() => match rustix::io::read(outside.get_ref(), &mut buffer) {
                 Err(Errno::AGAIN) => drop(ready.map(|mut ready| ready.clear_ready())),
                 Err(Errno::INTR) | Ok(1..) => {}

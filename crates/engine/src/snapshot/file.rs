@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use bashful_keeper::quote;
 use serde::{Deserialize, Serialize};
 
-use super::filter::Kept;
-use super::mentions::Words;
+use super::filter::KeptDefinitions;
+use super::mentions::Definitions;
 use crate::environment::Withheld;
 use crate::fixed_name::FixedName;
 
@@ -17,10 +17,10 @@ use crate::fixed_name::FixedName;
 const VERSION: u32 = 2;
 
 /// Beginning of the first line. For a shell it is a comment.
-const MARK: &[u8] = b"# bashful snapshot ";
+const FIRST_LINE: &[u8] = b"# bashful snapshot ";
 
 /// Variable in which a trial counts commands.
-pub(super) const RAN: &str = "BASHFUL_RAN";
+pub(super) const COUNT_VARIABLE: &str = "BASHFUL_RAN";
 
 /// The names of all definitions. Variables are in here, and not among the lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Header {
 }
 
 /// Writes a snapshot as a file.
-pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
+pub(super) fn render(kept: &KeptDefinitions, key: &str, took: Duration) -> Vec<u8> {
     let (lines, places) = (commands(kept).concat(), places(kept));
     let names = |names: &mut dyn Iterator<Item = &[u8]>| {
         names.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
@@ -75,7 +75,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
     let header = Header {
         version: VERSION,
         key: key.to_owned(),
-        digest: of_lines(&lines),
+        digest: digest_of(&lines),
         captured: since_1970.as_secs(),
         took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         set: kept.set.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), characters(value))).collect(),
@@ -87,7 +87,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
         withheld: kept.withheld.iter().map(|secret| named_print(secret, key)).collect(),
         places,
     };
-    let mut file = MARK.to_vec();
+    let mut file = FIRST_LINE.to_vec();
     file.extend(serde_json::to_vec(&header).expect("texts, numbers and lists of them"));
     file.push(b'\n');
     file.extend(lines);
@@ -101,20 +101,20 @@ fn named_print(secret: &Withheld, key: &str) -> (String, u32) {
 }
 
 /// Reads a file; none unless version, key and digest are right.
-pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Words)> {
-    let rest = file.strip_prefix(MARK)?;
+pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Definitions)> {
+    let rest = file.strip_prefix(FIRST_LINE)?;
     let end = memchr::memchr(b'\n', rest)?;
     let header: Header = serde_json::from_slice(&rest[..end]).ok()?;
     let lines = &rest[end + 1..];
-    if header.version != VERSION || header.key != key || header.digest != of_lines(lines) {
+    if header.version != VERSION || header.key != key || header.digest != digest_of(lines) {
         return None;
     }
-    let words = Words::new(lines.to_vec(), &header.places);
-    Some((header, words))
+    let definitions = Definitions::new(lines.to_vec(), &header.places);
+    Some((header, definitions))
 }
 
 /// Beginning and end of each function and alias among the lines.
-fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
+fn places(kept: &KeptDefinitions) -> Vec<(String, usize, usize)> {
     let mut names = kept.functions.iter().map(|function| &function.name).chain(kept.aliases.keys());
     let mut places = Vec::new();
     let mut begin = 0;
@@ -128,7 +128,7 @@ fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
     places
 }
 
-fn of_lines(lines: &[u8]) -> String {
+fn digest_of(lines: &[u8]) -> String {
     FixedName::new("snapshot lines").field(lines).hex()
 }
 
@@ -141,7 +141,7 @@ const ALIAS: &[u8] = b"\\builtin alias ";
 /// Functions come first, with `extglob` on, because some cannot be parsed without it. Aliases are off, because those
 /// that apply were already expanded when the functions were defined. Aliases come last. Everything uses `builtin`,
 /// because functions of any other name may exist.
-fn commands(kept: &Kept) -> Vec<Vec<u8>> {
+fn commands(kept: &KeptDefinitions) -> Vec<Vec<u8>> {
     let builtin = |command: &str, word: Option<&[u8]>| {
         let mut line = format!("\\builtin {command}").into_bytes();
         if let Some(word) = word {
@@ -167,11 +167,12 @@ fn commands(kept: &Kept) -> Vec<Vec<u8>> {
 
 /// The lines for a trial, which count the commands that run, and the expected number. A function that bash has printed
 /// wrongly could end before its last line, and its rest would run.
-pub(super) fn trial(kept: &Kept) -> (Vec<u8>, usize) {
+pub(super) fn trial(kept: &KeptDefinitions) -> (Vec<u8>, usize) {
     let commands = commands(kept);
     // Definitions do not count.
     let expected = commands.len() - kept.functions.len() + 1;
-    let counting = format!("\\builtin export {RAN}=0\n\\builtin trap '(({RAN}++))' DEBUG\n").into_bytes();
+    let counting =
+        format!("\\builtin export {COUNT_VARIABLE}=0\n\\builtin trap '(({COUNT_VARIABLE}++))' DEBUG\n").into_bytes();
     let done = b"\\builtin trap - DEBUG\n".to_vec();
     (std::iter::once(counting).chain(commands).chain([done]).collect::<Vec<_>>().concat(), expected)
 }
@@ -188,10 +189,10 @@ mod tests {
             exported: true,
         };
         let functions = vec![function("f", text), function("g", "g () \n{ \n    echo g\n}\n")];
-        let mut kept = Kept { functions, options: vec!["extglob".to_owned()], ..Kept::default() };
+        let mut kept = KeptDefinitions { functions, options: vec!["extglob".to_owned()], ..KeptDefinitions::default() };
         kept.aliases.insert(b"ll".to_vec(), b"ls -l".to_vec());
         let (mut lines, expected) = trial(&kept);
-        lines.extend(format!("printf %s \"${RAN}\"").into_bytes());
+        lines.extend(format!("printf %s \"${COUNT_VARIABLE}\"").into_bytes());
         let shell = std::process::Command::new("bash").arg("-c").arg(OsStr::from_bytes(&lines)).output().expect("bash");
         (String::from_utf8_lossy(&shell.stdout).into_owned(), expected)
     }
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_file_is_taken_for_what_it_is_only_as_long_as_nobody_has_changed_it() {
-        let mut kept = Kept::default();
+        let mut kept = KeptDefinitions::default();
         kept.set.insert("A".into(), OsString::from_vec(b"\xff\n'\"".to_vec()));
         kept.aliases.insert(b"ll".to_vec(), b"ls -l 'x'".to_vec());
         let file = render(&kept, "key", Duration::from_millis(3));

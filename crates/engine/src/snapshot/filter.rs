@@ -19,7 +19,7 @@ use super::parse::{Captured, Function};
 
 /// Parts of a captured shell that commands get.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptDefinitions {
     pub(super) options: Vec<String>,
     pub(super) aliases: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) functions: Vec<Function>,
@@ -33,7 +33,7 @@ pub(super) struct Kept {
 
 /// Facts about the captured shell, beside its own answer.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct ShellFacts {
     /// Terminal of the shell, which is gone.
     pub(super) terminal: PathBuf,
     pub(super) took: Duration,
@@ -49,7 +49,7 @@ pub(super) struct Facts {
 const OPTIONS: [&str; 6] = ["checkhash", "dotglob", "extglob", "globstar", "nocaseglob", "nullglob"];
 
 /// Options that bash itself turns on for a user at a keyboard: nobody has asked for them.
-const BY_BASH: [&str; 7] =
+const SET_BY_BASH: [&str; 7] =
     ["emacs", "expand_aliases", "histexpand", "history", "interactive-comments", "monitor", "checkwinsize"];
 
 /// Functions that commands do not get: those that POSIX forbids because scripts rely on the builtins, `builtin` itself,
@@ -122,14 +122,19 @@ const LARGEST_VARIABLE: usize = 128 << 10;
 const ALL_VARIABLES: usize = 512 << 10;
 
 /// Decides which parts commands get. `base` is the environment that the shell was given.
-pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy: &EnvironmentPolicy) -> Kept {
-    let mut kept = Kept::default();
+pub(super) fn select(
+    captured: Captured,
+    facts: &ShellFacts,
+    base: &Environment,
+    policy: &EnvironmentPolicy,
+) -> KeptDefinitions {
+    let mut kept = KeptDefinitions::default();
     let secrets = secrets(&captured, base, policy);
     let is_secret = |text: &[u8]| secrets.iter().any(|secret| memchr::memmem::find(text, secret).is_some());
     for option in captured.options {
         if OPTIONS.contains(&option.as_str()) {
             kept.options.push(option);
-        } else if !BY_BASH.contains(&option.as_str()) {
+        } else if !SET_BY_BASH.contains(&option.as_str()) {
             // Options that every shell turns on are removed once they are known.
             kept.left_out.push(format!("option {option}"));
         }
@@ -145,21 +150,21 @@ pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy
             kept.functions.push(function);
         }
     }
-    for name in base.variables.keys().filter(|name| is_ours_to_tell(name)) {
+    for name in base.variables.keys().filter(|name| is_for_programs(name)) {
         if !captured.variables.contains_key(name) {
             kept.removed.insert(name.clone());
         }
     }
     let mut room = ALL_VARIABLES;
     let changed = captured.variables.into_iter().filter(|(name, value)| base.variables.get(name) != Some(value));
-    for (name, value) in changed.filter(|(name, _)| is_ours_to_tell(name)) {
+    for (name, value) in changed.filter(|(name, _)| is_for_programs(name)) {
         let size = name.len() + value.len() + 2;
         let is_too_much = size > LARGEST_VARIABLE.min(room);
         let is_withheld = policy.withholds(&name, &value) || is_secret(value.as_bytes());
         if policy.withholds(&name, &value) && value.len() >= SHORTEST {
             kept.withheld.push(Withheld::new(name.clone(), value.clone()));
         }
-        if is_withheld || is_too_much || is_of_the_past(&name, &value, facts) {
+        if is_withheld || is_too_much || is_stale(&name, &value, facts) {
             kept.leave_out("variable", name.as_bytes());
         } else {
             room -= size;
@@ -169,7 +174,7 @@ pub(super) fn sift(captured: Captured, facts: &Facts, base: &Environment, policy
     kept
 }
 
-impl Kept {
+impl KeptDefinitions {
     fn leave_out(&mut self, kind: &str, name: &[u8]) {
         self.left_out.push(format!("{kind} {}", String::from_utf8_lossy(name)));
     }
@@ -177,7 +182,7 @@ impl Kept {
 
 /// Removes definitions that another shell did not get by sourcing them, and returns their number. A function that
 /// aborts the sourcing hides all later ones, so then only the first missing one is removed.
-pub(super) fn leave_out_what_differs(kept: &mut Kept, tried: &Captured) -> usize {
+pub(super) fn remove_failed(kept: &mut KeptDefinitions, tried: &Captured) -> usize {
     let there: BTreeMap<&[u8], &Function> =
         tried.functions.iter().map(|function| (function.name.as_slice(), function)).collect();
     let is_missing = |function: &&Function| !there.contains_key(function.name.as_slice());
@@ -218,7 +223,7 @@ fn secrets(captured: &Captured, base: &Environment, policy: &EnvironmentPolicy) 
 }
 
 /// True if a variable is one that rc files set for other programs.
-fn is_ours_to_tell(name: &OsStr) -> bool {
+fn is_for_programs(name: &OsStr) -> bool {
     let Some(text) = name.to_str() else { return false };
     let is_prompt =
         |family: &str| family != "PS" || text.len() == 3 && text.ends_with(|last: char| last.is_ascii_digit());
@@ -228,15 +233,15 @@ fn is_ours_to_tell(name: &OsStr) -> bool {
 }
 
 /// True if a value names something that ended with the shell: its terminal, or an agent that does not answer.
-fn is_of_the_past(name: &OsStr, value: &OsStr, facts: &Facts) -> bool {
+fn is_stale(name: &OsStr, value: &OsStr, facts: &ShellFacts) -> bool {
     let terminal = facts.terminal.as_os_str().as_bytes();
     if !terminal.is_empty() && value.as_bytes() == terminal {
         return true;
     }
-    name == "SSH_AUTH_SOCK" && !somebody_answers(value)
+    name == "SSH_AUTH_SOCK" && !agent_answers(value)
 }
 
-fn somebody_answers(path: &OsStr) -> bool {
+fn agent_answers(path: &OsStr) -> bool {
     let Ok(address) = SocketAddrUnix::new(path) else { return false };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None) else { return false };

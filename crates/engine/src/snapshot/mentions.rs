@@ -10,13 +10,13 @@ const AT_MOST: usize = 64 * 1024;
 
 /// The definitions of a snapshot, by name.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct Definitions {
     lines: Vec<u8>,
     /// Beginning and end in the lines. An alias and a function may share a name.
     places: HashMap<Vec<u8>, Vec<(usize, usize)>>,
 }
 
-impl Words {
+impl Definitions {
     /// Indexes the definitions in these lines; each place is a name, a beginning and an end.
     pub(super) fn new(lines: Vec<u8>, places: &[(String, usize, usize)]) -> Self {
         let mut by_name: HashMap<Vec<u8>, Vec<(usize, usize)>> = HashMap::new();
@@ -79,11 +79,11 @@ mod tests {
             place("one", "alias one='three x'\n"),
             ("beyond".to_owned(), 0, 10_000),
         ];
-        let words = Words::new(lines.clone(), &places);
+        let definitions = Definitions::new(lines.clone(), &places);
         let all = String::from_utf8([&lines[..], b"shopt -s expand_aliases\n"].concat()).expect("text");
-        assert_eq!(words.mentioned_in("echo; if one; then x"), Some(all));
-        assert_eq!(words.mentioned_in("x=$(two)").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
-        assert_eq!(words.mentioned_in("t\"w\"o").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
-        assert_eq!(words.mentioned_in("onetwo; beyond"), None);
+        assert_eq!(definitions.mentioned_in("echo; if one; then x"), Some(all));
+        assert_eq!(definitions.mentioned_in("x=$(two)").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(definitions.mentioned_in("t\"w\"o").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(definitions.mentioned_in("onetwo; beyond"), None);
     }
 }

@@ -32,8 +32,8 @@ use crate::environment::{Environment, Withheld};
 pub(crate) use cache::{Current, Snapshots};
 
 use file::Header;
-use mentions::Words;
-use rc_files::Stamp;
+use mentions::Definitions;
+use rc_files::FilesStamp;
 
 /// Options for snapshots of the user's rc files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +54,9 @@ pub struct Snapshot {
     old_path: PathBuf,
     bytes: u64,
     header: Header,
-    words: Words,
+    definitions: Definitions,
     /// The file's state, so that a later change is noticed.
-    stamp: Option<Stamp>,
+    stamp: Option<FilesStamp>,
     /// Variables that the rc files set and that are withheld, as far as they are known. They are not in the file.
     withheld: Vec<Withheld>,
 }
@@ -114,7 +114,7 @@ impl Snapshot {
 
     /// The definitions that a script may use, as lines before it; none if it mentions none.
     pub(crate) fn used_by(&self, script: &str) -> Option<String> {
-        self.words.mentioned_in(script)
+        self.definitions.mentioned_in(script)
     }
 
     /// A snapshot that is only tried.
@@ -124,7 +124,7 @@ impl Snapshot {
             old_path: path.to_path_buf(),
             bytes: 0,
             header: Header::default(),
-            words: Words::default(),
+            definitions: Definitions::default(),
             stamp: None,
             withheld: Vec::new(),
         }
@@ -250,7 +250,7 @@ impl Engine {
 
     /// The reason why commands get no snapshot, for the first caller after a failure.
     pub fn why_no_snapshot(&self) -> Option<NoSnapshot> {
-        self.snapshots.as_ref()?.untold()
+        self.snapshots.as_ref()?.unreported_failure()
     }
 
     /// The snapshot that commands get now.

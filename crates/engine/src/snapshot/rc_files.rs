@@ -52,10 +52,10 @@ const NOISE: [&str; 18] = [
 ];
 
 /// The sources of a snapshot, and its keys.
-pub(super) struct Sources {
+pub(super) struct SnapshotSources {
     /// Watched files: the rc files and the shell.
     pub(super) files: Vec<PathBuf>,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: FilesStamp,
     /// Key of the files and the shell.
     pub(super) files_key: String,
     /// Key of the files, the shell and the variables.
@@ -66,9 +66,9 @@ pub(super) struct Sources {
 
 /// State of files at a moment: for each existing one, every fact that changes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp(Vec<Option<[i64; 7]>>);
+pub(super) struct FilesStamp(Vec<Option<[i64; 7]>>);
 
-impl Stamp {
+impl FilesStamp {
     pub(super) fn of(files: &[PathBuf]) -> Self {
         let stamp = |path: &PathBuf| {
             let facts = path.metadata().ok()?;
@@ -90,14 +90,14 @@ impl Stamp {
 }
 
 /// Files that are always watched; `~/.bashrc` is the first of them.
-pub(super) fn always(base: &Environment) -> Vec<PathBuf> {
+pub(super) fn always_watched(base: &Environment) -> Vec<PathBuf> {
     let home = home(base).into_iter();
     let own = home.flat_map(|home| [home.join(".bashrc"), home.join(".bash_aliases")]);
     own.chain([PathBuf::from(OF_THE_SYSTEM)]).collect()
 }
 
 /// Reads the sources; none if the user has no rc file.
-pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, NoSnapshot> {
+pub(super) fn read_sources(shell: &Path, base: &Environment) -> Result<Option<SnapshotSources>, NoSnapshot> {
     let Some(home) = home(base) else { return Ok(None) };
     let rc = home.join(".bashrc");
     let text = match read(&rc) {
@@ -107,13 +107,13 @@ pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, 
         }
         Err(error) => return Err(NoSnapshot::Unreadable { path: rc, why: error.to_string() }),
     };
-    let mut files = always(base);
+    let mut files = always_watched(base);
     files.extend(named_in(&text, &home));
     files.push(shell.to_path_buf());
     // Before they are read: a change meanwhile is noticed the next time.
-    let stamp = Stamp::of(&files);
+    let stamp = FilesStamp::of(&files);
     let contents: Vec<_> = files.iter().map(|path| if path == shell { None } else { read(path).ok() }).collect();
-    let shell_is = Stamp::of(&[shell.to_path_buf()]);
+    let shell_is = FilesStamp::of(&[shell.to_path_buf()]);
     let paths = files.iter().map(|path| path.as_os_str().as_bytes());
     let of_paths = FixedName::new("snapshot").field(env!("CARGO_PKG_VERSION").as_bytes()).list(paths);
     // A missing file differs from an empty one.
@@ -126,7 +126,7 @@ pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, 
     let old_key = old_names::digest([1, 2], |hasher: &mut DefaultHasher| {
         (&files, &contents, &shell_is.0, old_names::VERSION, &variables).hash(hasher);
     });
-    Ok(Some(Sources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
+    Ok(Some(SnapshotSources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
 }
 
 fn home(base: &Environment) -> Option<PathBuf> {

@@ -15,14 +15,14 @@ use bashful_sys::plain;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::file;
-use super::filter::Kept;
-use super::rc_files::Stamp;
+use super::filter::KeptDefinitions;
+use super::rc_files::FilesStamp;
 use super::{LARGEST, Snapshot, USED_FOR};
 use crate::id_counter::longest_file;
 
-/// Pause after the first failure. Each later pause is twice as long, up to [`WAIT_AT_MOST`].
-const WAIT: Duration = Duration::from_mins(1);
-const WAIT_AT_MOST: Duration = Duration::from_hours(1);
+/// Pause after the first failure. Each later pause is twice as long, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// Time after their use ends at which snapshots are removed.
 const SWEPT_AFTER: Duration = Duration::from_hours(24);
@@ -38,16 +38,16 @@ const FAILED: &str = "failed";
 const DRAFT: &str = "new";
 
 /// A directory of snapshots.
-pub(super) struct Store {
+pub(super) struct SnapshotStore {
     directory: PathBuf,
 }
 
 /// An earlier failure, whose pause is not over.
-pub(super) struct Failure {
+pub(super) struct PastFailure {
     pub(super) until: SystemTime,
 }
 
-impl Store {
+impl SnapshotStore {
     /// Creates nothing before it is used.
     pub(super) fn new(directory: PathBuf) -> Self {
         Self { directory }
@@ -58,47 +58,47 @@ impl Store {
         self.is_private().ok()?;
         let path = self.path(key, SNAPSHOT);
         let bytes = read_private(&path)?;
-        let (header, words) = file::read(&bytes, key)?;
-        let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
+        let (header, definitions) = file::read(&bytes, key)?;
+        let stamp = Some(FilesStamp::of(std::slice::from_ref(&path)));
         let old_path = path.clone();
-        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, words, stamp, withheld: Vec::new() })
+        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, definitions, stamp, withheld: Vec::new() })
     }
 
     /// Begins a new snapshot.
-    pub(super) fn draft(&self) -> io::Result<Draft<'_>> {
+    pub(super) fn draft(&self) -> io::Result<SnapshotDraft<'_>> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         crate::make_directory(&self.directory)?;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = self.path(&name, DRAFT);
         // A killed program with the same process id may have left one.
         let _ = fs::remove_file(&path);
-        Ok(Draft { store: self, path })
+        Ok(SnapshotDraft { store: self, path })
     }
 
     /// The last failure for these files, if its pause is not over.
-    pub(super) fn failure(&self, files_key: &str) -> Option<Failure> {
+    pub(super) fn failure(&self, files_key: &str) -> Option<PastFailure> {
         self.is_private().ok()?;
         let path = self.path(files_key, FAILED);
-        let times = times(&path);
+        let times = failure_count(&path);
         let since = path.metadata().ok()?.modified().ok()?;
         let now = SystemTime::now();
-        let until = since.checked_add(wait(times))?;
+        let until = since.checked_add(pause_after(times))?;
         // A failure in the future would count for ever.
-        (times > 0 && since <= now && now < until).then_some(Failure { until })
+        (times > 0 && since <= now && now < until).then_some(PastFailure { until })
     }
 
     /// Records one more failure, and returns the end of its pause. If it cannot be written, other programs make
     /// attempts of their own.
     pub(super) fn note_failure(&self, files_key: &str) -> SystemTime {
-        let times = times(&self.path(files_key, FAILED)).saturating_add(1);
+        let times = failure_count(&self.path(files_key, FAILED)).saturating_add(1);
         let noted = self.draft().and_then(|draft| {
-            draft.put(format!("{times}\n").as_bytes())?;
+            draft.write(format!("{times}\n").as_bytes())?;
             fs::rename(&draft.path, self.path(files_key, FAILED))
         });
         if let Err(error) = noted {
             tracing::debug!(%error, "a failure is not noted");
         }
-        SystemTime::now() + wait(times)
+        SystemTime::now() + pause_after(times)
     }
 
     pub(super) fn forget_failure(&self, files_key: &str) {
@@ -139,15 +139,15 @@ impl Store {
 }
 
 /// A snapshot that is not published yet. Dropping it removes its file.
-pub(super) struct Draft<'a> {
-    store: &'a Store,
+pub(super) struct SnapshotDraft<'a> {
+    store: &'a SnapshotStore,
     path: PathBuf,
 }
 
-impl Draft<'_> {
+impl SnapshotDraft<'_> {
     /// Writes lines for a trial, in place of earlier ones.
     pub(super) fn try_lines(&self, lines: &[u8]) -> io::Result<&Path> {
-        self.put(lines)?;
+        self.write(lines)?;
         Ok(&self.path)
     }
 
@@ -169,14 +169,14 @@ impl Draft<'_> {
     }
 
     /// Writes the snapshot, and renames it to its key.
-    pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
-        self.put(&file::render(kept, key, took))?;
+    pub(super) fn publish(&self, kept: &KeptDefinitions, key: &str, took: Duration) -> io::Result<Snapshot> {
+        self.write(&file::render(kept, key, took))?;
         fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
         let read = self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))?;
         Ok(read.with_withheld(kept.withheld.clone()))
     }
 
-    fn put(&self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if longest_file() < bytes.len() as u64 {
             // The kernel would kill this process for trying.
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -185,7 +185,7 @@ impl Draft<'_> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for SnapshotDraft<'_> {
     fn drop(&mut self) {
         // After a rename there is no file left.
         let _ = fs::remove_file(&self.path);
@@ -193,13 +193,13 @@ impl Drop for Draft<'_> {
 }
 
 /// Number of failures so far.
-fn times(path: &Path) -> u32 {
+fn failure_count(path: &Path) -> u32 {
     let text = read_private(path).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
 }
 
-fn wait(times: u32) -> Duration {
-    WAIT.saturating_mul(1 << times.saturating_sub(1).min(10)).min(WAIT_AT_MOST)
+fn pause_after(times: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(10)).min(LONGEST_PAUSE)
 }
 
 /// Reads a regular file of this user that nobody else may read or write.
