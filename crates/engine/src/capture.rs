@@ -236,7 +236,7 @@ impl Capture {
         let RawBytes::Held { store, bytes } = &mut self.raw else { return };
         let held = std::mem::take(bytes);
         self.raw = match store.take().map(|store| store.create()) {
-            None => RawBytes::NotSaved("there is no place for artifacts".to_owned()),
+            None => RawBytes::NotSaved("the engine has no store for artifacts".to_owned()),
             Some(Err(error)) => {
                 tracing::warn!(%error, "no artifact");
                 RawBytes::NotSaved(with_cause(&error))

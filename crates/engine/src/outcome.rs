@@ -165,7 +165,7 @@ impl Output {
 /// Processes that outlive their shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftBehind {
-    /// At most as many as the keeper reported.
+    /// Process ids and command lines, redacted.
     pub processes: Vec<Leftover>,
     /// Process id of the keeper that supervises them: `SIGTERM` to it stops all of them. None if the keeper is a
     /// thread.

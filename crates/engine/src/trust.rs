@@ -58,7 +58,7 @@ pub enum Distrust {
         wanted: &'static str,
     },
     /// The system does not show it.
-    #[error("cannot look at {}", path.display())]
+    #[error("cannot read {}", path.display())]
     Unreadable {
         /// The path itself, or a part of it.
         path: PathBuf,

@@ -35,7 +35,7 @@ const SPARE_PART: u64 = 16;
 #[non_exhaustive]
 pub enum CreateError {
     /// The directory cannot be created.
-    #[error("cannot make the directory of artifacts {}", path.display())]
+    #[error("cannot create the directory of artifacts {}", path.display())]
     Directory {
         /// Directory of the store.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum CreateError {
         source: io::Error,
     },
     /// The file cannot be created.
-    #[error("cannot make the artifact {}", path.display())]
+    #[error("cannot create the artifact {}", path.display())]
     File {
         /// Path of the artifact's file.
         path: PathBuf,
@@ -87,7 +87,7 @@ pub enum GetError {
         id: u64,
     },
     /// The file is there, but cannot be read.
-    #[error("cannot look at artifact {id} ({})", path.display())]
+    #[error("cannot read artifact {id} ({})", path.display())]
     Unreadable {
         /// Id that was asked for.
         id: u64,

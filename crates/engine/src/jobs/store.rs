@@ -56,7 +56,7 @@ pub enum CreateJobError {
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
     /// The record cannot be written.
-    #[error("cannot make the record of a job in {}", path.display())]
+    #[error("cannot create the record of a job in {}", path.display())]
     Io {
         /// Directory of the store.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum GetJobError {
         id: u64,
     },
     /// The record is there, but cannot be read.
-    #[error("cannot look at job {id} ({})", path.display())]
+    #[error("cannot read job {id} ({})", path.display())]
     Unreadable {
         /// Id that was asked for.
         id: u64,
@@ -370,7 +370,7 @@ impl JobStore {
                 }
             }
             Err(error) => Err(unreadable(error)),
-            Ok(_) => Err(unreadable(io::Error::other("its record makes no sense"))),
+            Ok(_) => Err(unreadable(io::Error::other("its record cannot be parsed"))),
         }
     }
 

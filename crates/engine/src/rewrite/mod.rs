@@ -81,7 +81,7 @@ pub enum RewriteError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// A directory for its files cannot be created.
-    #[error("cannot make {}", path.display())]
+    #[error("cannot create {}", path.display())]
     Directory {
         /// Path of the directory.
         path: PathBuf,

@@ -89,7 +89,7 @@ impl<'a> UrlFinder<'a> {
                 edits.push(ScriptEdit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
                 let word = quotable(&script[start..stretch.word.end.max(stretch.range.end)]);
-                self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
+                self.note(format!("{word} was left as it is: only bash can expand it"));
             }
         }
         Ok(edits)

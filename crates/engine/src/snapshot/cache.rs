@@ -285,7 +285,7 @@ impl Snapshots {
             }
             if tried.variables.get(OsStr::new(file::COUNT_VARIABLE)) != Some(&OsString::from(commands.to_string())) {
                 return Err(NoSnapshot::NotFaithful {
-                    what: "a function is more than one when it is read again".into(),
+                    what: "a function runs commands when it is defined again".into(),
                 });
             }
             return Ok((draft, kept, facts.took));
@@ -294,7 +294,7 @@ impl Snapshots {
     }
 
     fn cannot_write(&self, why: &std::io::Error) -> NoSnapshot {
-        NoSnapshot::system(format!("nothing can be kept in {}", self.options.directory.display()), why)
+        NoSnapshot::system(format!("cannot write to {}", self.options.directory.display()), why)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, CacheState> {

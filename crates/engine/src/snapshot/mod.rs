@@ -181,16 +181,16 @@ pub enum NoSnapshot {
         limit: Duration,
     },
     /// The shell that read them ended too early.
-    #[error("the shell that read the rc files ended before its time: they exit, or run another program in its place")]
+    #[error("the shell that read the rc files ended too early: they call exit or exec")]
     Ended,
     /// The answer of the shell cannot be parsed.
-    #[error("the shell that read the rc files could not tell what it had become")]
+    #[error("the shell that read the rc files gave no readable answer")]
     Garbled,
     /// The definitions are larger than any shell should source.
     #[error("the rc files define more than {LARGEST} bytes")]
     TooLarge,
     /// The captured definitions do not work in another shell.
-    #[error("what the rc files define cannot be written down: {what}")]
+    #[error("the rc files define something that cannot be captured: {what}")]
     NotFaithful {
         /// An example of such a definition.
         what: String,
@@ -199,7 +199,7 @@ pub enum NoSnapshot {
     #[error("BASH_ENV is set, and that file is what commands start with")]
     BashEnv,
     /// Processes that the rc files start could escape.
-    #[error("this program has no keeper process, and what the rc files start could outlive them")]
+    #[error("this program has no keeper process, which would stop processes that the rc files start")]
     NoKeeper,
     /// The shell could not be started, or the snapshot could not be written.
     #[error("{what} ({why})")]
