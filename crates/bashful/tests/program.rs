@@ -141,10 +141,10 @@ fn a_script_from_standard_input_reaches_bash_byte_for_byte() {
 fn scripts_that_bash_cannot_take_are_refused_with_the_reason() {
     let home = home();
     let output = with_stdin(&home, b"echo a\0b");
-    assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot take\n");
+    assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot read\n");
     assert_eq!(output.status.code(), Some(125));
     let output = with_stdin(&home, &vec![b'#'; (16 << 20) + 1]);
-    assert!(text(&output.stderr).contains("longer than the 16MB that are taken"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("longer than 16MB; write it to a file"), "{}", text(&output.stderr));
     assert_eq!(with_stdin(&home, b"").status.code(), Some(125));
 }
 

@@ -144,7 +144,7 @@ fn a_command_behind_a_busy_session_is_waited_for_as_long_as_it_was_asked_for() {
     let home = home();
     let mut first = home.start(&["run", "--session", "s", "touch begun; until [ -e go ]; do sleep 0.01; done"]);
     home.wait_for("begun");
-    let said = "bashful: the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session\n";
+    let said = "bashful: the session was busy with another command for as long as this call could wait; the command did not run and is no longer queued: send it again later, or use another session\n";
     check(&home, &["run", "--session", "s", "--patience", "0.2", "touch ran"], "", said, 125);
     // Its time begins with its turn, which comes later than that time is long.
     let second = home.start(&["run", "--session", "s", "--patience", "60", "--timeout", "1", "echo second"]);
@@ -164,7 +164,7 @@ fn a_command_whose_end_nobody_can_tell_is_not_said_to_have_been_killed() {
     let output = home.run(&["run", "--session", "s", "echo said; builtin() { :; }"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.ends_with("[command stopped: its shell could no longer say how commands end, nor run others]\n"),
+        said.ends_with("[command stopped: its shell could no longer report exit codes or run commands]\n"),
         "{said}"
     );
     assert_eq!((String::from_utf8_lossy(&output.stdout).as_ref(), output.status.code()), ("said\n", Some(125)));

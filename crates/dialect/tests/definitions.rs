@@ -111,7 +111,7 @@ async fn wrong_arguments_are_named() {
             Dialect::NATIVE,
             "bash",
             json!({ "command": "a\u{0}b" }),
-            "the command has a NUL byte at offset 1, which bash cannot take",
+            "the command has a NUL byte at offset 1, which bash cannot read",
         ),
         (
             Dialect::NATIVE,

@@ -96,7 +96,7 @@ pub struct Attached {
     pub(crate) outputs: Outputs,
     /// None if the supervisor was gone before it could report the process id.
     pub(crate) pid: Option<i32>,
-    /// Its session; none if it has a shell of its own.
+    /// Session of the command; none if it has a shell of its own.
     pub(crate) session: Option<Entered>,
 }
 
@@ -246,21 +246,19 @@ pub enum StartError {
     SessionBusy,
     /// The session ran another command until the caller's patience was over.
     #[error(
-        "the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session"
+        "the session was busy with another command for as long as this call could wait; the command did not run and is no longer queued: send it again later, or use another session"
     )]
     NoTurn,
     /// The limit on running commands was reached until the caller's patience was over.
     #[error(
-        "{limit} commands were running for as long as this one could wait, and there are no more at once; nothing of it was run, and nothing will be: send it again later"
+        "{limit} commands, the most at once, were running for as long as this call could wait; the command did not run and is no longer queued: send it again later"
     )]
     TooManyCommands {
         /// Limit on running commands.
         limit: usize,
     },
     /// The shell of the session has changed its directory since the guard judged the command.
-    #[error(
-        "the session has gone to another directory since the command was judged; nothing of it was done, send it again"
-    )]
+    #[error("the session changed its directory after the command was judged; the command did not run, send it again")]
     SessionMoved,
     /// The session belongs to another version of bashful, and the two share no protocol version.
     #[error(

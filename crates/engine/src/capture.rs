@@ -116,13 +116,13 @@ struct ClippedOutput {
 
 /// Place of the raw bytes.
 enum RawBytes {
-    /// All of them are in memory, so far.
+    /// All bytes are in memory, so far.
     Held { store: Option<Arc<ArtifactStore>>, bytes: Vec<u8> },
-    /// All of them are in a file.
+    /// All bytes are in a file.
     Saved(ArtifactWriter),
-    /// A thread is writing them to a file.
+    /// A thread is writing the bytes to a file.
     Saving(WriterThread),
-    /// They are not kept, for this reason.
+    /// No bytes are kept, for this reason.
     NotSaved(String),
 }
 
@@ -243,7 +243,7 @@ impl Capture {
         let RawBytes::Held { store, bytes } = &mut self.raw else { return };
         let held = std::mem::take(bytes);
         self.raw = match store.take().map(|store| store.create()) {
-            None => RawBytes::NotSaved("there is no place for artifacts".to_owned()),
+            None => RawBytes::NotSaved("the engine has no store for artifacts".to_owned()),
             Some(Err(error)) => {
                 tracing::warn!(%error, "no artifact");
                 RawBytes::NotSaved(with_cause(&error))

@@ -107,9 +107,9 @@ pub struct ShellOptions {
 /// Fate of processes that outlive their shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftoverPolicy {
-    /// They continue, the reply names them, and their output goes to a file.
+    /// Leftover processes continue, the reply names them, and their output goes to a file.
     Keep,
-    /// The keeper stops them before the reply.
+    /// The keeper stops leftover processes before the reply.
     Stop,
 }
 
@@ -128,7 +128,7 @@ pub enum KeeperProgram {
 /// Owner of orphans that this program adopts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orphans {
-    /// They may be children of somebody else, and are left alone.
+    /// Orphans may be children of somebody else, and are left alone.
     NotOurs,
     /// All children of this program belong to the engine. It adopts and kills what a killed keeper leaves.
     Adopt,

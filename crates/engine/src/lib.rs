@@ -1,6 +1,6 @@
 //! Runs shell commands for a model and always tells the truth about them.
 //!
-//! A command passes through a row of types, each of which can only be made from the one before:
+//! A command passes through a row of types. Each can only be made from the one before:
 //!
 //! ```text
 //! Request ──plan──▶ Plan ──check──▶ Checked ──start──▶ Running ──▶ Outcome
@@ -27,9 +27,9 @@
 //! }
 //! ```
 //!
-//! Every command has a keeper, a tiny process between this program and bash that ends the whole process tree when its
-//! time is up, when it is cancelled, and when this program dies. A program that does not call [`keeper_main`] gets a
-//! thread instead, with weaker promises: [`Engine::promises`] says which.
+//! Every command has a keeper: a tiny process between this program and bash. It stops the whole process tree when the
+//! lifetime is over, when the command is cancelled, and when this program dies. A program that does not call
+//! [`keeper_main`] gets a thread instead, with weaker promises: see [`Engine::promises`].
 //!
 //! The crate prints nothing and reads no environment, home directory or settings by itself.
 
@@ -143,7 +143,7 @@ static ENTRY_IS_LATE: AtomicBool = AtomicBool::new(false);
 
 /// Becomes a keeper and never returns, if this process was started as one.
 ///
-/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file. Inside of
+/// Call this first in `main`, before anything reads arguments, starts a thread or opens a file. Inside of
 /// `#[tokio::main]` it is late: every keeper then starts that runtime too, which makes it slower and larger, and
 /// [`Promises::keepers_are_small`] is false.
 pub fn keeper_main() {
@@ -152,13 +152,14 @@ pub fn keeper_main() {
     ENTRY_IS_THERE.store(true, Ordering::Relaxed);
 }
 
-/// Keeps commands from reading the memory and the environment of this process, withheld variables among them.
+/// Keeps commands from reading the memory and the environment of this process, including withheld variables.
 ///
 /// A command runs as the same user as its host, so it could read `/proc/PID/environ` of the host. After this call the
-/// kernel refuses that, and debuggers too. The host decides, because the call is for the whole process, for good, and has a
-/// price: no core dumps; `gdb`, `strace` and `perf` can attach only as root; the files below `/proc/self` belong to root, so
-/// this process cannot list `/proc/self/fd` or write its own `uid_map`; and children cannot open `/proc/PID/fd/N` of it.
-/// A program that this process executes is not affected. Keepers need no such call: their environment is empty.
+/// kernel refuses that, and debuggers too. The host decides, because the call is for the whole process, for good, and
+/// has a price. There are no core dumps. `gdb`, `strace` and `perf` can attach only as root. The files below
+/// `/proc/self` belong to root, so this process cannot list `/proc/self/fd` or write its own `uid_map`. Children cannot
+/// open `/proc/PID/fd/N` of it. Programs that this process executes are not affected. Keepers need no such call: their
+/// environment is empty.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {

@@ -193,13 +193,13 @@ pub enum ScriptError {
     #[error("the command is empty")]
     Blank,
     /// Bash cannot read NUL bytes in a script.
-    #[error("the command has a NUL byte at offset {offset}, which bash cannot take")]
+    #[error("the command has a NUL byte at offset {offset}, which bash cannot read")]
     Nul {
         /// Offset of the first NUL byte.
         offset: usize,
     },
     /// The text is longer than [`LONGEST_SCRIPT`].
-    #[error("the command is longer than the {LONGEST_SCRIPT} that are taken; write it to a file and run that")]
+    #[error("the command is longer than {LONGEST_SCRIPT}; write it to a file and run the file")]
     TooLong {
         /// Size of the text.
         size: ByteSize,

@@ -118,7 +118,7 @@ impl<'a> ShellKey<'a> {
             directory: _,
             // Every command of a session has its own.
             streams: _,
-            // Those of the program that started the session hold for all of its commands.
+            // Values of the program that started the session hold for all of its commands.
             grace: _,
             conditions: _,
         } = self;

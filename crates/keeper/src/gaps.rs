@@ -47,7 +47,7 @@ pub fn load(file: &Path) -> Vec<Gap> {
     let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
     let version = text.lines().next().and_then(|line| line.strip_prefix(VERSION_PREFIX)?.parse().ok()).unwrap_or(0);
     if version > VERSION {
-        let why = format!("a newer bashful wrote down which bytes are left (version {version})");
+        let why = format!("a newer bashful wrote the list of gaps (version {version})");
         return vec![Gap { range: 0..u64::MAX, why }];
     }
     let mut gaps: Vec<_> = text.lines().filter_map(parse_gap).collect();
@@ -82,7 +82,7 @@ fn parse_gap(line: &str) -> Option<Gap> {
         "-" => u64::MAX,
         end => end.parse().ok()?,
     };
-    (start < end).then(|| Gap { range: start..end, why: words.next().unwrap_or("nobody knows why").to_owned() })
+    (start < end).then(|| Gap { range: start..end, why: words.next().unwrap_or("unknown reason").to_owned() })
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(missing[0].to_string(), "bytes 10-20 are missing: too large");
         assert_eq!(missing[1].to_string(), "bytes from 30 on are missing: disk full");
         fs::write(sidecar(&artifact), "x\n5 4 x\n\n1 2\n-1 9 x\n").expect("it is written");
-        assert_eq!(load(&artifact), [Gap { range: 1..2, why: "nobody knows why".to_owned() }]);
+        assert_eq!(load(&artifact), [Gap { range: 1..2, why: "unknown reason".to_owned() }]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub enum End {
 pub enum StopReason {
     /// The lifetime was over.
     TimeUp = 1,
-    /// The caller asked for it, or is gone.
+    /// The caller does not want the command any more.
     Cancelled = 2,
     /// The engine closed its connection, or died.
     EngineGone = 3,
@@ -91,7 +91,7 @@ impl fmt::Display for StopReason {
             Self::EngineGone => "the engine was gone",
             Self::KeeperSignaled => "its keeper was asked to stop it",
             Self::LeftBehind => "it was left behind",
-            Self::Mute => "its shell could no longer say how commands end, nor run others",
+            Self::Mute => "its shell could no longer report exit codes or run commands",
         })
     }
 }

@@ -72,7 +72,7 @@ pub enum Order {
     Withdraw,
     /// Report the state of the session.
     QueryState,
-    /// End the session.
+    /// End the session and everything in it.
     EndSession {
         /// True if the session makes room for another one; false if somebody asked for its end.
         makes_room: bool,
@@ -216,7 +216,7 @@ impl RecordKind {
 /// Moment at which a shell starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellStart {
-    /// With its script.
+    /// Together with its script.
     WithScript,
     /// Before its script is known. The shell waits for it.
     Ahead,

@@ -159,8 +159,8 @@ fn start_ahead(
     };
     let grace = setup.grace;
     drop(setup);
-    let begin = await_begin(link, &waiting, signals);
-    let Some(Begin { script: Script::Text(text), lifetime }) = begin else {
+    let received = await_begin(link, &waiting, signals);
+    let Some(Begin { script: Script::Text(text), lifetime }) = received else {
         end_unused(&waiting.child, scope);
         // The engine may be about to hand over a script. It learns that none of it ran.
         return report_not_started(link, &NotStarted { step: FailedStep::Handover, errno: 0 });

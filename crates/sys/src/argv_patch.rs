@@ -39,7 +39,7 @@ impl LastArgument {
         let mut found = vec![0; last.len() + 1];
         memory.read_exact_at(&mut found, address)?;
         if found.split_last() != Some((&0, last)) {
-            return Err(io::Error::other("the child's arguments are not where they should be"));
+            return Err(io::Error::other("the child's arguments are not at the expected address"));
         }
         Ok(Self { memory, address, length: last.len() })
     }
@@ -68,13 +68,13 @@ fn find_arguments(pid: Pid, length: u64) -> io::Result<u64> {
         let fields = crate::proc::stat_fields(pid)?;
         let mut fields = fields.split_ascii_whitespace().skip(ARG_START).map(str::parse::<u64>);
         let (Some(Ok(begin)), Some(Ok(end))) = (fields.next(), fields.next()) else {
-            return Err(io::Error::other("the system does not tell where the child's arguments are"));
+            return Err(io::Error::other("the system does not show where the child's arguments are"));
         };
         if begin != 0 && end == begin + length {
             return Ok(begin);
         }
         if Instant::now() > give_up {
-            return Err(io::Error::other("the system does not tell where the child's arguments are"));
+            return Err(io::Error::other("the system does not show where the child's arguments are"));
         }
         sleep(POLL_PAUSE);
     }

@@ -57,7 +57,7 @@ pub struct Specials<'a> {
 }
 
 impl<'a> Specials<'a> {
-    /// Scans these bytes.
+    /// Begins a scan of these bytes.
     pub fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, block: 0, bits: block_of_specials(bytes) }
     }

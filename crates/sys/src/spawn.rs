@@ -70,7 +70,7 @@ pub struct Child {
     /// Process id; also the id of its process group, and of its session if it leads one.
     pub pid: Pid,
     /// Handle that means this very process, even after its id is used again. It is readable once the process has ended.
-    /// Where the system has no handles, it is a substitute that only becomes readable.
+    /// On a system without handles, it is a substitute that only becomes readable.
     pub pidfd: OwnedFd,
 }
 

@@ -260,7 +260,7 @@ async fn losing_patience_does_not_harm_the_command() {
     let Ok(Reply::Finished(finished)) = reply else { panic!("it cannot be over: {reply:?}") };
     let Finished { outcome, notices, .. } = finished;
     assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(0)), "one\ntwo\n"));
-    let notice = "could not move it to the background (there is no place for jobs), so this call waited until it ended";
+    let notice = "could not move it to the background (jobs need a state directory: set XDG_STATE_HOME or HOME), so this call waited until it ended";
     assert_eq!(notices.iter().map(bashful_engine::Redacted::as_str).collect::<Vec<_>>(), [notice]);
 }
 

@@ -61,7 +61,7 @@ pub enum ControlError {
         id: u64,
     },
     /// The keeper was killed, so nobody supervises the job.
-    #[error("job {id} is lost: its keeper is gone, and nobody knows what became of it")]
+    #[error("job {id} is lost: its keeper was killed, and nobody recorded how the job ended")]
     Lost {
         /// Id of the job.
         id: u64,
@@ -101,7 +101,7 @@ pub enum SendError {
         id: u64,
     },
     /// The job does not read its standard input.
-    #[error("job {id} does not read its standard input: {taken} of {bytes} bytes were taken")]
+    #[error("job {id} does not read its standard input: {taken} of {bytes} bytes were written")]
     NotRead {
         /// Id of the job.
         id: u64,

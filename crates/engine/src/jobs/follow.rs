@@ -27,7 +27,7 @@ const POLL_PAUSE: Duration = Duration::from_millis(200);
 /// The next step of a job that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
-    /// New output.
+    /// Output that the job has written since.
     Output {
         /// Offset in the output, in bytes from its beginning.
         offset: u64,
@@ -54,7 +54,7 @@ pub struct Follow {
     over: Option<Box<JobRecord>>,
 }
 
-/// End of following.
+/// Event that ends the following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// Until the shell has ended, or the leftover processes that are the job.

@@ -56,7 +56,7 @@ pub enum CreateJobError {
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
     /// The record cannot be written.
-    #[error("cannot make the record of a job in {}", path.display())]
+    #[error("cannot create the record of a job in {}", path.display())]
     Io {
         /// Directory of the store.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum GetJobError {
         id: u64,
     },
     /// The record is there, but cannot be read.
-    #[error("cannot look at job {id} ({})", path.display())]
+    #[error("cannot read job {id} ({})", path.display())]
     Unreadable {
         /// Id that was asked for.
         id: u64,
@@ -185,7 +185,7 @@ pub(crate) struct NewJobRecord<'a> {
 /// Treatment of a new job when the limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitCheck {
-    /// Refuse it.
+    /// Refuse the job.
     Apply,
     /// Accept it, because its processes run already.
     Skip,
@@ -368,7 +368,7 @@ impl JobStore {
         Ok(marks.into_iter().filter_map(|id| self.read(id)).filter(JobRecord::is_live).collect())
     }
 
-    /// Reads one job.
+    /// Reads one job by its id.
     pub fn get(&self, id: u64) -> Result<JobRecord, GetJobError> {
         if let Some(job) = self.read(id) {
             return Ok(job);
@@ -383,7 +383,7 @@ impl JobStore {
                 }
             }
             Err(error) => Err(unreadable(error)),
-            Ok(_) => Err(unreadable(io::Error::other("its record makes no sense"))),
+            Ok(_) => Err(unreadable(io::Error::other("its record cannot be parsed"))),
         }
     }
 
@@ -452,7 +452,7 @@ impl JobStore {
                 // Another program is creating it.
                 return None;
             }
-            // It may have been created just now; otherwise somebody has removed it.
+            // It may have been created just now; otherwise another program has removed it.
             job = record::read_job(&path.join(JOB));
         }
         let status = || record::read_status(&path.join(protocol::STATUS));

@@ -40,16 +40,16 @@ pub struct InBackground {
 #[non_exhaustive]
 pub enum NotSent {
     /// The engine has no store for jobs.
-    #[error("there is no place for jobs")]
+    #[error("jobs need a state directory: set XDG_STATE_HOME or HOME")]
     NoJobs,
     /// A job needs a keeper process, which outlives this program.
     #[error("it has no keeper process, and a thread would end with this program")]
     NoKeeper,
     /// The backend cannot make a running command a job.
-    #[error("this backend cannot make a job of a command that runs")]
+    #[error("this backend does not support that")]
     Unsupported,
     /// Leftover processes of a session stay in the session.
-    #[error("what a command leaves behind in a session stays in it")]
+    #[error("leftover processes of a session stay in the session")]
     InSession,
     /// The record of the job could not be created.
     #[error(transparent)]

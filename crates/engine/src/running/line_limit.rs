@@ -30,7 +30,7 @@ pub(super) struct LineLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LimitState {
     NotYet,
-    /// They have come. Output up to this time, or this size, is kept too.
+    /// The wanted lines have come. Output up to this time, or this size, is kept too.
     Reached {
         due: Instant,
         bytes: u64,

@@ -213,7 +213,7 @@ impl Driver {
         self.output.as_fd()
     }
 
-    /// Copies the shell's own output to the command that ended the shell, for example with `exit` in a trap.
+    /// Copies the shell's own output to the command that ended the shell, for example the output of an `EXIT` trap.
     pub(crate) fn pass_on_shell_output(&mut self, output: &OwnedFd) {
         // A reader that was stopped must not block the keeper.
         let _ = pipe::set_nonblocking(output);

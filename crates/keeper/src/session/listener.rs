@@ -40,7 +40,7 @@ pub(crate) struct SessionClient {
     pub(crate) link: EngineLink,
     /// Variables for its next command.
     pub(crate) variables: Vec<Vec<u8>>,
-    /// SessionCommand that waits for its turn.
+    /// Command that waits for its turn.
     pub(crate) waiting_command: Option<SessionCommand>,
     /// True if the client withdraws its command unless it can run now.
     pub(crate) withdraws: bool,
