@@ -40,7 +40,7 @@ pub(crate) enum HookCommand {
     /// Add the hook to an agent's settings, or remove it.
     Install(install::InstallArgs),
     /// Show whether the hooks are in force.
-    HookStatus(status::StatusArgs),
+    Status(status::StatusArgs),
 }
 
 /// An agent that asks a hook before it runs a tool.
@@ -126,7 +126,7 @@ pub(crate) fn main(command: &HookCommand, file: Option<&Path>) -> Result<Exit, B
         HookCommand::Codex => Ok(answer_one(Agent::Codex, file)),
         HookCommand::Gemini => Ok(answer_one(Agent::Gemini, file)),
         HookCommand::Install(args) => install::main(args, file),
-        HookCommand::HookStatus(args) => status::main(args),
+        HookCommand::Status(args) => status::main(args),
     }
 }
 
