@@ -22,7 +22,7 @@ fn run(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> (String, Optio
 fn check(args: &[&str], text: &str, code: i32) {
     let home = home();
     let (said, ended) = run(&home, args, &[]);
-    // How long it takes is never the same.
+    // Durations differ between runs.
     let said = settled(&said);
     assert_eq!((said.as_str(), ended), (text, Some(code)));
     home.check_nothing_survives();

@@ -134,7 +134,7 @@ fn a_command_that_fails_for_want_of_a_variable_is_told_why() {
     }
     let both = run(&["run", "--dialect", "native", "echo $GH_TOKEN $OPENAI_API_KEY; exit 1"]);
     assert!(both.contains(" are withheld from commands; the user can pass them: [environment] allow = "), "{both}");
-    // It does as it says, and the exceptions that were there before stay.
+    // The advice works, and earlier exceptions stay.
     let settings = home.path().join("settings.toml");
     write_settings(&settings, "[environment]\nallow = [\"OPENAI_API_KEY\"]\n");
     let settings = settings.to_string_lossy().into_owned();

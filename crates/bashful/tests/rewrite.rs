@@ -1,4 +1,4 @@
-//! What the program does to a command before it runs.
+//! Rewriting of commands by the program.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What was printed, what was said, and the exit code.
+/// Standard output, standard error and the exit code.
 fn told(output: &Output) -> (String, String, Option<i32>) {
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
@@ -56,7 +56,7 @@ fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
     let (told_of, code) = facts(&home, &["{ seq 9; exit 3; } | tail -1"]);
     starts_with(&told_of["output"], "9\n[showing lines 9-9 of 9 (");
     assert_eq!(code, Some(3), "the command's own");
-    // Where a pipe gets every byte, the pipeline is bash's.
+    // Direct output rewrites nothing, so bash runs the pipeline itself.
     let (shown, _, code) = with(&home, &[], &["run", "{ seq 9; exit 3; } | tail -1"]);
     assert_eq!((shown.as_str(), code), ("9\n", Some(0)));
 }

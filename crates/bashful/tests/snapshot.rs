@@ -1,4 +1,4 @@
-//! What the program does with the user's rc files.
+//! The program and the user's rc files.
 
 use std::process::Output;
 

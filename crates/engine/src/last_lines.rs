@@ -37,16 +37,10 @@ impl LastOfFirst {
             return;
         }
         let last_line = usize::try_from(self.lines_left - 1).unwrap_or(usize::MAX);
-        match memchr::memchr_iter(b'\n', text).nth(last_line) {
-            Some(end) => {
-                self.view.push(&text[..=end]);
-                self.lines_left = 0;
-            }
-            None => {
-                self.view.push(text);
-                self.lines_left -= memchr::memchr_iter(b'\n', text).count() as u64;
-            }
-        }
+        let end = memchr::memchr_iter(b'\n', text).nth(last_line);
+        let taken = end.map_or(text, |end| &text[..=end]);
+        self.view.push(taken);
+        self.lines_left -= memchr::memchr_iter(b'\n', taken).count() as u64;
     }
 
     /// Takes the same three bytes, none of them a newline, so many times.
@@ -121,7 +115,7 @@ mod tests {
 
     #[test]
     fn lines_far_behind_the_window_are_the_right_ones() {
-        let text: String = (1..=2000).map(|line| format!("{line}\n")).collect();
+        let text = (1..=2000).map(|line| line.to_string()).collect::<Vec<_>>().join("\n") + "\n";
         let Clip::Cut { omitted, tail, .. } = clip(&text, 1500, 3) else { panic!("it is cut") };
         assert_eq!(tail.bytes, b"1498\n1499\n1500\n");
         assert_eq!((tail.first_line, tail.last_line, omitted.lines), (1498, 1500, 1997));

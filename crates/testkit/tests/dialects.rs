@@ -26,7 +26,7 @@ struct Talk {
 impl Talk {
     fn new(dialect: Dialect) -> Self {
         let mut place = Place::new(PUPPET);
-        // So small that a golden file can be read.
+        // A small window keeps the golden file readable.
         place.options.window = Window::middle(ByteSize(200), ByteSize(10));
         let artifacts = place.options.artifacts.clone().expect("every place has them");
         let schemes: Vec<Arc<dyn Scheme>> = vec![Arc::new(ArtifactUrls(artifacts))];

@@ -1,4 +1,4 @@
-//! What goes wrong around a session: its turn does not come, its keeper is stopped, its directory is taken away, its shell is
+//! Faults around a session: its turn does not come, its keeper is stopped, its directory is taken away, its shell is
 //! killed. Each time something true is said, and a script runs once or not at all.
 
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn sessions(engine: &Engine) -> &SessionStore {
     engine.sessions().expect("a place has them")
 }
 
-/// Where the only session is.
+/// The directory of the only session.
 fn directory(place: &Path) -> PathBuf {
     let mut entries = std::fs::read_dir(place.join("sessions")).expect("it is there");
     entries.next().expect("there is one").expect("it can be read").path()
@@ -224,7 +224,7 @@ async fn a_script_that_no_shell_has_read_is_given_to_another() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
     let shell = pids(&run(&engine, r#"x=1; trap '"$PUPPET" make busy hold' USR1; echo $$"#).await)[0];
-    // It is told what to do while its trap runs, and dies before it looks at it.
+    // The shell gets the command while its trap runs, and dies before reading it.
     send(shell, Signal::USR1);
     place.wait_for("busy");
     let waiting = engine.clone();

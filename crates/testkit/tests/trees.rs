@@ -110,7 +110,7 @@ fn a_daemon_that_lost_its_parents_is_stopped_with_the_rest() {
 
 #[test]
 fn a_daemon_without_the_environment_is_stopped_with_the_rest() {
-    // Its own mark is on its command line.
+    // The process has the mark on its command line.
     check_cancelled(r#"(env -i setsid "$PUPPET" make ready say "$TEST_MARK" hold &); "$PUPPET" hold"#, TERMINATED);
 }
 
@@ -249,7 +249,7 @@ async fn losing_patience_does_not_harm_the_command() {
     without_jobs.jobs = None;
     let engine = Engine::new(without_jobs).expect("an engine");
     let request = request(r#"echo one; "$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo two"#);
-    // It cannot become a job, so the call waits on.
+    // The command cannot become a job, so the call waits on.
     let call = engine.call(request, patient(Duration::from_millis(1)));
     let (reply, ()) = tokio::join!(call, async {
         while !place.path().join("ready").exists() {

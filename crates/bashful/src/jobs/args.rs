@@ -1,4 +1,4 @@
-//! `bashful jobs`, as it is typed.
+//! The arguments of `bashful jobs`.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use bashful_sys::signal;
 use clap::{Args, Subcommand};
 use regex::bytes::Regex;
 
-use crate::cli::positive;
+use crate::cli::{positive, whole_number};
 
-/// What to do with jobs.
+/// The subcommands of `bashful jobs`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
     /// List running jobs and those that ended recently.
@@ -60,14 +60,14 @@ The last line names the offset for the next call: --since shows only newer outpu
 
 Example: bashful jobs show 7 --since 2048")]
 pub(crate) struct ShowArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Show the last N lines.
-    #[arg(short = 'n', long, group = "part", value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, group = "part", value_name = "N", default_value_t = 20, value_parser = whole_number::<u64>)]
     pub(crate) lines: u64,
     /// Show the output after this byte offset.
-    #[arg(long, group = "part", value_name = "N")]
+    #[arg(long, group = "part", value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) since: Option<u64>,
     /// Print JSON.
     #[arg(long)]
@@ -76,7 +76,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Keep printing until the job ends.
@@ -99,7 +99,7 @@ Examples: bashful jobs wait 7 8 --any
           bashful jobs wait 7 --until 'listening on' --timeout 30s
           bashful jobs wait 7 --until-port 8080")]
 pub(crate) struct WaitArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Stop waiting when the first job ends.
@@ -124,7 +124,7 @@ pub(crate) struct WaitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Line to write; `-` sends standard input as it is.
@@ -143,7 +143,7 @@ pub(crate) struct SendArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct KillArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Send only this signal, by name or number; KILL spares nothing.
@@ -159,7 +159,7 @@ pub(crate) struct KillArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RmArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Print JSON.

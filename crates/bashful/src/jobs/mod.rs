@@ -1,4 +1,4 @@
-//! `bashful jobs`
+//! `bashful jobs`: lists, shows, waits for and stops background jobs.
 
 mod args;
 mod follow;
@@ -25,8 +25,7 @@ use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
 use crate::{guard, print};
 
-/// How long it is waited for the end of a job that was killed, beyond its grace. A process that the kernel does not let go of
-/// may take for ever.
+/// Wait beyond the grace for a stopped job to end. A process that is stuck in the kernel may never end.
 const AFTER_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Error)]
@@ -91,7 +90,7 @@ async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Resul
         Some(text) => [text.as_bytes(), if args.raw { b"" } else { b"\n" }].concat(),
         None => Vec::new(),
     };
-    // A shell that waits for commands runs what it is sent. A person at a terminal may send anything.
+    // A job that is a shell runs its input, so the guard judges it. A person at a terminal may send anything.
     if let (Some(judge), Ok(job)) = (judge, store.get(args.id))
         && guard::find_person().is_err()
     {
@@ -118,7 +117,7 @@ fn remove(store: &JobStore, args: &RmArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(print::changes(args.json, "removed", results)?)
 }
 
-/// Stops as many as can be; one that cannot be reached does not spare the others.
+/// Stops all these jobs. One that cannot be reached does not save the others.
 async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Result<Exit, Box<dyn Error>> {
     let how = args.signal.map_or(Stop::Ask, Stop::Signal);
     let (mut killed, mut errors) = (Vec::new(), Vec::new());
@@ -128,7 +127,7 @@ async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Result<Exit
             Err(error) => errors.push((id, error.into())),
         }
     }
-    // A signal that may be caught is no reason to expect an end.
+    // A job may catch any other signal and go on, so the command does not wait then.
     let ends = matches!(args.signal, None | Some(9)) && !args.no_wait;
     let give_up = Instant::now() + grace + AFTER_GRACE;
     let mut states = Vec::new();

@@ -1,4 +1,4 @@
-//! `bashful jobs show`
+//! `bashful jobs show`: prints the state of a job and the end of its output.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use super::args::ShowArgs;
 use crate::exit::Exit;
 use crate::print;
 
-/// Shows how far a job has come and a part of its output, at most so much of it.
+/// Prints the state of a job and a part of its output.
 pub(super) fn main(
     store: &JobStore,
     args: &ShowArgs,
@@ -22,7 +22,7 @@ pub(super) fn main(
     let part = args.since.map_or(JobPart::LastLines(args.lines), JobPart::Since);
     let (text, gone) = match job.text(part, at_most) {
         Ok(text) => (text, None),
-        // How it ended is known, whatever became of its output.
+        // A missing output is no error: the record still has the state.
         Err(error) => (JobText::default(), Some(bashful_engine::error_chain(&error))),
     };
     let shown = print::lossy(redactor()?.show_part(&text.before, &text.raw, &text.after));

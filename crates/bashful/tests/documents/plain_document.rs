@@ -236,7 +236,7 @@ fn processes_left_running_are_told_in_a_notice_and_not_in_the_streams() {
     assert_eq!((&said["stdout"], &said["stderr"], &said["exitCode"]), (&json!("started\n"), &json!(""), &json!(0)));
     let notice = said["notice"].as_str().expect("a notice").to_owned();
     assert!(notice.starts_with("1 process is still running\n") && notice.contains(" sleep 1000\n"), "{notice}");
-    // What it advises works in the next call.
+    // The advice works in the next call.
     let (_, kill) = notice.rsplit_once(": ").expect("advice");
     assert!(kill.starts_with("kill "), "{notice}");
     assert_eq!(plain(&home, kill, &[])["exitCode"], 0);

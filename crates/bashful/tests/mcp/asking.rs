@@ -8,7 +8,7 @@ use crate::server::{Server, text};
 
 const ASK: (&str, &str) = ("BASHFUL_GUARD_LEVELS", "{\"git/force-push\"=\"ask\"}");
 
-/// It leaves a trace, and ends without a push: there is nothing here to be pushed.
+/// A forced push that leaves a trace and fails, because there is no repository.
 const COMMAND: &str = "touch ran; git push --force 2>/dev/null; echo over";
 
 fn first_era(home: &Home, capabilities: &Value, variables: &[(&str, &str)]) -> Server {
@@ -32,7 +32,7 @@ fn ends(mut server: Server, home: &Home) {
     home.check_nothing_survives();
 }
 
-/// What becomes of the command if the client answers so.
+/// Checks the reply to a command for an answer of the client.
 #[track_caller]
 fn check(answer: &Value, expected: &str) {
     let home = home();

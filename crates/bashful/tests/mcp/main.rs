@@ -198,7 +198,7 @@ fn cancelled_calls_stop_their_commands_and_no_others() {
     let is_one = |line: &&String| line.split(' ').nth(1) == Some("sleep") && line.contains("1000");
     let sleeps = || home.survivors().iter().filter(is_one).count();
     assert!(eventually(|| sleeps() == 5), "{:?}", home.survivors());
-    // What is cancelled twice, or was never asked for, is no matter.
+    // A second cancellation, or one of an unknown call, is ignored.
     server.tell("notifications/cancelled", &json!({ "requestId": "0" }));
     server.tell("notifications/cancelled", &json!({ "requestId": "nothing" }));
     std::fs::write(home.path().join("go"), "").expect("they may go on");

@@ -178,7 +178,7 @@ fn a_command_cannot_switch_off_what_keeps_it_in_bounds_by_writing_settings() {
 #[test]
 fn a_program_that_settings_name_is_never_run_outside_of_a_command() {
     let mut pi = Pi::new();
-    // It would run beside the server, where no keeper is above it, and could approve what it likes.
+    // The program would run outside of any keeper, and could approve commands.
     pi.write("own-bash", "#!/bin/sh\ntouch ran\nexec /bin/bash \"$@\"\n");
     let shell = pi.path("own-bash");
     std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).expect("it is ours");

@@ -1,4 +1,4 @@
-//! What becomes of a script before it runs: the same as bash would have done with it, but for what is said.
+//! Rewriting of scripts: the result is the same as in bash, except for notices.
 
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
@@ -54,7 +54,7 @@ async fn run(engine: &Engine, script: &str) -> Outcome {
     finished(reply.expect("it starts"))
 }
 
-/// What is shown of one stream.
+/// The shown text of one stream.
 fn shown(output: &Output) -> String {
     let bytes = match &output.clip {
         Clip::Whole(bytes) => bytes.clone(),
@@ -63,7 +63,7 @@ fn shown(output: &Output) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What bash itself makes of a script: both streams, and the exit code.
+/// Runs a script by bash itself: both streams, and the exit code.
 fn plain_bash(script: &str, place: &Place, directory: &Path) -> (String, String, Option<i32>) {
     let output = Command::new(&place.options.shell)
         .arg0("bash")
