@@ -136,7 +136,7 @@ fn whole_seconds(elapsed: Duration) -> String {
     Lifetime(Duration::from_secs(elapsed.as_secs())).to_string()
 }
 
-/// The first [`COMMAND_SHOWN`] characters of a command on one line. Newlines become spaces.
+/// The first 60 characters of a command on one line. Newlines become spaces.
 pub fn one_line(script: &str) -> String {
     let flat = visible(&script.trim().replace(['\n', '\t'], " "));
     if flat.chars().count() <= COMMAND_SHOWN {
