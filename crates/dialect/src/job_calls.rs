@@ -1,6 +1,7 @@
 //! Carries out calls about jobs: list, show, wait, send, stop. Each dialect words the reply.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,7 +271,11 @@ impl JobCallRun<'_> {
         // Input for a job that has ended is no error: the reply tells its end.
         if job.is_live() {
             let terminal = self.attend(id).await?;
-            terminal_calls::type_at(self.engine, &terminal, &job, text, &keys).await?;
+            let judge = |script: &str, shell: Option<&Path>| match shell {
+                Some(directory) => self.engine.verdict_on_lines(script, directory),
+                None => self.engine.verdict_on_input(&job, script),
+            };
+            terminal_calls::type_at(&terminal, text, &keys, &judge).await?;
         }
         let until = options.until.clone().unwrap_or_default();
         self.add_screen(id, Some(&until), at_most, options.colors).await

@@ -38,7 +38,7 @@ mod resource;
 mod shell_settings;
 mod subscriptions;
 pub mod table;
-mod terminal_calls;
+pub mod terminal_calls;
 pub mod text;
 mod tool;
 mod toolbox;

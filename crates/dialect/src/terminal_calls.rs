@@ -1,11 +1,12 @@
 //! Carries out calls about jobs with a terminal: shows the screen, types, and waits for something to happen.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    Engine, JobRecord, JobStore, JobTerminal, Keys, ScreenSnapshot, ScreenUntil, TerminalError, WaitOver, error_chain,
-    reason, shell_at,
+    JobStore, JobTerminal, Keys, ScreenSnapshot, ScreenUntil, TerminalError, Verdict, WaitOver, error_chain, reason,
+    shell_at,
 };
 use regex::Regex;
 
@@ -15,7 +16,7 @@ use crate::visible::visible_lines;
 const MOST_ATTENDED: usize = 16;
 
 /// Longest wait for a screen to settle, unless the call names its own.
-pub(crate) const SETTLE_WAIT: Duration = Duration::from_secs(5);
+pub const SETTLE_WAIT: Duration = Duration::from_secs(5);
 
 /// The terminals that a toolbox attends to, by the ids of their jobs.
 ///
@@ -54,7 +55,7 @@ impl AttendedTerminals {
 
 /// The event that ends a wait at a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum TerminalUntil {
+pub enum TerminalUntil {
     /// A program waits for input, or nothing has changed for a second.
     #[default]
     Settled,
@@ -83,22 +84,25 @@ pub(crate) struct TerminalOptions {
 
 /// The screen of a job, as a reply shows it.
 #[derive(Debug)]
-pub(crate) struct ScreenView {
-    /// The rows, or the rows with colors.
-    pub(crate) text: String,
-    pub(crate) snapshot: ScreenSnapshot,
-    /// The reason why the call came back.
-    pub(crate) over: WaitOver,
-    pub(crate) waited: Duration,
+pub struct ScreenView {
+    /// The rows, with colors if they were asked for, and with a count in place of many equal rows.
+    pub text: String,
+    /// The screen as data.
+    pub snapshot: ScreenSnapshot,
+    /// The reason why the wait is over.
+    pub over: WaitOver,
+    /// The time that the wait took.
+    pub waited: Duration,
 }
 
 /// Types at a terminal, unless the guard refuses a line that a shell would run.
-pub(crate) async fn type_at(
-    engine: &Engine,
+///
+/// `judge` gets the lines that were typed so far, and the directory of the shell that would run them; none if no shell is there.
+pub async fn type_at(
     terminal: &JobTerminal,
-    job: &JobRecord,
     text: &str,
     keys: &Keys,
+    judge: &(dyn Fn(&str, Option<&Path>) -> Verdict + Sync),
 ) -> Result<(), String> {
     let hidden = terminal.terminal().is_some_and(bashful_engine::CommandTerminal::hides_input);
     // A password is no command, and is not remembered.
@@ -108,12 +112,9 @@ pub(crate) async fn type_at(
         let (next, script) = terminal.typed_lines().after(text, keys, &row);
         if let Some(script) = script {
             let shell = terminal.terminal().and_then(shell_at);
-            let verdict = match shell {
-                Some(shell) => engine.verdict_on_lines(&script, &shell.directory),
-                None => engine.verdict_on_input(job, &script),
-            };
+            let verdict = judge(&script, shell.as_ref().map(|shell| shell.directory.as_path()));
             if verdict.refuses() {
-                return Err(format!("nothing was sent to job {}: {}", job.id, reason(&verdict)));
+                return Err(format!("nothing was sent to job {}: {}", terminal.id(), reason(&verdict)));
             }
         }
         *terminal.typed_lines() = next;
@@ -122,7 +123,7 @@ pub(crate) async fn type_at(
 }
 
 /// Waits at a terminal, and reads its screen.
-pub(crate) async fn look(
+pub async fn look(
     terminal: &JobTerminal,
     until: Option<&TerminalUntil>,
     at_most: Duration,
@@ -144,7 +145,7 @@ pub(crate) async fn look(
     };
     let over = terminal.wait(&event, at_most).await.map_err(|error| error_chain(&error))?;
     let snapshot = terminal.screen();
-    let text = if colors { colored(terminal) } else { visible_lines(&snapshot.text()) };
+    let text = folded(&if colors { colored(terminal) } else { visible_lines(&snapshot.text()) });
     Ok(ScreenView { text, snapshot, over, waited: begun.elapsed() })
 }
 
@@ -154,7 +155,7 @@ fn colored(terminal: &JobTerminal) -> String {
 }
 
 /// Compiles a pattern for the screen. `^` and `$` match at every row.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     regex::RegexBuilder::new(pattern)
         .multi_line(true)
         .size_limit(1 << 20)
@@ -162,14 +163,38 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         .map_err(|error| format!("job: `pattern` is no regular expression: {error}"))
 }
 
-/// The names of keys as keys.
-pub(crate) fn parse_keys(names: &[String]) -> Result<Keys, String> {
-    Keys::parse(names.iter().map(String::as_str)).map_err(|error| format!("job: {error}; nothing was sent"))
+/// The names of keys as keys. The error of an unknown name has the names that are most like it.
+pub fn parse_keys(names: &[String]) -> Result<Keys, String> {
+    Keys::parse(names.iter().map(String::as_str)).map_err(|error| {
+        let nearest = match error.nearest.as_slice() {
+            [] => "names are as in tmux: Enter, Escape, Tab, Up, PageDown, F1, C-c, M-x".to_owned(),
+            nearest => format!("did you mean {}?", nearest.join(", ")),
+        };
+        format!("{error}; nothing was sent; {nearest}")
+    })
+}
+
+/// Equal rows that are shown in full. More of them are counted: an editor fills an empty screen with `~`.
+const EQUAL_ROWS_SHOWN: usize = 3;
+
+/// The rows of a screen as one text, with a count in place of many equal rows.
+fn folded(rows: &str) -> String {
+    let mut text = Vec::new();
+    let rows: Vec<&str> = rows.split('\n').collect();
+    for equal in rows.chunk_by(|one, other| one == other) {
+        if equal.len() <= EQUAL_ROWS_SHOWN {
+            text.extend(equal.iter().map(|row| (*row).to_owned()));
+        } else {
+            text.push(equal[0].to_owned());
+            text.push(format!("[{} more rows like this]", equal.len() - 1));
+        }
+    }
+    text.join("\n")
 }
 
 impl ScreenView {
     /// One line about the screen: size, cursor, title and state.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         let ScreenSnapshot { size, cursor, title, skipped_bytes, .. } = &self.snapshot;
         let mut parts = vec![format!("screen {}x{}", size.columns(), size.rows())];
         let hidden = if cursor.visible { "" } else { " (hidden)" };
@@ -199,7 +224,7 @@ impl ScreenView {
     }
 
     /// The word for the facts of a reply.
-    pub(crate) fn state_word(&self) -> &'static str {
+    pub fn state_word(&self) -> &'static str {
         match self.over {
             WaitOver::Ended(_) => "ended",
             WaitOver::UpToDate => "running",
@@ -212,7 +237,7 @@ impl ScreenView {
     }
 
     /// The facts of a reply.
-    pub(crate) fn facts(&self) -> serde_json::Value {
+    pub fn facts(&self) -> serde_json::Value {
         let ScreenSnapshot { size, cursor, title, alternate, skipped_bytes, .. } = &self.snapshot;
         serde_json::json!({
             "columns": size.columns(),
@@ -223,5 +248,24 @@ impl ScreenView {
             "skipped_bytes": skipped_bytes,
             "state": self.state_word(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_equal_rows_are_counted_and_few_are_shown() {
+        assert_eq!(folded("a\na\na\nb"), "a\na\na\nb");
+        assert_eq!(folded("x\n~\n~\n~\n~\n~\nend"), "x\n~\n[4 more rows like this]\nend");
+        assert_eq!(folded("\n\n\n\n+--+"), "\n[3 more rows like this]\n+--+");
+        assert_eq!(folded(""), "");
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest_names() {
+        let refused = parse_keys(&["Entr".to_owned()]).expect_err("no such key");
+        assert!(refused.contains("\"Entr\"") && refused.contains("did you mean Enter"), "{refused}");
     }
 }

@@ -3,6 +3,7 @@
 mod args;
 mod follow;
 mod show;
+mod terminal;
 mod wait;
 
 use std::error::Error;
@@ -34,6 +35,10 @@ enum JobsError {
     TooMuch,
     #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
+    #[error("job {id} has no terminal, so no key can be pressed; start it with: bashful run -b --pty")]
+    NoTerminal { id: u64 },
+    #[error("{0}")]
+    Screen(String),
     #[error("nothing was sent to job {id}: {reason}")]
     Refused { id: u64, reason: String },
     #[error("job {id} was told to stop, and is still running; see: bashful jobs show {id}")]
@@ -54,6 +59,8 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
             JobsCommand::Send(args) => send(&store, args, guard::judge(&settings, &around)?.as_ref()).await,
+            JobsCommand::Screen(args) => terminal::screen(&store, args).await,
+            JobsCommand::Resize(args) => terminal::resize(&store, args).await,
             JobsCommand::Kill(args) => kill(&store, args, settings.stop.grace_seconds.duration()).await,
             JobsCommand::Rm(args) => remove(&store, args),
             JobsCommand::Sweep { json } => sweep(&store, *json),
@@ -77,7 +84,7 @@ fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Code(0))
 }
 
-async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
+async fn send(store: &Arc<JobStore>, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
     let text = match args.text.as_deref() {
         Some("-") => {
             let mut text = Vec::new();
@@ -91,9 +98,14 @@ async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Resul
         None => Vec::new(),
     };
     // A job that is a shell runs its input, so the guard judges it. A person at a terminal may send anything.
-    if let (Some(judge), Ok(job)) = (judge, store.get(args.id))
-        && guard::find_person().is_err()
-    {
+    let judge = judge.filter(|_| guard::find_person().is_err());
+    if store.get(args.id).is_ok_and(|job| job.has_terminal) {
+        return terminal::send(store, args, &String::from_utf8_lossy(&text), judge).await;
+    }
+    if !args.keys.is_empty() {
+        return Err(JobsError::NoTerminal { id: args.id }.into());
+    }
+    if let (Some(judge), Ok(job)) = (judge, store.get(args.id)) {
         let verdict = judge.verdict_on_input(&job, &String::from_utf8_lossy(&text));
         if verdict.refuses() {
             return Err(JobsError::Refused { id: args.id, reason: reason(&verdict) }.into());
