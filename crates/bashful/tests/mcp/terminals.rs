@@ -1,6 +1,6 @@
 //! Real programs at a terminal, used by a model through the server alone.
 
-use bashful_testkit::{Home, node};
+use bashful_testkit::{Home, clients};
 use serde_json::{Value, json};
 
 use super::server::{Server, text};
@@ -24,7 +24,7 @@ impl<'a> Program<'a> {
         let mut server = Server::greeted(home, &[], &[]);
         let arguments = json!({ "command": command, "mode": "background", "pty": true, "env": env });
         let result = server.call("bash", &arguments);
-        let shown = text(&result);
+        let shown = text(&result).to_owned();
         let id = result["_meta"]["bashful/facts"]["job"]["id"].as_u64().unwrap_or_else(|| panic!("no job: {shown}"));
         Self { home, server, id, shown }
     }
@@ -33,7 +33,7 @@ impl<'a> Program<'a> {
     fn call(&mut self, mut arguments: Value) -> Value {
         arguments["ids"] = json!([self.id]);
         let result = self.server.call("job", &arguments);
-        self.shown = text(&result);
+        self.shown = text(&result).to_owned();
         result
     }
 
@@ -75,7 +75,7 @@ fn python_computes() {
 #[test]
 fn node_computes() {
     let home = home();
-    let mut repl = Program::start(&home, &format!("'{}'", node().display()));
+    let mut repl = Program::start(&home, &format!("'{}/node/node'", clients().display()));
     repl.shows("^> ?$");
     repl.type_until("[1, 2, 3].map(n => n * 11)", &["Enter"], "\\[ 11, 22, 33 \\]");
     repl.type_to_end(".exit", &["Enter"]);
@@ -164,9 +164,7 @@ fn git_adds_one_hunk_of_two() {
 #[test]
 fn npm_asks_its_questions() {
     let home = home();
-    let node = node();
-    let tools = node.parent().expect("a directory").join("../python/bin");
-    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("a PATH"));
+    let path = format!("{}:{}", clients().join("python/bin").display(), std::env::var("PATH").expect("a PATH"));
     std::fs::create_dir(home.path().join("pkg")).expect("a directory");
     let env = json!({ "PATH": path, "npm_config_update_notifier": "false" });
     let mut npm = Program::start_with(&home, "cd pkg && npm init", &env);
@@ -218,7 +216,7 @@ fn a_passphrase_is_asked_for_and_never_shown() {
 #[test]
 fn the_guard_judges_lines_for_a_shell_however_they_are_typed() {
     let home = home();
-    let mut shell = Program::start_with(&home, "bash --norc -i", &json!({ "PS1": "$ " }));
+    let mut shell = Program::start(&home, "PS1='$ ' bash --norc -i");
     shell.shows("^\\$");
     let refused = shell.call(json!({ "action": "send", "input": "git add -A\n" }));
     assert!(refused["isError"] == true && shell.shown.contains("nothing was sent to job"), "{}", shell.shown);
@@ -234,8 +232,8 @@ fn the_guard_judges_lines_for_a_shell_however_they_are_typed() {
 #[test]
 fn nothing_at_a_terminal_below_a_keeper_can_approve_for_the_user() {
     let home = home();
-    let bashful = home.program();
-    let mut shell = Program::start_with(&home, "bash --norc -i", &json!({ "PS1": "$ ", "B": bashful }));
+    let bashful = super::BASHFUL;
+    let mut shell = Program::start_with(&home, "PS1='$ ' bash --norc -i", &json!({ "B": bashful }));
     shell.shows("^\\$");
     shell.call(json!({ "action": "send", "input": "\"$B\" allow 'git push --force'; echo code $?", "keys": ["Enter"], "pattern": "^code \\d", "wait_seconds": 50 }));
     assert!(!shell.shown.contains("code 0"), "a command has allowed another one: {}", shell.shown);
@@ -251,7 +249,7 @@ fn nothing_at_a_terminal_below_a_keeper_can_approve_for_the_user() {
 fn mistakes_are_answered_with_what_to_do() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
-    let mut said = |tool: &str, arguments: Value| text(&server.call(tool, &arguments));
+    let mut said = |tool: &str, arguments: Value| text(&server.call(tool, &arguments)).to_owned();
     let foreground = said("bash", json!({ "command": "vim", "pty": true }));
     assert!(foreground.contains("`pty` needs mode \"background\""), "{foreground}");
     let both = said("bash", json!({ "command": "cat", "pty": true, "stdin": true, "mode": "background" }));
