@@ -1,7 +1,7 @@
 //! Has the kernel continue a stopped keeper when it has something to do.
 //!
 //! A command can stop its keeper (`kill -STOP $PPID`), and the program that would notice may be gone. Sockets wake the keeper
-//! by themselves ([`wake::on_news`]); this wakes it when time is up.
+//! by themselves ([`bashful_sys::wake::on_news`]); this wakes it when time is up.
 
 use std::time::{Duration, Instant};
 

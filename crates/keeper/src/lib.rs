@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The two speak over one socket ([`protocol`]); its end of file means that the engine is gone, however it died. What happens
-//! when is decided by a pure function ([`Phase::step`]); the loop around it ([`serve`]) only carries it out.
+//! when is decided by a pure function ([`Phase::step`]); the loop around it ([`serve()`]) only carries it out.
 //!
 //! Synchronous and small on purpose: one runs beside every command.
 

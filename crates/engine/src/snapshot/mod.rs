@@ -2,7 +2,7 @@
 //!
 //! The files are read once, by an interactive shell in a terminal of its own, because most of them return at once
 //! otherwise ([`capture`]). What comes of it is looked through ([`filter`]), tried, and put into a file that shells source
-//! ([`file`], [`store`]). Variables are no part of that file: they join those of the host before anything else does, so
+//! ([`mod@file`], [`store`]). Variables are no part of that file: they join those of the host before anything else does, so
 //! that the settings and the caller win over them, and secrets stay behind.
 //!
 //! Best effort: where it fails, commands run without it, somebody is told once, and it is not tried again for a while.

@@ -142,7 +142,6 @@ pub(super) const PEERS: [Peer; 8] = [
     },
     Peer {
         name: "cli-mcp-server",
-        // Its newest version does not start with `mcp` 2.
         package: Some(Package::Pypi("cli-mcp-server==0.2.5 mcp==1.30.0")),
         start: Start::Python("cli-mcp-server"),
         tool: "run_command",
