@@ -105,7 +105,7 @@ impl Ground<'_> {
         let home = tempfile::tempdir()?;
         let mut client = self.start(peer, home.path(), None)?;
         let began = Instant::now();
-        let id = client.call(&format!("sleep {CHILD} & seq 41 42"))?;
+        let id = client.call(&format!("sleep {CHILD} & seq 41 42; true"))?;
         let answer = client.answer(id, self.patience)?;
         let took = began.elapsed();
         end(CHILD);

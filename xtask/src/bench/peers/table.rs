@@ -29,7 +29,7 @@ pub(super) fn all(figures: &Value, load: &str) -> String {
     let _ = write!(
         out,
         "\nIs the command's process gone within {patience} s? Otherwise it survives.\n\n\
-         | server | cancel | client killed | server killed | timeout: child | timeout: `setsid` child | reply to `sleep 86411 & seq 41 42` | \
+         | server | cancel | client killed | server killed | timeout: child | timeout: `setsid` child | reply to `sleep 86411 & seq 41 42; true` | \
          38 MB of output: bytes sent | shown | whole | secret |\n|---|---|---|---|---|---|---|--:|---|---|---|\n"
     );
     for server in servers {
@@ -85,7 +85,7 @@ fn kept(output: &Value) -> &'static str {
     match (output["whole"] == true, output["on_disk"] == true) {
         (true, _) => "sent",
         (false, true) => "on disk",
-        (false, false) => "**lost**",
+        (false, false) => "**no**",
     }
 }
 
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn output_that_is_neither_sent_nor_on_disk_is_lost() {
-        assert_eq!(kept(&json!({ "whole": false, "on_disk": false })), "**lost**");
+    fn output_that_is_neither_sent_nor_on_disk_is_not_whole() {
+        assert_eq!(kept(&json!({ "whole": false, "on_disk": false })), "**no**");
         assert_eq!(kept(&json!({ "whole": false, "on_disk": true })), "on disk");
         assert_eq!(kept(&json!({ "whole": true, "on_disk": false })), "sent");
     }
