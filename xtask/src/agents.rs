@@ -1,14 +1,11 @@
 //! Every case of the rig, for every agent and SDK: installs those that are missing, runs them, and prints a table.
 
-use std::error::Error;
 use std::fmt::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use bashful_testkit::agents::{AGENTS, CASES, Held, Package, Rig, SDKS, Verdict};
+use bashful_testkit::agents::{AGENTS, CASES, Held, Rig, SDKS, Verdict};
 
-use crate::{Done, cargo, print};
+use crate::{Done, cargo, packages, print};
 
 /// Runs the agents and SDKs of these names, or all.
 pub(crate) fn main(names: &[&str]) -> Done {
@@ -30,13 +27,13 @@ pub(crate) fn main(names: &[&str]) -> Done {
     let rig = Rig::new(cargo::build("bashful", &["--package", "bashful-testkit"])?);
     let mut table = Table::default();
     for agent in AGENTS.iter().filter(|agent| wanted(agent.name)) {
-        install(&rig, agent.source.package, &agent.prefix(&rig.clients))?;
+        packages::install(agent.source.package, &agent.prefix(&rig.clients), &[])?;
         for case in &CASES {
             table.add(agent.name, case.name, || case.run(&rig, agent));
         }
     }
     for sdk in SDKS.iter().filter(|sdk| wanted(sdk.name)) {
-        install(&rig, sdk.package, &sdk.prefix(&rig.clients))?;
+        packages::install(sdk.package, &sdk.prefix(&rig.clients), &[])?;
         table.add(sdk.name, "output", || sdk.run(&rig));
     }
     print::data(&table.text());
@@ -44,44 +41,6 @@ pub(crate) fn main(names: &[&str]) -> Done {
         0 => Ok(()),
         failed => Err(format!("xtask agents: {failed} of {} cases failed", table.rows.len()).into()),
     }
-}
-
-/// Installs a package below `target/clients`, unless it is there in this version. Nothing of it runs while it is installed.
-fn install(rig: &Rig, package: Package, prefix: &Path) -> Done {
-    if package.check_installed(prefix).is_ok() {
-        return Ok(());
-    }
-    print::talk(&format!("xtask agents: installing {}", package.text()));
-    let python = rig.clients.join("python/bin");
-    if !python.join("npm").exists() {
-        return Err(format!("no npm in {}: run .ci/setup", python.display()).into());
-    }
-    if prefix.exists() {
-        std::fs::remove_dir_all(prefix)?;
-    }
-    std::fs::create_dir_all(prefix)?;
-    match package {
-        Package::Npm(text) => {
-            // npm is a script that looks for Node on the PATH.
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let path = std::env::join_paths(std::iter::once(python.clone()).chain(std::env::split_paths(&path)))?;
-            let options =
-                ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", text, "--prefix"];
-            run(Command::new(python.join("npm")).env("PATH", path).args(options).arg(prefix))?;
-        }
-        Package::Pypi(text) => {
-            run(Command::new("python3").args(["-m", "venv"]).arg(prefix))?;
-            let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", text];
-            run(Command::new(prefix.join("bin/python")).args(options))?;
-        }
-    }
-    std::fs::write(prefix.join("installed"), format!("{}\n", package.text()))?;
-    Ok(())
-}
-
-fn run(command: &mut Command) -> Result<(), Box<dyn Error>> {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
 }
 
 /// Verdicts in the order in which they came.

@@ -1,6 +1,6 @@
 //! All that has to hold before a change goes in, in the order in which it fails soonest.
 
-use crate::{Done, cargo, licenses, print};
+use crate::{Done, cargo, licenses, print, rust_version, workflows};
 
 /// One call of cargo that has to succeed.
 struct Step {
@@ -9,7 +9,7 @@ struct Step {
     variable: Option<(&'static str, &'static str)>,
 }
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step { name: "format", arguments: &["fmt", "--all", "--check"], variable: None },
     Step {
         name: "lints",
@@ -22,10 +22,17 @@ const STEPS: [Step; 4] = [
         arguments: &["doc", "--workspace", "--no-deps"],
         variable: Some(("RUSTDOCFLAGS", "-D warnings")),
     },
+    Step {
+        name: "documentation of private items",
+        arguments: &["doc", "--workspace", "--no-deps", "--document-private-items"],
+        variable: Some(("RUSTDOCFLAGS", "-D warnings")),
+    },
 ];
 
 /// Goes through all steps and stops at the first that fails.
 pub(crate) fn main() -> Done {
+    workflows::main().map_err(|error| format!("xtask ci: workflows failed: {error}"))?;
+    rust_version::main().map_err(|error| format!("xtask ci: Rust version failed: {error}"))?;
     for step in &STEPS {
         step.run()?;
     }

@@ -7,7 +7,10 @@ mod ci;
 mod guard;
 mod licenses;
 mod oracle;
+mod packages;
 mod print;
+mod rust_version;
+mod workflows;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -21,12 +24,16 @@ usage: cargo xtask TASK
 tasks:
   ci                             all that has to hold before a change goes in
   licenses                       whether every dependency has a license that we can live with
+  workflows                      whether the workflow files are well formed
+  rust-version                   whether all name the same oldest Rust, and the code compiles with it
   guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
                                  how many labelled scripts the guard refuses, and how many it should not have
   guard --oracle [DIR] [--relabel] [--json FILE]
                                  the same for scripts that are labelled by running them in a world of their own
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
+  bench peers [--quick] [--json FILE]
+                                 the server beside other MCP servers; installs them below target/peers
 ";
 
 fn main() -> ExitCode {
@@ -41,6 +48,8 @@ fn main() -> ExitCode {
     let done = match words.split_first() {
         Some((&"ci", [])) => ci::main(),
         Some((&"licenses", [])) => licenses::main(),
+        Some((&"workflows", [])) => workflows::main(),
+        Some((&"rust-version", [])) => rust_version::main(),
         Some((&"guard", options)) => guard::main(options),
         Some((&"agents", names)) => agents::main(names),
         Some((&"bench", options)) => bench::main(options),

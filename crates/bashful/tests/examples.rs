@@ -83,7 +83,9 @@ fn the_readme_shows_what_is_printed() {
 
 #[test]
 fn the_documents_show_what_is_printed() {
-    check(&in_repository("docs/exit-codes.md"), 1);
+    for page in ["exit-codes", "hooks", "http", "security", "settings"] {
+        check(&in_repository(&format!("docs/{page}.md")), 1);
+    }
     for entry in std::fs::read_dir(in_repository("docs")).expect("it is there") {
         check(&entry.expect("it can be read").path(), 0);
     }
@@ -104,6 +106,17 @@ fn the_readme_is_short_and_its_links_lead_somewhere() {
             let target = page.parent().expect("a directory").join(file);
             assert!(is_elsewhere || target.exists(), "{}: {link}", page.display());
         }
+    }
+}
+
+#[test]
+fn the_map_of_the_code_is_short_and_names_files_that_exist() {
+    let map = std::fs::read_to_string(in_repository("ARCHITECTURE.md")).expect("it can be read");
+    assert!(map.lines().count() <= 200, "{} lines", map.lines().count());
+    let named: Vec<&str> = map.split('`').skip(1).step_by(2).filter(|name| name.contains("/src/")).collect();
+    assert!(named.len() > 20, "the walks name their files: {named:?}");
+    for name in named {
+        assert!(in_repository("crates").join(name).exists(), "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Wakes a stopped keeper when it has something to do.
 //!
 //! A command can stop its keeper (`kill -STOP $PPID`), and the program that would notice may be gone. The kernel then
-//! continues the keeper: sockets do so by themselves ([`wake::on_news`]), and the alarms here do so when a time is due.
+//! continues the keeper: sockets do so by themselves ([`bashful_sys::wake::on_news`]), and the alarms here do so when a time is due.
 
 use std::time::{Duration, Instant};
 

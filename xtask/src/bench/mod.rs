@@ -15,6 +15,7 @@ mod many;
 mod mcp;
 mod memory;
 mod output;
+mod peers;
 mod store;
 mod tables;
 mod terminal;
@@ -76,6 +77,9 @@ impl Effort {
 
 /// Builds, measures, and prints tables.
 pub(crate) fn main(options: &[&str]) -> Done {
+    if let Some((&peers::NAME, options)) = options.split_first() {
+        return peers::main(options);
+    }
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_dist("bashful")?;
@@ -120,6 +124,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),
+        peers::NAME => peers::all(&host, effort)?,
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),
     };
@@ -134,7 +139,7 @@ fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> 
         match *option {
             "--quick" => effort = Effort::Quick,
             "--json" => file = Some(PathBuf::from(options.next().ok_or("--json takes a file")?)),
-            other => return Err(format!("bench knows --quick and --json FILE, not {other}").into()),
+            other => return Err(format!("bench takes `peers` first, --quick and --json FILE, not {other}").into()),
         }
     }
     Ok((effort, file))

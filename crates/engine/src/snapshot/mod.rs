@@ -1,7 +1,7 @@
 //! Snapshots of the user's rc files: the aliases, functions, options and exported variables that they define.
 //!
 //! An interactive shell in a terminal of its own reads the files once, because most of them return at once otherwise
-//! ([`capture`]). The result is filtered ([`filter`]), tried, and written to a file that shells source ([`file`],
+//! ([`capture`]). The result is filtered ([`filter`]), tried, and written to a file that shells source ([`mod@file`],
 //! [`store`]). Variables are not in that file: they join those of the host before anything else, so that the settings
 //! and the caller win over them, and secrets are withheld.
 //!
