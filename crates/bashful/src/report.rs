@@ -5,6 +5,7 @@ use bashful_dialect::text::{self, Reader};
 use bashful_engine::{Background, Finished, Output, Redacted, Redactor};
 use serde_json::{Value, json};
 
+use crate::attend::Attendance;
 use crate::cli::RunArgs;
 use crate::direct::Direct;
 use crate::exit::Exit;
@@ -20,6 +21,8 @@ pub(crate) struct Report<'a> {
     pub(crate) direct: Option<Direct>,
     /// Remarks about the arguments.
     pub(crate) notices: Vec<String>,
+    /// The command had the terminal, and may have left a line unfinished.
+    pub(crate) attendance: Option<Attendance>,
 }
 
 impl Report<'_> {
@@ -40,10 +43,12 @@ impl Report<'_> {
             return Ok(exit);
         }
         shown.print()?;
-        self.talk();
-        for text in leftover.into_iter().chain(text::end(outcome.end, lifetime)) {
-            print::talk(&text);
+        let ends = leftover.into_iter().chain(text::end(outcome.end, lifetime));
+        let said: Vec<String> = self.notices.iter().map(|notice| format!("[{notice}]")).chain(ends).collect();
+        if let (Some(attendance), false) = (&self.attendance, said.is_empty()) {
+            attendance.begin_line();
         }
+        said.iter().for_each(|text| print::talk(text));
         Ok(exit)
     }
 

@@ -131,7 +131,8 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
-        self.call(request, Caller::default()).await
+        // A command under way is large, and this future is part of many others.
+        Box::pin(self.call(request, Caller::default())).await
     }
 
     /// Starts a command as a job, which goes on whatever becomes of this program: [`call`](Self::call) for a caller that does
@@ -182,7 +183,7 @@ impl Engine {
     pub async fn start(&self, request: Request, mut caller: Caller) -> Result<Started, RunError> {
         let deadline = caller.waiting.deadline();
         let started = match self.clear(request, &caller).await? {
-            Ok(cleared) => self.start_cleared(cleared, deadline, &mut caller).await?,
+            Ok(cleared) => Box::pin(self.start_cleared(cleared, deadline, &mut caller)).await?,
             Err(reply) => Err(reply),
         };
         Ok(match started {

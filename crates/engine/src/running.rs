@@ -51,6 +51,9 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 /// What listeners are shown: a screenful or two.
 const LIVE_SHOWN: usize = 8 * 1024;
 
+/// Output of a terminal that may be the beginning of a withheld value is shown after so long: somebody who types waits for it.
+const HELD_AT_MOST: Duration = Duration::from_millis(20);
+
 /// A keeper that has not spoken so long after its tree should have been killed never will: the command may have stopped
 /// it. Longer than a keeper itself takes to find that something cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
@@ -215,6 +218,8 @@ pub(crate) struct Run {
     feed: Option<Feed>,
     written: Written,
     live_due: Option<Instant>,
+    /// The listener of a terminal hears what is held back.
+    held_due: Option<Instant>,
     registry_due: Option<Instant>,
     registration: Option<Registration>,
     overdue: Option<Instant>,
@@ -241,6 +246,7 @@ enum Happened {
     Wrote(usize),
     Asked(Option<Ask>),
     LiveDue,
+    HeldDue,
     /// All that is wanted has come, and nobody has to wait for the rest.
     Enough,
     RegistryDue,
@@ -296,6 +302,7 @@ impl Run {
             feed: None,
             written: Written::default(),
             live_due: None,
+            held_due: None,
             registry_due: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
             registration: None,
             line_limit: LineLimit::new(checked.plan().enough),
@@ -399,6 +406,7 @@ impl Run {
             match self.next().await {
                 Happened::Wrote(index) => self.read(index),
                 Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
+                Happened::HeldDue => self.release_held(),
                 Happened::Enough => self.close(),
                 Happened::RegistryDue => self.update_registry(),
                 Happened::Overdue if self.link.kill() => self.overdue = None,
@@ -435,6 +443,7 @@ impl Run {
             () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
             ask = self.asks.recv() => Happened::Asked(ask),
             () = due(self.live_due) => Happened::LiveDue,
+            () = due(self.held_due) => Happened::HeldDue,
             () = due(self.line_limit.due()) => Happened::Enough,
             () = due(self.registry_due) => Happened::RegistryDue,
             () = due(self.overdue) => Happened::Overdue,
@@ -469,12 +478,22 @@ impl Run {
             // Nobody looks at the clock while there is always something to read.
             self.close();
         }
+        if self.terminal.is_some() && self.feed.is_some() {
+            self.held_due = Some(Instant::now() + HELD_AT_MOST);
+        }
         self.count();
         if self.is_looked_at() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
         if self.registration.is_some() && self.registry_due.is_none() {
             self.registry_due = Some(Instant::now() + UPDATED_EVERY);
+        }
+    }
+
+    fn release_held(&mut self) {
+        self.held_due = None;
+        if let Some(feed) = &mut self.feed {
+            feed.release(StreamName::Output);
         }
     }
 

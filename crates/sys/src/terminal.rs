@@ -21,6 +21,13 @@ use rustix::termios::{
 /// line without a word.
 pub const LONGEST_LINE: usize = 4095;
 
+/// Puts a person's terminal back after a program that used all of it: leaves the alternate screen, shows the cursor, and turns off
+/// colors, mouse reports, pasting marks, application keys, synchronized output and Kitty's keyboard protocol.
+///
+/// The alternate screen is entered once more before it is left. Leaving it moves the cursor to where it was when the screen was
+/// entered, and without the first half that would be a place of long ago wherever no alternate screen is on.
+pub const RESET: &[u8] = b"\x1b[?2026l\x1b[?1049h\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[0m";
+
 /// Both ends of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Terminal {

@@ -23,10 +23,16 @@ pub(crate) use value::{
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
 pub(crate) fn defaults() -> String {
     let set: Vec<_> = built_in::SET.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+    let terminal = |(name, value): &(&str, Option<&str>)| match value {
+        Some(value) => format!("{name} = {value:?}"),
+        None => format!("{name} = false"),
+    };
+    let terminal: Vec<_> = built_in::TERMINAL.iter().map(terminal).collect();
     include_str!("defaults.toml")
         .replace("{withhold}", &list(EnvironmentPolicy::WITHHELD))
         .replace("{allow}", &list(EnvironmentPolicy::ALLOWED))
         .replace("{set}", &set.join("\n"))
+        .replace("{terminal}", &terminal.join("\n"))
 }
 
 /// A list as it is written in a file, in lines of at most this width.
@@ -143,5 +149,5 @@ settings! {
     /// Which commands were run.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Which variables commands get.
-    environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, }
+    environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, terminal: Variables, }
 }

@@ -55,6 +55,16 @@ impl StreamRedactor {
         self.hand_on(mask, &text, shown, &hidden)
     }
 
+    /// The text that is held back, for a person who waits for it. Of a value that has begun there, the rest is still redacted.
+    pub(crate) fn release(&mut self, mask: &Mask) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held);
+        let hidden = mask.hidden(&held, Edges::None);
+        let out = self.hand_on(mask, &held, held.len(), &hidden);
+        self.skipped = held.len();
+        self.held = held;
+        out
+    }
+
     /// The text that is held back and an unfinished line behind it, as long as it is not known how they go on.
     pub(crate) fn pending(&self, mask: &Mask, unfinished: &[u8]) -> Vec<u8> {
         let text = [self.held.as_slice(), unfinished].concat();
