@@ -48,7 +48,9 @@ impl Report<'_> {
         if let (Some(attendance), false) = (&self.attendance, said.is_empty()) {
             attendance.begin_line();
         }
-        said.iter().for_each(|text| print::talk(text));
+        for text in &said {
+            print::talk(text);
+        }
         Ok(exit)
     }
 

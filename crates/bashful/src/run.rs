@@ -70,8 +70,8 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         }
         let (reply, interrupted) = call(&engine, request, caller, &mut shown).await?;
         notices.extend(unread_input(args));
-        let ShownLive { attendance, .. } = shown;
-        notices.extend(attendance.as_ref().and_then(Attendance::input_problem));
+        let ShownLive { mut attendance, .. } = shown;
+        notices.extend(attendance.as_mut().and_then(|attendance| attendance.input_problem.take()));
         let direct = if attendance.is_some() { Some(Direct { stderr: true }) } else { direct };
         let report = Report { args, settings, direct, notices, attendance };
         let exit = match reply {

@@ -359,6 +359,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         async_enabled: settings.r#async.enabled,
         pi_grace: Grace(settings.stop.pi_grace_seconds.duration()),
         overlap: settings.sessions.overlap,
+        virtual_terminal: settings.terminal.virtual_terminal,
     }
 }
 

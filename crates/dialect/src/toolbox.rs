@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor, Live,
-    Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Waiting, error_chain,
+    Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Streams, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,6 +24,7 @@ use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::shell_settings::{LatestEngine, ShellSettings};
+use crate::terminal::{self, TerminalView};
 use crate::text::{NO_LIMIT, NO_LIMIT_ANY_MORE};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
@@ -103,6 +104,9 @@ pub struct ToolCaller {
     pub approver: Option<Arc<dyn Approver>>,
     /// Tells when the caller cancels and still wants an answer. A caller that wants none drops the future.
     pub cancellation: Option<Cancellation>,
+    /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
+    /// command does not become a job.
+    pub terminal: Option<TerminalView>,
 }
 
 impl std::fmt::Debug for ToolCaller {
@@ -223,7 +227,10 @@ impl Toolbox {
 
     /// Runs a command: the engine's one road, and the dialect's words for what came of it.
     async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        let connection = watch.caller.connection.as_deref().filter(|_| call.manner != Manner::InBackground);
+        let view = self.terminal_view(&mut call, watch);
+        let has_view = view.is_some();
+        let shares_shell = call.manner != Manner::InBackground && !has_view;
+        let connection = watch.caller.connection.as_deref().filter(|_| shares_shell);
         let (shared, _in_use) = match self.shared_shell(connection) {
             SharedShell::None => (None, None),
             SharedShell::Shared(name, in_use) => (Some(name), in_use),
@@ -232,7 +239,10 @@ impl Toolbox {
                 (None, None)
             }
         };
-        let caller = self.engine_caller(call.manner, shared, watch);
+        let mut caller = self.engine_caller(call.manner, shared, watch);
+        if let Some(TerminalView { host, listener, .. }) = view {
+            (caller.terminal, caller.listener) = (Some(host), Some(listener));
+        }
         call.notices.extend(self.untold_no_state());
         let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
         call.notices.extend(notice);
@@ -240,6 +250,9 @@ impl Toolbox {
         let reply = watch.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
             RunError::NoJobs => Failure::new("failed", self.no_jobs()),
+            RunError::Start(error) if has_view => {
+                Failure::new("failed", self.dialect.0.no_terminal(error_chain(&error)))
+            }
             other => Failure::failed(&other),
         })?;
         let limit = watch.caller.limit;
@@ -252,6 +265,23 @@ impl Toolbox {
                 Err(Failure { conclusion: Conclusion::Abort, ..Failure::new("failed", CANCELLED.to_owned()) })
             }
         }
+    }
+
+    /// The view of the terminal that a command gets. In a dialect that wants one, a command without runs without a terminal.
+    fn terminal_view(&self, call: &mut RunCall, watch: &mut Watch) -> Option<TerminalView> {
+        if !self.dialect.0.terminal_needs_view() || call.request.streams.terminal().is_none() {
+            return None;
+        }
+        let is_on = self.limits.virtual_terminal && terminal::are_allowed(&self.engine);
+        let Some(view) = watch.caller.terminal.take().filter(|_| is_on) else {
+            call.request.streams = Streams::Combined;
+            return None;
+        };
+        view.fit(&mut call.request);
+        call.manner = Manner::ToItsEnd;
+        // The person sees it.
+        watch.tick = None;
+        Some(view)
     }
 
     /// The caller as the engine knows it.

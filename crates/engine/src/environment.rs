@@ -341,6 +341,7 @@ mod tests {
             allow: vec![Pattern::new("TOKENIZERS_*"), Pattern::new("OWN_*")],
             never: vec![Pattern::new("OWN_TOKEN")],
             set: BTreeMap::from([("PAGER".to_owned(), Some("cat".to_owned())), ("DISPLAY".to_owned(), None)]),
+            terminal: BTreeMap::new(),
         }
     }
 

@@ -5,11 +5,9 @@
 //! end, so that a program may close its terminal and open it again. The end of the output is therefore the end of the process
 //! tree, and no end of file.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use bashful_sys::pipe;
 use bashful_sys::terminal::{self, SavedModes};
 
 /// Both ends of the terminal of a command.
@@ -71,11 +69,6 @@ impl Drop for HostTerminal {
         let Some(modes) = self.modes.take() else { return };
         // Whatever fails here, nobody is left to be told. The terminal is not this session's, so no signal stops us.
         let _ = modes.restore(&self.terminal);
-        // A terminal that somebody has stopped with Ctrl-S must not hold up the end of the tree.
-        if let Ok(copy) = self.terminal.try_clone()
-            && pipe::set_nonblocking(&copy).is_ok()
-        {
-            let _ = File::from(copy).write_all(&[terminal::RESET, b"\r\n"].concat());
-        }
+        let _ = terminal::write_now(&self.terminal, &[terminal::RESET, b"\r\n"].concat());
     }
 }

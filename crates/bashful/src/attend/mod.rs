@@ -10,10 +10,11 @@ mod typing;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bashful_engine::{AttendedTerminal, EnvError, EnvironmentPolicy, OutputStream, Request, Streams, TerminalRequest};
+use bashful_engine::{
+    AttendedTerminal, EnvError, EnvironmentPolicy, OutputStream, Request, StopReason, Streams, TerminalRequest,
+};
 use bashful_sys::signal::{self, Signal};
 use tokio::signal::unix::{SignalKind, signal as listen};
 use tokio::sync::oneshot;
@@ -78,13 +79,15 @@ pub(crate) struct Attendance {
     under_way: Option<UnderWay>,
     resized: tokio::signal::unix::Signal,
     asked_to_pause: Option<tokio::signal::unix::Signal>,
-    input_problem: Arc<OnceLock<String>>,
+    /// The reason why a part of standard input could not be typed.
+    pub(crate) input_problem: Option<String>,
 }
 
 /// The command, while it runs.
 struct UnderWay {
     attended: AttendedTerminal,
-    typing: JoinHandle<()>,
+    /// None once standard input has ended.
+    typing: Option<JoinHandle<Option<String>>>,
     /// The command is paused, and its last bytes are on their way.
     settles: Option<Instant>,
 }
@@ -92,7 +95,7 @@ struct UnderWay {
 /// Nothing is typed any more, whatever the reason.
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.typing.abort();
+        self.typing.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -104,6 +107,8 @@ pub(crate) enum Happened {
     AskedToPause,
     Paused,
     Settled,
+    /// Standard input has, for this reason if it was not at its end.
+    InputEnded(Option<String>),
 }
 
 impl Attendance {
@@ -119,7 +124,7 @@ impl Attendance {
             under_way: None,
             resized: listen(SignalKind::window_change())?,
             asked_to_pause,
-            input_problem: Arc::default(),
+            input_problem: None,
         };
         Ok((attendance, host))
     }
@@ -136,12 +141,15 @@ impl Attendance {
             self.arriving = None;
             return Happened::Began(arrived);
         }
-        let Some(UnderWay { attended, settles, .. }) = &mut self.under_way else { return std::future::pending().await };
+        let Some(UnderWay { attended, typing, settles }) = &mut self.under_way else {
+            return std::future::pending().await;
+        };
         tokio::select! {
             _ = self.resized.recv() => Happened::Resized,
             () = pause_asked(&mut self.asked_to_pause) => Happened::AskedToPause,
             Ok(()) = attended.suspensions.changed() => Happened::Paused,
             () = due(*settles) => Happened::Settled,
+            problem = typed(typing) => Happened::InputEnded(problem),
             else => std::future::pending().await,
         }
     }
@@ -153,6 +161,10 @@ impl Attendance {
             (Happened::Resized, Some(under_way)) => self.host.adopt_size(&under_way.attended),
             (Happened::AskedToPause, Some(under_way)) if self.host.has_keys => under_way.attended.suspend(),
             (Happened::Paused, Some(under_way)) => under_way.settles = Some(Instant::now() + SETTLE),
+            (Happened::InputEnded(Some(problem)), Some(under_way)) => {
+                self.input_problem = Some(problem);
+                under_way.attended.stop(StopReason::Cancelled);
+            }
             (Happened::Settled, Some(under_way)) => {
                 under_way.settles = None;
                 // Nobody could continue it where nobody types.
@@ -177,8 +189,8 @@ impl Attendance {
         self.host.take_over()?;
         // It may have changed since the command was asked for.
         self.host.adopt_size(&attended);
-        let typing = typing::type_input(attended.terminal.clone(), Arc::clone(&self.input_problem));
-        self.under_way = Some(UnderWay { attended, typing: tokio::spawn(typing), settles: None });
+        let typing = tokio::spawn(typing::type_input(attended.terminal.clone()));
+        self.under_way = Some(UnderWay { attended, typing: Some(typing), settles: None });
         Ok(())
     }
 
@@ -196,11 +208,6 @@ impl Attendance {
             print::line_end();
         }
     }
-
-    /// The reason why a part of standard input was not typed.
-    pub(crate) fn input_problem(&self) -> Option<String> {
-        self.input_problem.get().cloned()
-    }
 }
 
 impl HostTerminal {
@@ -210,6 +217,14 @@ impl HostTerminal {
             let _ = attended.terminal.resize(size);
         }
     }
+}
+
+/// Waits for the end of standard input; for ever if that has come.
+async fn typed(typing: &mut Option<JoinHandle<Option<String>>>) -> Option<String> {
+    let Some(task) = typing else { return std::future::pending().await };
+    let problem = task.await.ok().flatten();
+    *typing = None;
+    problem
 }
 
 async fn pause_asked(signal: &mut Option<tokio::signal::unix::Signal>) {

@@ -2,10 +2,10 @@
 
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, OnceLock};
 
-use bashful_engine::{CommandTerminal, TypeError, error_chain};
+use bashful_engine::{CommandTerminal, TypeError};
 use bashful_sys::event;
+use bashful_sys::terminal::LONGEST_LINE;
 use tokio::io::unix::AsyncFd;
 
 /// Bytes that are read at once. A person's line of this length is typed without a look at what the terminal holds.
@@ -17,18 +17,22 @@ const END: &[u8] = b"\x04";
 /// Types standard input until it ends, or for as long as this is not dropped.
 ///
 /// The keys of a person go through as they come, as at any terminal. Input from a pipe or a file comes in whole lines, none of
-/// which the terminal would cut; at its end, the key for that is typed if the program reads lines. `problem` gets the reason why a
-/// part was not typed.
-pub(super) async fn type_input(terminal: CommandTerminal, problem: Arc<OnceLock<String>>) {
+/// which the terminal would cut; at its end, the key for that is typed if the program reads lines. Returns the reason why a part
+/// could not be typed.
+pub(super) async fn type_input(terminal: CommandTerminal) -> Option<String> {
     let input = HostInput::new();
     let typed = match input {
         Ok(input) if io::stdin().is_terminal() => type_keys(&terminal, &input).await,
         Ok(input) => type_lines(&terminal, &input).await,
         Err(error) => Err(error.into()),
     };
-    // The terminal is gone when the command is.
-    if let Err(error @ TypeError::LineTooLong { .. }) = typed {
-        let _ = problem.set(format!("standard input was not typed to its end: {}", error_chain(&error)));
+    match typed {
+        Err(TypeError::LineTooLong { .. }) => Some(format!(
+            "standard input has a line of more than {LONGEST_LINE} bytes, which a terminal would cut; the command was stopped. Pass it \
+             on without --pty, by --stdin (-i)"
+        )),
+        // The terminal is gone when the command is.
+        _ => None,
     }
 }
 
@@ -53,7 +57,7 @@ async fn type_lines(terminal: &CommandTerminal, input: &HostInput) -> Result<(),
         let piece = input.read().await?;
         let has_ended = piece.is_empty();
         rest.extend(piece);
-        let is_long = rest.len() > bashful_sys::terminal::LONGEST_LINE;
+        let is_long = rest.len() > LONGEST_LINE;
         let whole = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let upto = if has_ended || (whole == 0 && is_long) { rest.len() } else { whole };
         let now: Vec<u8> = rest.drain(..upto).collect();

@@ -12,8 +12,8 @@ use super::value::Variable;
 use super::{
     Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, DialectLevels, Environment, GuardSettings,
     InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
-    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables,
-    WhenBusy,
+    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Terminal,
+    Variables, WhenBusy,
 };
 
 /// Variables that are set for unattended work.
@@ -143,6 +143,7 @@ impl Settings {
                 overlap: false,
             },
             r#async: Async { enabled: true },
+            terminal: Terminal { virtual_terminal: true },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),

@@ -129,6 +129,8 @@ settings! {
     sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, overlap: bool, }
     /// Starting commands in the background, where a model asks for that.
     r#async: Async, AsyncLayer { enabled: bool, }
+    /// Terminals of commands.
+    terminal: Terminal, TerminalLayer { virtual_terminal: bool, }
     /// What judges scripts before they run.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
     /// What points to better tools.

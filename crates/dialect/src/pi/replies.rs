@@ -27,7 +27,10 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     let Ended { outcome, call, .. } = *ended;
     let outputs = [Some(output), stderr].into_iter().flatten();
     let output = shown(output, stderr);
+    let is_time_up = matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. });
     let mut text = match outcome.end {
+        // Said at the end.
+        _ if is_time_up && call.has_terminal => output,
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
         }
@@ -45,9 +48,14 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
-    text.extend(end_text(outcome.end).map(|end| format!("\n\n{end}")));
+    let time_up = || format!("Command timed out after {} seconds", seconds(call.lifetime));
+    let end = end_text(outcome.end).or_else(|| (is_time_up && call.has_terminal).then(time_up));
+    text.extend(end.map(|end| format!("\n\n{end}")));
     text
 }
+
+/// The last line about a command whose exit status nobody knows.
+pub(super) const NO_STATUS: &str = "Command failed: missing exit status";
 
 /// The annotation of a command that somebody has cancelled.
 pub(super) const CANCELLED: &str = "[Command cancelled]";
@@ -56,9 +64,7 @@ pub(super) const CANCELLED: &str = "[Command cancelled]";
 pub(super) fn end_text(end: End) -> Option<String> {
     match (end, code(end)) {
         (End::Own(_), Some(code)) if code != 0 => Some(format!("Command exited with code {code}")),
-        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => {
-            Some("Command failed: missing exit status".to_owned())
-        }
+        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => Some(NO_STATUS.to_owned()),
         _ => None,
     }
 }
