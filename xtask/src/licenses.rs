@@ -1,6 +1,6 @@
-//! Whether every dependency has a license that we can live with.
+//! Checks the licenses of all dependencies.
 //!
-//! Only what the crates themselves say is looked at; `cargo metadata` collects it. A crate that says nothing fails.
+//! Only the manifests count, as `cargo metadata` reports them. A crate without a license fails.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ const ALLOWED: [&str; 17] = [
     "Zlib",
 ];
 
-/// Looks at all packages, and names those that do not pass.
+/// Checks all packages, and names those that fail.
 pub(crate) fn main() -> Done {
     let arguments = ["metadata", "--format-version", "1"];
     print::talk(&format!("xtask: licenses in cargo {}", arguments.join(" ")));
@@ -44,7 +44,7 @@ pub(crate) fn main() -> Done {
     Ok(())
 }
 
-/// The name and the license of a package that does not pass.
+/// The name and the license of a package that fails.
 fn refused(package: &Value) -> Option<String> {
     let license = package["license"].as_str();
     if license.is_some_and(is_allowed) {
@@ -54,7 +54,7 @@ fn refused(package: &Value) -> Option<String> {
     Some(format!("{} {}: {}", text("name"), text("version"), license.unwrap_or("none given")))
 }
 
-/// Whether a license expression leaves us a choice that we can live with.
+/// True if a license expression allows an accepted choice.
 fn is_allowed(expression: &str) -> bool {
     // Older crates write `/` where they mean `OR`.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");

@@ -12,7 +12,7 @@ mod print;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// What every task comes to.
+/// The result of a task.
 type Done = Result<(), Box<dyn Error>>;
 
 const TASKS: &str = "\
@@ -30,11 +30,11 @@ tasks:
 ";
 
 fn main() -> ExitCode {
-    // In the little world of the guard's oracle, this program plays others.
+    // In the sandbox of the guard's oracle, this program plays other programs.
     if let Some(code) = oracle::recorder_main() {
         return code;
     }
-    // A benchmark's engine may be asked for a keeper of this very program.
+    // A benchmark's engine may start this program as its keeper.
     bashful_engine::keeper_main();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-/// Writes data. Whether it arrived is the reader's concern.
+/// Writes data. Errors are ignored.
 pub(crate) fn data(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Says something, on a line of its own.
+/// Writes a message line to standard error.
 pub(crate) fn talk(text: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", text.trim_end()).as_bytes());
 }

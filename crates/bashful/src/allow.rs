@@ -1,10 +1,10 @@
-//! `bashful allow`: the user lets one command pass, once, for a few minutes.
+//! `bashful allow`: the user approves one refused command for one run within a few minutes.
 //!
-//! What is allowed is a file that only the user can read. It holds the script and its directory, word for word, and is
-//! gone as soon as it is used. It is never shown to the model, and there is nothing in it that the model could repeat.
-//! Allowing needs a terminal that no command has started, and the guard refuses commands that would allow something: a model
-//! has no way to it that does not look for one. A command runs as the same user, so one that looks for a way can write the
-//! file itself; docs/security.md says so.
+//! An allowance is a file that only the user can read. It holds the script and its directory, word for word, and is
+//! removed when it is used. No model sees it, and nothing in it could be repeated by one. Allowing needs a terminal
+//! that no command has started, and the guard refuses commands that would allow something: a model cannot allow a
+//! command by accident. A command that tries hard can write the file itself, because it runs as the same user
+//! (docs/security.md).
 
 use std::error::Error;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
 use crate::{guard, print};
 
-/// Why nothing was allowed.
+/// An error of `bashful allow`.
 #[derive(Debug, Error)]
 enum AllowError {
     #[error("only a person at a terminal can allow a command")]
@@ -33,13 +33,13 @@ enum AllowError {
     Write(#[source] std::io::Error),
 }
 
-/// What the user has allowed.
+/// The directory of allowances.
 #[derive(Debug, Clone)]
 pub(crate) struct Allowances {
     directory: PathBuf,
 }
 
-/// The version of an allowance.
+/// Format version of an allowance file.
 const VERSION: u32 = 1;
 
 /// One command that may run once. Allowances of bashful 0.1 have no version, and read the same.
@@ -58,8 +58,8 @@ impl Allowances {
         Self { directory }
     }
 
-    /// Lets this command pass once, until then.
-    fn give(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
+    /// Stores an allowance for one run of this command before `until`.
+    fn store(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
         let (script, directory) = (script.to_owned(), directory.to_path_buf());
         let allowance = Allowance { version: VERSION, script, directory, until: seconds(until) };
         make_directory(&self.directory)?;
@@ -68,16 +68,16 @@ impl Allowances {
         plain::write(&path, serde_json::to_string(&allowance)?.as_bytes())
     }
 
-    /// Whether this command was allowed. If so, it is not any more.
-    pub(crate) fn take(&self, script: &str, directory: &Path, now: SystemTime) -> bool {
+    /// Uses up the allowance for this command; false if there is none.
+    pub(crate) fn use_up(&self, script: &str, directory: &Path, now: SystemTime) -> bool {
         let Ok(entries) = fs::read_dir(&self.directory) else { return false };
         for path in entries.flatten().map(|entry| entry.path()) {
             let Some(allowance) = read(&path) else { continue };
             if allowance.until < seconds(now) {
-                // Too late; whoever else removes it means the same.
+                // The allowance expired. Another process may remove it at the same time.
                 let _ = fs::remove_file(&path);
             } else if allowance.script == script && allowance.directory == directory {
-                // Of two who take it at the same time, one removes it.
+                // Of two processes that use it at the same time, only one can remove it.
                 return fs::remove_file(&path).is_ok();
             }
         }
@@ -85,7 +85,7 @@ impl Allowances {
     }
 }
 
-/// One that this user has given. A file that others can write to, or that has a second name, is none.
+/// Reads an allowance of this user. A file that others can write to, or that has a second hard link, does not count.
 fn read(path: &Path) -> Option<Allowance> {
     let mut file = plain::open(path).ok()?;
     let facts = file.metadata().ok()?;
@@ -94,7 +94,7 @@ fn read(path: &Path) -> Option<Allowance> {
     }
     let mut text = Vec::new();
     file.read_to_end(&mut text).ok()?;
-    // One of a newer version may mean something else. It stays, for that version to use.
+    // An allowance of a newer version may mean something else, so it stays for that version.
     serde_json::from_slice(&text).ok().filter(|allowance: &Allowance| allowance.version <= VERSION)
 }
 
@@ -102,17 +102,18 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Asks, and notes that a command may run once.
+/// Asks the user on the terminal, and stores the allowance.
 pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
-    // A hook may have refused one.
+    // The hook asks about interactive shells too, so they can be allowed.
     guard::ask_about_interactive_shells(&mut settings);
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
     let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
     engine.recall_snapshot();
-    // What is judged is what would run; what is allowed is what was given, because a job or a session may run something else.
+    // The guard judges the rewritten script. The allowance has the given one, because a job or a session may rewrite
+    // it differently.
     let rewritten = engine.rewrite(request, bashful_engine::RewriteFor::Reply)?;
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
@@ -131,7 +132,7 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         return Ok(Exit::Code(1));
     }
     let until = SystemTime::now() + Duration::from_secs(60 * u64::from(args.minutes));
-    allowances.give(&given, directory, until).map_err(AllowError::Write)?;
+    allowances.store(&given, directory, until).map_err(AllowError::Write)?;
     Ok(Exit::Code(0))
 }
 
@@ -155,32 +156,32 @@ mod tests {
     #[test]
     fn what_was_allowed_passes_once() {
         let (_directory, allowances) = store();
-        allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
-        assert!(allowances.take("git push -f", Path::new("/x"), later(10)));
-        assert!(!allowances.take("git push -f", Path::new("/x"), later(10)), "it is used up");
+        allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
+        assert!(allowances.use_up("git push -f", Path::new("/x"), later(10)));
+        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(10)), "it is used up");
     }
 
     #[test]
     fn another_script_directory_or_time_does_not_pass() {
         let (_directory, allowances) = store();
-        allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
-        assert!(!allowances.take("git push -f ", Path::new("/x"), later(10)));
-        assert!(!allowances.take("git push -f", Path::new("/y"), later(10)));
-        assert!(!allowances.take("git push -f", Path::new("/x"), later(301)));
-        assert!(!allowances.take("git push -f", Path::new("/x"), later(10)), "what is too old is gone");
+        allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
+        assert!(!allowances.use_up("git push -f ", Path::new("/x"), later(10)));
+        assert!(!allowances.use_up("git push -f", Path::new("/y"), later(10)));
+        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(301)));
+        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(10)), "what is too old is gone");
     }
 
     #[test]
     fn an_allowance_of_a_newer_version_neither_counts_nor_goes() {
         let (_directory, allowances) = store();
         let check = |version: &str, passes: bool| {
-            allowances.give("git push -f", Path::new("/x"), later(300)).expect("noted");
+            allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
             let path =
                 fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable").path();
             let text = fs::read_to_string(&path).expect("readable").replace(r#""version":1,"#, version);
             fs::write(&path, text).expect("writable");
-            assert_eq!(allowances.take("git push -f", Path::new("/x"), later(10)), passes, "{version}");
-            assert!(!allowances.take("git push -f", Path::new("/x"), later(301)));
+            assert_eq!(allowances.use_up("git push -f", Path::new("/x"), later(10)), passes, "{version}");
+            assert!(!allowances.use_up("git push -f", Path::new("/x"), later(301)));
             assert_eq!(path.exists(), !passes, "{version}");
         };
         // As bashful 0.1 writes them.
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn nobody_else_can_read_it() {
         let (_directory, allowances) = store();
-        allowances.give("x", Path::new("/x"), later(300)).expect("noted");
+        allowances.store("x", Path::new("/x"), later(300)).expect("noted");
         let entry = fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable");
         assert_eq!(entry.metadata().expect("facts").permissions().mode() & 0o777, 0o600);
         let directory = fs::metadata(&allowances.directory).expect("facts").permissions().mode();

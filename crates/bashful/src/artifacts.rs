@@ -1,4 +1,4 @@
-//! `bashful artifacts`
+//! `bashful artifacts`: lists, prints and removes saved output.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
-/// Why a text is not a range.
+/// An error in a range of lines or bytes.
 #[derive(Debug, Error)]
 pub(crate) enum RangeError {
     #[error("write a range as in `10-20`, or `10-` for everything from there on")]
@@ -58,7 +58,7 @@ pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Ex
     }
 }
 
-/// Lines as in `10-20`, from 1, both included.
+/// Parses a line range such as `10-20`, counted from 1, both ends included.
 pub(crate) fn lines(text: &str) -> Result<RangeInclusive<u64>, RangeError> {
     if let Ok(line) = text.parse() {
         return Err(RangeError::OneLine(line));
@@ -71,7 +71,7 @@ pub(crate) fn lines(text: &str) -> Result<RangeInclusive<u64>, RangeError> {
     }
 }
 
-/// Bytes as in `512-1024`, from 0, the end excluded.
+/// Parses a byte range such as `512-1024`, counted from 0, the end excluded.
 pub(crate) fn bytes(text: &str) -> Result<Range<u64>, RangeError> {
     let (begin, end) = range(text)?;
     let end = end.unwrap_or(u64::MAX);
@@ -137,9 +137,9 @@ fn as_text(entries: &[ArtifactEntry]) -> String {
     text
 }
 
-/// `3m ago`: the largest unit says enough.
+/// The age in its largest unit, as in `3m ago`.
 fn ago(time: SystemTime) -> String {
-    // A time to come, after the clock was set back, is now.
+    // A time in the future, after the clock was set back, counts as now.
     match time.elapsed().unwrap_or_default().as_secs() {
         seconds @ ..60 => format!("{seconds}s ago"),
         seconds @ ..3600 => format!("{}m ago", seconds / 60),
@@ -160,13 +160,13 @@ fn show(store: &ArtifactStore, args: &ShowArgs, redactor: &OutputRedactor) -> Re
         redacted_part(&artifact, args, redactor, out)
     };
     match shown {
-        // `show 7 | head` has seen enough.
+        // The reader has closed its end, as in `show 7 | head`.
         Err(ReadError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Code(0)),
         shown => Ok(shown?),
     }
 }
 
-/// The part, redacted together with what stands around it: it may begin and end in the middle of a withheld value.
+/// Redacts a part together with the text around it, because it may begin or end in the middle of a withheld value.
 fn redacted_part(
     artifact: &Artifact,
     args: &ShowArgs,
@@ -185,7 +185,7 @@ fn redacted_part(
     let mut out = redactor.writer(out, before);
     let exit = part(artifact, args, &mut out)?;
     let (_, after) = artifact.around(begin..begin.saturating_add(out.taken()));
-    // Lines that were searched for do not stand beside what follows in the artifact.
+    // Matching lines are not next to each other in the artifact, so no text follows them.
     let after = if args.grep.is_some() { Vec::new() } else { after };
     out.finish(&after).map_err(ReadError::Write)?;
     Ok(exit)
@@ -195,7 +195,7 @@ fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exi
     if let Some(lines) = &args.lines {
         let there = artifact.lines(lines.clone(), out)?.there;
         if there < *lines.start() {
-            // Silence could be taken for an empty line.
+            // Without this, no output could mean an empty line.
             print::talk(&format!("[the artifact ends with line {there}]"));
         }
     } else if let Some(bytes) = &args.bytes {
@@ -206,7 +206,7 @@ fn part(artifact: &Artifact, args: &ShowArgs, out: &mut dyn Write) -> Result<Exi
         artifact.tail(lines, out)?;
     } else if let Some(pattern) = &args.grep {
         let found = artifact.grep(&|line| pattern.is_match(line), out)?;
-        // As `grep` itself has it.
+        // The exit code of `grep`: 1 if nothing matched.
         return Ok(Exit::Code(u8::from(found == 0)));
     } else {
         artifact.whole(out)?;

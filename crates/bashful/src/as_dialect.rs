@@ -1,4 +1,4 @@
-//! `bashful run --dialect`: one command, asked for and answered as a model's tool would have it.
+//! `bashful run --dialect`: runs one command through a model's tool and prints its reply.
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::settings::Settings;
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
 
-/// Why a dialect cannot be asked for this.
+/// An option that the dialect's tool does not have.
 #[derive(Debug, Error)]
 enum AskError {
     #[error("{what} is not UTF-8, and tools are called with JSON")]
@@ -29,7 +29,7 @@ enum AskError {
     NoSuchOption { dialect: Dialect, option: &'static str },
 }
 
-/// Calls the tool, and prints what a model would read: the text, or the facts.
+/// Calls the tool, and prints the text that a model would read, or the facts.
 pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
@@ -37,20 +37,20 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
     let tools = dialect.tools(&setup::limits(&settings), Path::new("/"), Abilities::ALL);
     let bash = tools.iter().find(|tool| tool.name == "bash").ok_or(AskError::NoBash { dialect })?;
     let arguments = arguments(args, dialect, bash)?;
-    // A tool that takes no directory has that of its server.
+    // A tool without the argument `cwd` runs in the server's directory.
     let cwd = args.command.cwd.as_deref().filter(|_| !takes(bash, "cwd"));
     let called = call(args, dialect, &settings, &around, (cwd, arguments));
     called.or_else(|error| {
         if dialect != Dialect::PLAIN {
             return Err(error);
         }
-        // Its callers parse JSON, whatever has kept the command from running.
+        // Callers of `plain` parse JSON, also when the command could not run.
         print::json(json!({ "error": error_chain(error.as_ref()) }), print::redactor())?;
         Ok(Exit::Failed)
     })
 }
 
-/// Makes the call, from a directory or the current one.
+/// Calls the tool in `cwd`, or in the current directory.
 fn call(
     args: &RunArgs,
     dialect: Dialect,
@@ -88,19 +88,19 @@ fn call(
         drop(call);
         let shown = if args.json { answer.structured_text() } else { answer.text.into_string() };
         print::data(format!("{}\n", shown.trim_end_matches('\n')).as_bytes())?;
-        // The model may have been told, too; here it is for whoever has typed this.
+        // The reply for models may lack the advice for the person at the terminal.
         if let Some(how) = last.how_to_allow().filter(|how| !shown.contains(how.as_str())) {
             print::talk(&format!("[{how}]"));
         }
         toolbox.engine().sweep_if_due();
         Ok(interrupted.map_or_else(|| last.exit(), Exit::Signal))
     });
-    // Somebody may still be asked something at the terminal.
+    // A thread may still wait for an answer on the terminal, so do not wait for it.
     runtime.shutdown_background();
     ran
 }
 
-/// The arguments of the tool.
+/// The command-line options as arguments of the tool.
 fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box<dyn Error>> {
     let no = |option| AskError::NoSuchOption { dialect, option };
     let script = setup::script(&args.command.script)?;
@@ -116,7 +116,7 @@ fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box
         give(name, value);
     }
     if let Some(timeout) = args.command.timeout {
-        // JSON has no such number, and without one the tool's own would hold.
+        // JSON cannot express it, and without the argument the tool would use its default.
         if !timeout.is_finite() {
             return Err(SetupError::Timeout(timeout).into());
         }
@@ -154,7 +154,7 @@ fn takes(tool: &Tool, argument: &str) -> bool {
     tool.input.get("properties").is_some_and(|properties| properties.get(argument).is_some())
 }
 
-/// The log of one command, which remembers its record.
+/// A command log that keeps the last record.
 #[derive(Debug)]
 struct LastRecord {
     log: Option<Log>,
@@ -175,7 +175,7 @@ impl LastRecord {
         self.record.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|record| record.fate.clone())
     }
 
-    /// The line that allows the command, if the guard has refused it.
+    /// Advice how to allow the command, if the guard refused it.
     fn how_to_allow(&self) -> Option<String> {
         match self.fate()? {
             Fate::Refused(refusal) => Some(how_to_allow(&(&*refusal).into(), &refusal.redactor)),
@@ -183,7 +183,7 @@ impl LastRecord {
         }
     }
 
-    /// The end of the program: that of the command. A command that never began has failed.
+    /// The exit code of the command. A command that never started has failed.
     fn exit(&self) -> Exit {
         match self.fate() {
             Some(Fate::InBackground) => Exit::Code(0),

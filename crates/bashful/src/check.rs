@@ -1,4 +1,4 @@
-//! `bashful check`: what the guard says about a script. Nothing runs, and nobody is asked.
+//! `bashful check`: prints the guard's findings about a script. Nothing runs, and nobody is asked.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
 use crate::{derivation, guard, print};
 
-/// Judges a script, and says what was found.
+/// Judges a script and prints the findings.
 pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
@@ -25,7 +25,7 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let verdict = guard.judge(&script, &guard::prelude(Some(&directory), &around));
     let redactor = setup::redactor(&settings, &around)?;
     let given = Allowable { script: &bytes, directory: &directory };
-    // Without a guard, everything runs, and there is nothing to allow.
+    // Without a guard every command runs, so there is nothing to allow.
     let can_be_allowed = settings.guard.enabled && verdict.refuses();
     if args.json {
         let mut facts = as_json(&verdict);
@@ -60,7 +60,7 @@ fn as_text(script: &str, verdict: &Verdict, redactor: &Redactor) -> String {
     format!("{}\n", text.trim_start())
 }
 
-/// A verdict for programs.
+/// A verdict as JSON.
 pub(crate) fn as_json(verdict: &Verdict) -> Value {
     let word = match verdict.level() {
         None => "pass",

@@ -1,4 +1,4 @@
-//! Colors, where a terminal has them and nobody has turned them off.
+//! Colors on terminals, unless they are turned off.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr, stdout};
@@ -19,14 +19,14 @@ static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
 
 /// Sets the choice for this run.
 pub(crate) fn choose(choice: ColorChoice) {
-    // Arguments are read once.
+    // The arguments are parsed once, so nothing is overwritten.
     let _ = CHOICE.set(choice);
 }
 
 /// The choice in these arguments. Help and error messages need it before the arguments are understood.
 pub(crate) fn choice_in(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     let words: Vec<String> = arguments
-        // Behind this, words belong to nobody but the command.
+        // Words after `--` belong to the command.
         .take_while(|argument| argument != "--")
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
@@ -56,17 +56,17 @@ fn are_wanted(is_terminal: bool) -> bool {
     }
 }
 
-/// A color that means something.
+/// The meaning of a color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
-    /// Something failed.
+    /// Red: a failure.
     Failed,
-    /// Something went well.
+    /// Green: a success.
     Done,
 }
 
 impl Paint {
-    /// The text in this color. The caller has made sure that the text itself holds no escape sequence.
+    /// Colors a text. The caller guarantees that the text has no escape sequences.
     pub(crate) fn on(self, text: &str) -> String {
         let code = match self {
             Self::Failed => 31,

@@ -1,4 +1,4 @@
-//! `bashful config`
+//! `bashful config`: prints the settings in force, or the defaults.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `bashful check --explain`: how each dangerous command came about, as a small tree.
+//! `bashful check --explain`: shows the derivation of each dangerous command as a tree.
 //!
 //! The root is the command as the script spells it. Below it stand the assignments that its words came from, and then every
 //! form that the command took on its way to the one that a rule refused. Kills also list the processes of this machine that
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use bashful_dialect::visible;
 use bashful_engine::{Finding, Level, Redactor, Verdict};
 
-/// More victims are counted and not listed.
+/// Most processes that a tree lists as hit by a kill. The rest are counted.
 const MOST_VICTIMS: usize = 8;
 
 /// The trees of all findings.
@@ -37,7 +37,7 @@ fn tree(script: &str, finding: &Finding) -> String {
     }
     let level = match finding.level {
         Level::Warn => "warning",
-        Level::Ask => "has to be asked",
+        Level::Ask => "needs approval",
         Level::Deny => "refused",
     };
     let indent = "   ".repeat(steps.len());
@@ -49,7 +49,7 @@ fn tree(script: &str, finding: &Finding) -> String {
     text
 }
 
-/// The first line of a text that may have many.
+/// The first line of a text.
 fn one_line(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or("").to_owned();

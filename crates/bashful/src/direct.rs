@@ -1,6 +1,6 @@
-//! Output for a program that reads ours: the bytes as the command wrote them, redacted, all of them, as they come.
+//! Direct output for pipes and files: every byte as the command writes it, redacted.
 //!
-//! A pipe or a file gets no clip: whoever reads it counts, compares or parses, and a notice in the middle would be data.
+//! A pipe or a file gets no clip. Its reader counts, compares or parses, and would take a notice for data.
 
 use std::io::{self, IsTerminal, Write};
 use std::{iter, thread};
@@ -11,35 +11,35 @@ use tokio::sync::oneshot;
 
 use crate::print::{self, PrintError};
 
-/// A reader of ours that does not keep up holds up the command, as it would without us.
+/// A slow reader holds up the command, as it would without bashful.
 pub(crate) const LISTENING: Listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
 
-/// Output that is being written directly. Tells how that went, once it is done.
+/// The result of direct writing, once everything is written.
 pub(crate) type Writing = oneshot::Receiver<Result<(), PrintError>>;
 
-/// Where the streams of a command go while it runs.
+/// The streams that are written directly while the command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Direct {
-    /// Standard error, where it is taken apart, is written as it comes too. At a terminal it is shown at the end.
+    /// Writes a separate standard error directly too. A terminal shows it at the end.
     pub(crate) stderr: bool,
 }
 
 impl Direct {
-    /// Output is written directly unless a person at a terminal reads it, or it is to be a part of JSON.
+    /// Direct output, unless standard output is a terminal or the reply is JSON.
     pub(crate) fn new(json: bool) -> Option<Self> {
         (!json && !io::stdout().is_terminal()).then(|| Self { stderr: !io::stderr().is_terminal() })
     }
 
-    /// Writes a stream to its end, in a thread of its own: a reader that does not read must not keep us from hearing
-    /// signals. A reader that has gone does not cut the command short; the rest is discarded.
+    /// Writes a stream to its end in its own thread: a reader that does not read must not block signal handling. If
+    /// the reader closes its end, the command goes on and the rest is discarded.
     /// `seen` is told of every piece of standard output.
     pub(crate) fn write(self, mut stream: OutputStream, seen: impl FnMut(&[u8]) + Send + 'static) -> Writing {
         let (done, is_done) = oneshot::channel();
         tokio::spawn(async move {
-            // Many commands write nothing, and need no thread.
+            // A command without output needs no thread.
             let first = stream.next().await;
             if first.is_none() {
-                // Nobody may be left who waits for it.
+                // The receiver may be gone.
                 let _ = done.send(Ok(()));
                 return;
             }
@@ -77,8 +77,8 @@ fn write_all(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// Waits until everything is written that is written directly. A writer that never said how it went has panicked. May be
-/// dropped.
+/// Waits until all direct output is written. A writer that reports nothing has panicked. Dropping the future is
+/// harmless.
 pub(crate) async fn written(writing: &mut Option<Writing>) -> Result<(), PrintError> {
     let Some(writing) = writing else { return Ok(()) };
     writing.await.unwrap_or_else(|_| Err(io::Error::other("the thread that writes has ended").into()))

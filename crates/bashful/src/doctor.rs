@@ -1,4 +1,4 @@
-//! `bashful doctor`
+//! `bashful doctor`: checks what this machine supports.
 
 mod client;
 mod snapshot;
@@ -18,7 +18,7 @@ use crate::guard;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
-/// Looks at this machine and says what can be relied on here.
+/// Checks this machine, and prints the promises that hold here.
 pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, used, problem) = around.settings_for_diagnosis(file);
@@ -35,7 +35,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let mut options = setup::options(&settings, &around, None)?;
-        // These commands are our own, and one of them kills its keeper.
+        // The trials are bashful's own commands, and one of them kills its keeper.
         options.judge = None;
         let engine = Engine::new(options)?;
         let mut report = examine(&engine, &around, &used).await?;
@@ -57,7 +57,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
 
 async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Result<Value, Box<dyn Error>> {
     let shell = engine.plan(Request::new(Script::new("true")?))?.shell;
-    // Asked of the shell itself, through everything that a command goes through.
+    // The shell itself reports its version, as an ordinary command.
     let reply = engine.run(Request::new(Script::new("echo \"$BASH_VERSION\"")?)).await?;
     let version = reply.finished().map(|outcome| outcome.output.text().trim().to_owned()).unwrap_or_default();
     let Promises {
@@ -99,7 +99,7 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
     }))
 }
 
-/// What each fact means to somebody who reads it for the first time.
+/// Explanations of the facts.
 const MEANING: [(&str, &str); 12] = [
     ("keeper", "who watches over a command"),
     ("catches_daemons", "a stop ends processes that left their group and session"),

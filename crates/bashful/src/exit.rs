@@ -1,24 +1,24 @@
-//! What the program's own exit codes mean.
+//! Exit codes of the program.
 
 use std::process::ExitCode;
 
 use bashful_engine::{End, Exit as Ended, StopReason};
 
-/// How the program ends.
+/// The exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// As the command did.
+    /// The exit code of the command.
     Code(u8),
-    /// The command was ended by this signal: 128 and its number, as shells do it.
+    /// A signal killed the command: 128 and its number, as in shells.
     Signal(u8),
-    /// The command's time was up: 124, as `timeout` does it.
+    /// The command timed out: 124, as with `timeout`.
     TimeUp,
-    /// It was refused, or we failed: 125.
+    /// The command was refused, or bashful failed: 125.
     Failed,
 }
 
 impl Exit {
-    /// The end of a command, or the signal by which somebody asked this program to end.
+    /// The exit code for the end of a command, or for the signal that interrupted the program.
     pub(crate) fn of(end: End, interrupted: Option<u8>) -> Self {
         match end {
             End::Own(Ended::Code(code)) => Self::Code(code),

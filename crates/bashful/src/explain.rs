@@ -1,4 +1,4 @@
-//! `bashful explain`
+//! `bashful explain`: prints the plan of a command without running it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     text
 }
 
-/// The variables as the command finds them: the shell of a session is not where it was started.
+/// The variables of the command. In a session, `PWD` is that of the running shell.
 fn variables(plan: &Plan) -> BTreeMap<&OsStr, &OsStr> {
     let variables = plan.environment.variables.iter();
     let mut variables: BTreeMap<_, _> = variables.map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
@@ -85,7 +85,7 @@ fn variables(plan: &Plan) -> BTreeMap<&OsStr, &OsStr> {
     variables
 }
 
-/// The names of what is withheld, each once: the rc files may have set what the host has, too.
+/// The names of withheld variables, without duplicates: host and rc files may set the same one.
 fn withheld(plan: &Plan) -> Vec<Cow<'_, str>> {
     let mut names = Vec::new();
     let withheld = plan.environment.withheld.iter().filter(|withheld| !withheld.is_passed());
@@ -97,7 +97,7 @@ fn withheld(plan: &Plan) -> Vec<Cow<'_, str>> {
     names
 }
 
-/// How much of the output is shown.
+/// The shown part of the output, in words.
 fn shown(plan: &Plan) -> String {
     let window = plan.window;
     match plan.lines {

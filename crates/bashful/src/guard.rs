@@ -1,4 +1,4 @@
-//! The guard as the settings want it, and who may let a command pass all the same.
+//! The guard with the user's settings, and the user as its approver.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
@@ -18,7 +18,7 @@ use crate::allow::Allowances;
 use crate::settings::{RuleLevel, Settings, may_be_there, read};
 use crate::setup::Surroundings;
 
-/// Why there is no guard, although there should be one.
+/// An error in the settings of the guard.
 #[derive(Debug, Error)]
 pub(crate) enum GuardError {
     #[error("cannot read the guard's rules in {}", path.display())]
@@ -33,29 +33,29 @@ pub(crate) enum GuardError {
     Rules { place: String, source: RuleError },
 }
 
-/// There is a better tool for the command.
+/// The interceptor named a better tool for the command.
 #[derive(Debug, Error)]
 #[error("{}", .0.text)]
 pub(crate) struct Intercepted(pub(crate) BetterTool);
 
-/// The guard has said no.
+/// The guard refused the command.
 #[derive(Debug, Error)]
 #[error("{text}")]
 pub(crate) struct Refused {
     text: String,
-    /// The same as facts.
+    /// The refusal as JSON facts.
     pub(crate) facts: serde_json::Value,
 }
 
 impl Refused {
-    /// What is said of it to whoever has typed the command: why, and how to allow it.
+    /// The refusal for a person: the reason, and how to allow the command.
     pub(crate) fn new(refusal: &Refusal) -> Self {
         let text = format!("{}\n{}", refusal.reason, how_to_allow(&refusal.into(), &refusal.redactor));
         Self { text, facts: facts::of_refusal(refusal) }
     }
 }
 
-/// The judge of this program; none if the settings want none.
+/// The judge for engines of this program; none if the settings turn the guard off.
 pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
     if !settings.guard.enabled {
         return Ok(None);
@@ -67,7 +67,7 @@ pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option
     }))
 }
 
-/// The guard that the settings describe.
+/// A guard with the levels and rules of the settings.
 pub(crate) fn guard(settings: &Settings, around: &Surroundings) -> Result<Guard, GuardError> {
     let mut place = "`[guard] levels` or `dialects` in the settings".to_owned();
     let mut own_rules = String::new();
@@ -100,12 +100,12 @@ pub(crate) fn set_dialect_levels(settings: &mut Settings, dialect: Dialect) {
     }
 }
 
-/// Where it is kept what the user has allowed; none if there is no place for it.
+/// The store of allowances; none without a state directory.
 pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
     Some(Allowances::new(around.state_part("allowed")?))
 }
 
-/// Names better tools for commands, as far as the settings want that.
+/// The interceptor with the rules of the settings.
 #[derive(Debug)]
 pub(crate) struct ToolAdvice {
     interceptor: guard::Interceptor,
@@ -113,7 +113,7 @@ pub(crate) struct ToolAdvice {
 }
 
 impl ToolAdvice {
-    /// None if the settings want none. A rule that cannot be used is passed over.
+    /// None if the settings turn it off. Invalid rules are skipped.
     pub(crate) fn new(settings: &Settings) -> Option<Self> {
         let wanted = &settings.interceptor;
         let advice = || Self {
@@ -124,7 +124,7 @@ impl ToolAdvice {
     }
 }
 
-/// The user's rules for the interceptor, and what is wrong with those that cannot be used.
+/// The user's rules for the interceptor; an error for each invalid one.
 pub(crate) fn text_rules(settings: &Settings) -> impl Iterator<Item = Result<TextRule, ExpressionError>> {
     let rules = settings.interceptor.rules.0.iter();
     rules.map(|rule| TextRule::new(&rule.pattern, &rule.flags, &rule.tool, &rule.message))
@@ -137,7 +137,7 @@ impl Interceptor for ToolAdvice {
     }
 }
 
-/// The user of this program: allowances given before, and the terminal.
+/// Approves by stored allowances, or by a question on the terminal.
 struct UserApprover {
     allowances: Option<Allowances>,
 }
@@ -145,10 +145,10 @@ struct UserApprover {
 impl Approver for UserApprover {
     fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
         Box::pin(async {
-            // An allowance is for the command as it was given, whatever has become of it since.
+            // An allowance names the given command, not the rewritten one.
             let given = String::from_utf8_lossy(plan.given_script().as_bytes());
             let now = SystemTime::now();
-            let take = |allowances: &Allowances| allowances.take(&given, plan.given_directory(), now);
+            let take = |allowances: &Allowances| allowances.use_up(&given, plan.given_directory(), now);
             if self.allowances.as_ref().is_some_and(take) {
                 return Approval::Approved;
             }
@@ -157,7 +157,7 @@ impl Approver for UserApprover {
             }
             let about = about(plan, verdict, &plan.redactor());
             let (answer, answered) = tokio::sync::oneshot::channel();
-            // In a thread of its own, so that somebody who would rather leave can leave.
+            // A separate thread reads the answer, so that Ctrl-C still works.
             std::thread::spawn(move || answer.send(asks(&about, "run it?")));
             match answered.await {
                 Ok(true) => Approval::Approved,
@@ -167,7 +167,7 @@ impl Approver for UserApprover {
     }
 }
 
-/// Why nobody can be asked.
+/// The reason why no person can be asked.
 #[derive(Debug, Error)]
 pub(crate) enum NoPerson {
     #[error("there is no terminal to ask on")]
@@ -181,8 +181,8 @@ pub(crate) enum NoPerson {
     Hidden { pid: i32 },
 }
 
-/// Makes sure that a person can be asked on this terminal. A command can make itself a terminal (`script`, `tmux`), but it
-/// cannot get out from under its keeper.
+/// Fails unless a person can be asked on this terminal. A command can create a terminal (`script`, `tmux`), but it
+/// cannot escape its keeper.
 pub(crate) fn find_person() -> Result<(), NoPerson> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(NoPerson::NoTerminal);
@@ -190,7 +190,7 @@ pub(crate) fn find_person() -> Result<(), NoPerson> {
     find_no_keeper()
 }
 
-/// Makes sure that no command has started this program.
+/// Fails if a command of bashful started this program.
 pub(crate) fn find_no_keeper() -> Result<(), NoPerson> {
     match ancestry() {
         Ancestry::Free => Ok(()),
@@ -199,7 +199,7 @@ pub(crate) fn find_no_keeper() -> Result<(), NoPerson> {
     }
 }
 
-/// Asks on a terminal; no, if there is nobody.
+/// Asks on the terminal; false without one.
 pub(crate) fn asks(about: &str, question: &str) -> bool {
     if find_person().is_err() {
         return false;
@@ -210,29 +210,29 @@ pub(crate) fn asks(about: &str, question: &str) -> bool {
     answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-/// All that somebody has to know who answers for a command: the whole script as it was given, and behind it what was found
-/// in it, so that a long script does not push that off the screen.
+/// The text before a question: the whole given script, then the findings, so that a long script does not push them
+/// off the screen.
 pub(crate) fn about(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String {
     let given = String::from_utf8_lossy(plan.given_script().as_bytes());
-    // Every line of the script has a margin: none can pass for a line of ours.
+    // The margin keeps a script from imitating bashful's own lines.
     let lines: Vec<String> = redactor.redact(given).split('\n').map(|line| format!("  | {}", visible(line))).collect();
     let many = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
     let found = findings(&String::from_utf8_lossy(plan.script.as_bytes()), verdict, redactor);
     format!("the script ({many}):\n{}\n\n{found}", lines.join("\n"))
 }
 
-/// All findings, each with the place in the script that it is about.
+/// All findings, each with its line of the script.
 pub(crate) fn findings(script: &str, verdict: &Verdict, redactor: &Redactor) -> String {
     let parts: Vec<String> = verdict.findings.iter().map(|finding| pointed(script, finding, redactor)).collect();
     parts.join("\n\n")
 }
 
-/// A finding with its line of the script, and a caret under what it is about.
+/// A finding with its line of the script, and carets under the dangerous command.
 fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
     let visible = |text: &str| visible(&redactor.redact(text));
     let level = match finding.level {
         Level::Warn => "warning",
-        Level::Ask => "has to be asked",
+        Level::Ask => "needs approval",
         Level::Deny => "refused",
     };
     let before = script.get(..finding.span.start).unwrap_or("");
@@ -252,7 +252,7 @@ fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
     )
 }
 
-/// The directories of a script, for a guard that has no plan to look at.
+/// The directories of a script that has no plan.
 pub(crate) fn prelude(directory: Option<&Path>, around: &Surroundings) -> bashful_engine::Prelude {
     let home = around.variable("HOME").map(|home| home.to_string_lossy().into_owned());
     bashful_engine::Prelude {
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use bashful_engine::{Engine, Options};
 
-    /// Those of an engine that withholds nothing.
+    /// The redactor of an engine that withholds nothing.
     fn redactor() -> Redactor {
         Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine").redactor()
     }

@@ -1,10 +1,10 @@
-//! `bashful mcp --http`: where it listens, and what it asks of those who come.
+//! `bashful mcp --http`: the listening address and the token.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use bashful_mcp::{Door, Token, TokenError};
+use bashful_mcp::{AccessRules, Token, TokenError};
 use bashful_sys::limits::Limit;
 use rustix::net::listen as set_backlog;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -22,7 +22,7 @@ pub(crate) const TOKEN: &str = "BASHFUL_MCP_TOKEN";
 /// second later, so a burst of strangers has to fit. The system lowers this to its own limit.
 const BACKLOG: i32 = 4096;
 
-/// Why the server cannot listen.
+/// An error that keeps the server from listening.
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
     #[error("{given:?} is not an address: use PORT or HOST:PORT, as in 8331 or 127.0.0.1:8331")]
@@ -42,22 +42,22 @@ pub(crate) enum HttpError {
     NoRandomness(#[source] std::io::Error),
 }
 
-/// A server about to serve.
-pub(crate) struct Listening {
+/// A bound socket, and the rules for its clients.
+pub(crate) struct ListeningServer {
     pub(crate) listener: TcpListener,
-    pub(crate) door: Door,
+    pub(crate) access_rules: AccessRules,
 }
 
-/// Where a token came from.
+/// The source of a token.
 enum Origin {
     File(PathBuf),
     Setting,
-    /// It was made here, and nobody else knows it yet.
+    /// This program made the token, so it has to print it.
     Made,
 }
 
-/// Begins to listen, and says where and how to get in.
-pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> Result<Listening, Box<dyn Error>> {
+/// Binds the socket, and prints the address and the token.
+pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> Result<ListeningServer, Box<dyn Error>> {
     let address = address(given)?;
     let (token, origin) = token(args.token_file.as_deref(), settings)?;
     if !address.ip().is_loopback() && matches!(origin, Origin::Made) {
@@ -66,10 +66,10 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
     let failed = |source| HttpError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
     set_backlog(&listener, BACKLOG).map_err(|error| failed(error.into()))?;
-    // Port 0 has become a real one.
+    // The system has replaced port 0.
     let address = listener.local_addr().map_err(failed)?;
     announce(address, &token, &origin);
-    let door = Door {
+    let access_rules = AccessRules {
         token,
         hosts: settings.hosts.0.iter().map(ToString::to_string).collect(),
         sessions: settings.sessions.count(),
@@ -77,10 +77,10 @@ pub(crate) fn listen(given: &str, args: &McpArgs, settings: &settings::Mcp) -> R
         // The program raises its own limit that far.
         descriptors: Limit::descriptors().hard.unwrap_or(u64::MAX),
     };
-    Ok(Listening { listener, door })
+    Ok(ListeningServer { listener, access_rules })
 }
 
-/// An address; without a host it is this machine alone.
+/// Parses an address. Without a host it is loopback.
 fn address(given: &str) -> Result<SocketAddr, HttpError> {
     let is_port = !given.is_empty() && given.bytes().all(|byte| byte.is_ascii_digit());
     let whole = match given.strip_prefix(':').or(is_port.then_some(given)) {
@@ -91,7 +91,7 @@ fn address(given: &str) -> Result<SocketAddr, HttpError> {
     found.ok_or_else(|| HttpError::Address { given: given.to_owned() })
 }
 
-/// The token: of the file on the command line, of the settings, or a new one.
+/// The token from the file on the command line, from the settings, or a new one.
 fn token(file: Option<&Path>, settings: &settings::Mcp) -> Result<(Token, Origin), HttpError> {
     let in_settings = Some(settings.token_file.as_str()).filter(|path| !path.is_empty() && settings.token.is_empty());
     if let Some(path) = file.or(in_settings.map(Path::new)) {
@@ -112,7 +112,7 @@ fn token(file: Option<&Path>, settings: &settings::Mcp) -> Result<(Token, Origin
     }
 }
 
-/// Says where the server is, and what to tell a client. A token that others gave us is not repeated.
+/// Prints the address and the client's settings. A token from a file or the settings is not printed.
 fn announce(address: SocketAddr, token: &Token, origin: &Origin) {
     let url = format!("http://{address}/mcp");
     let (note, shown) = match origin {

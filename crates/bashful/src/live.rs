@@ -1,4 +1,4 @@
-//! What a person at a terminal sees while a command runs: the newest lines and the time, erased when it is over.
+//! Live output on a terminal: the newest lines and the time, erased when the command ends.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::print;
 
-/// Nothing is shown of commands that end sooner than this.
-const AFTER: Duration = Duration::from_millis(300);
+/// Shorter commands show nothing.
+const SHOWN_AFTER: Duration = Duration::from_millis(300);
 
-/// How often the time is brought up to date.
-const EVERY: Duration = Duration::from_millis(200);
+/// Interval at which the shown time is updated.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// So many lines of output are shown.
-const LINES: usize = 8;
+/// Most lines of output on the screen.
+const LINES_SHOWN: usize = 8;
 
 /// The newest lines, on a terminal; nothing anywhere else.
 pub(crate) struct LiveTail {
@@ -26,9 +26,9 @@ pub(crate) struct LiveTail {
 
 struct LiveScreen {
     output: watch::Receiver<Live>,
-    /// From the start of the command on.
+    /// None until the command starts.
     ticking: Option<Ticking>,
-    /// Lines that are on the screen now.
+    /// Lines on the screen, which the next update erases.
     lines: usize,
 }
 
@@ -40,7 +40,7 @@ struct Ticking {
 impl Ticking {
     fn new() -> Self {
         let began = Instant::now();
-        let mut ticks = interval_at(began + AFTER, EVERY);
+        let mut ticks = interval_at(began + SHOWN_AFTER, REDRAW_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         Self { began, ticks }
     }
@@ -53,13 +53,13 @@ impl LiveTail {
         Self { shown: is_shown.then(|| LiveScreen { output, ticking: None, lines: 0 }) }
     }
 
-    /// True if there is a terminal to show something on.
+    /// True if there is a terminal.
     pub(crate) fn is_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Waits until there is something new to show. The first word about the command comes when it has started: before that,
-    /// the user may be asked something on the same terminal.
+    /// Waits until the screen is due for an update. Nothing is shown before the command starts, because the guard may
+    /// ask the user on the same terminal.
     pub(crate) async fn next(&mut self) {
         let Some(shown) = &mut self.shown else { return std::future::pending().await };
         if shown.ticking.is_none() {
@@ -79,7 +79,7 @@ impl LiveTail {
         let width = print::columns(stderr()).unwrap_or(80);
         let live = shown.output.borrow_and_update().clone();
         let text = String::from_utf8_lossy(&live.newest);
-        let newest: Vec<String> = text.lines().rev().take(LINES).map(|line| fit(line, width)).collect();
+        let newest: Vec<String> = text.lines().rev().take(LINES_SHOWN).map(|line| fit(line, width)).collect();
         let lines = if live.lines == 1 { "line" } else { "lines" };
         let status = format!("[running {}s, {} {lines}, Ctrl-C stops it]", began.elapsed().as_secs(), live.lines);
         let mut screen = erase(shown.lines);
@@ -99,17 +99,17 @@ impl LiveTail {
     }
 }
 
-/// Moves up over so many lines, and clears from there on.
+/// The escape sequence that erases the last lines.
 fn erase(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\x1b[{lines}A\r\x1b[J") }
 }
 
-/// One line of the screen: no control characters, no more than fits.
+/// A line cut to the width of the screen, without control characters.
 fn fit(line: &str, width: usize) -> String {
     let mut columns = 0;
     line.chars()
         .map(|char| if char.is_control() { ' ' } else { char })
-        // Counted one by one, a cluster of characters is never narrower than it is drawn.
+        // The sum of character widths is never less than the drawn width of a cluster.
         .take_while(|char| {
             columns += char.width().unwrap_or(0);
             columns < width

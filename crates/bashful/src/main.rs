@@ -38,12 +38,12 @@ mod umask;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: this process may have been started to watch over a command.
+    // This process may be a keeper, so this comes first.
     bashful_engine::keeper_main();
-    // Commands run as the same user, and would find in `/proc` what is withheld from them. Where the system does not know
-    // this, everything works all the same.
+    // Commands run as the same user and could read withheld variables from `/proc`. On systems without this
+    // protection everything else works.
     let _ = bashful_engine::forbid_inspection();
-    // A file that may not grow any more is an error to tell, not a signal to die of.
+    // A file at its size limit should be an error message, not a deadly signal.
     bashful_sys::signal::ignore(bashful_sys::signal::Signal::XFSZ);
     umask::make_usable();
     if is_about_to_start_a_shell() {
@@ -52,11 +52,11 @@ fn main() -> ExitCode {
     with_usual_stack(cli::main)
 }
 
-/// True if the arguments most likely ask for a command in a shell of its own. A wrong guess costs a keeper that ends unused.
+/// True if the arguments look like a command in a new shell. A wrong guess costs an unused keeper.
 fn is_about_to_start_a_shell() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     let runs = arguments.next().is_some_and(|command| command == "run");
-    // A session mostly has its keeper already.
+    // A session usually has its keeper already.
     runs && !arguments.any(|argument| argument.as_encoded_bytes().starts_with(b"--session"))
 }
 
@@ -70,7 +70,7 @@ fn with_usual_stack(work: fn() -> ExitCode) -> ExitCode {
     }
     match std::thread::Builder::new().stack_size(USUAL_STACK).spawn(work) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        // Without the memory for it, the stack that there is may do.
+        // Without memory for a thread, the current stack may suffice.
         Err(_) => work(),
     }
 }

@@ -1,4 +1,4 @@
-//! `bashful mcp`
+//! `bashful mcp`: serves the tools over MCP.
 
 use std::error::Error;
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ use bashful_mcp::{serve_http, serve_stdio};
 use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
 use crate::guard::{self, ToolAdvice};
-use crate::http::{self, Listening, TOKEN};
+use crate::http::{self, ListeningServer, TOKEN};
 use crate::install;
 use crate::log::Log;
 use crate::print;
@@ -21,7 +21,7 @@ use crate::setup::{self, Surroundings};
 use crate::shell_settings::SettingsFiles;
 use crate::signals::Signals;
 
-/// How clients are told of this server.
+/// Help text: how to add this server to a client.
 pub(crate) const SET_UP: &str = "\
 To tell a client of it:
   bashful mcp install CLIENT    writes its settings, once you have seen what; CLIENT is claude,
@@ -43,7 +43,7 @@ Connections are not encrypted: for clients on other machines put a proxy with TL
 
 Example: bashful mcp --dialect plain --cwd /your/project";
 
-/// Serves until its client goes away or somebody asks it to end.
+/// Serves until the client closes its input or a signal arrives.
 pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     if let Some(McpCommand::Install(args)) = &args.command {
         return install::main(args, file);
@@ -56,7 +56,7 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
         let mut toolbox = toolbox(args, &settings, &around, http.as_ref())?;
-        // A relative path counts from where the program was started, and nothing else moves it.
+        // A relative path is relative to the start directory, also after a change of directory.
         let named_file = file.map(std::path::absolute).transpose()?;
         let files = SettingsFiles::new(&settings, &toolbox, args.dialect, &around, named_file);
         toolbox.shell_settings = Some(Arc::new(files));
@@ -71,14 +71,16 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         }
         let clients = settings.mcp.clients(args.structured);
         match http {
-            Some(Listening { listener, door }) => serve_http(listener, toolbox, clients, door, asked_to_end).await?,
-            // Large, and there is one of it.
+            Some(ListeningServer { listener, access_rules }) => {
+                serve_http(listener, toolbox, clients, access_rules, asked_to_end).await?;
+            }
+            // The future is large, so it goes on the heap.
             None => Box::pin(serve_stdio(toolbox, clients, asked_to_end)).await?,
         }
         Ok(Exit::Code(0))
     });
-    // A thread may still wait for input that never comes. With the runtime, every command under way loses us, and its keeper
-    // stops it.
+    // A thread may still wait for input that never comes. Dropping the runtime closes the sockets of all keepers,
+    // which then stop their commands.
     runtime.shutdown_background();
     served
 }
@@ -87,7 +89,7 @@ fn toolbox(
     args: &McpArgs,
     settings: &Settings,
     around: &Surroundings,
-    http: Option<&Listening>,
+    http: Option<&ListeningServer>,
 ) -> Result<Toolbox, Box<dyn Error>> {
     let directory = setup::directory(around, args.cwd.as_deref())?;
     let mut options = setup::options(settings, around, Some(&directory))?;
@@ -96,16 +98,16 @@ fn toolbox(
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
     options.registry = setup::registry(around, "mcp").map(Arc::new);
-    // Two servers that name their sessions alike are not to meet in one.
+    // Two servers may use the same session name for different shells.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     if let Some(http) = http {
-        // No command gets it, whatever the settings say of such names, and no reply shows it.
-        options.host_environment.push((TOKEN.into(), http.door.token.reveal().into()));
+        // The engine withholds and redacts the token, whatever the settings say.
+        options.host_environment.push((TOKEN.into(), http.access_rules.token.reveal().into()));
         options.environment.never.push(Pattern::new(TOKEN));
     }
     let engine = Engine::new(options)?;
     let (ahead, first) = (engine.clone(), Request::new(Script::new("true")?));
-    // While the client introduces itself.
+    // Prepare a keeper while the client initializes.
     drop(tokio::spawn(async move {
         ahead.refresh_snapshot().await;
         let Ok(plan) = ahead.plan(first) else { return };

@@ -19,33 +19,33 @@ use crate::color::{self, Paint};
 use crate::exit::Exit;
 use crate::settings::Environment;
 
-/// Data that could not be written, for another reason than that nobody wants it any more.
+/// Data could not be written. A closed pipe is not an error.
 #[derive(Debug, Error)]
 #[error("cannot write the output")]
 pub(crate) struct PrintError(#[from] io::Error);
 
-/// Writes data.
+/// Writes data to standard output.
 pub(crate) fn data(bytes: &[u8]) -> Result<(), PrintError> {
     let mut out = io::stdout().lock();
     unless_unwanted(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Writes JSON, on one line.
+/// Writes JSON on one line.
 pub(crate) fn json(value: Value, redactor: &Redactor) -> Result<(), PrintError> {
-    data(format!("{}\n", facts::masked(value, redactor)).as_bytes())
+    data(format!("{}\n", facts::redact(value, redactor)).as_bytes())
 }
 
-/// Writes JSON that people read too, on many lines.
+/// Writes indented JSON.
 pub(crate) fn pretty_json(value: Value) -> Result<(), PrintError> {
-    data(format!("{:#}\n", facts::masked(value, redactor())).as_bytes())
+    data(format!("{:#}\n", facts::redact(value, redactor())).as_bytes())
 }
 
-/// Writes text for people.
+/// Writes text for people to standard output, redacted and visible.
 pub(crate) fn text(text: &str) -> Result<(), PrintError> {
     data(shown(&redactor().redact(text)).as_bytes())
 }
 
-/// Writes a table, as wide as the terminal. A file or a program gets all of it.
+/// Writes a table, cut to the width of a terminal. Pipes and files get all of it.
 pub(crate) fn table<const N: usize>(table: &Table<N>) -> Result<(), PrintError> {
     match columns(io::stdout()) {
         Some(columns) => text(&table.fit(columns)),
@@ -53,18 +53,18 @@ pub(crate) fn table<const N: usize>(table: &Table<N>) -> Result<(), PrintError> 
     }
 }
 
-/// The columns of a terminal; none if it is something else. A terminal that does not know its size has the usual one.
+/// The width of a terminal; none for other streams. A terminal without a size counts as 80 columns wide.
 pub(crate) fn columns(stream: impl IsTerminal + AsFd) -> Option<usize> {
     let usual = |columns: u16| if columns == 0 { 80 } else { usize::from(columns).max(20) };
     stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).map_or(80, |size| usual(size.ws_col)))
 }
 
-/// Text for people as it is written.
+/// Text with invisible characters escaped.
 fn shown(text: &Redacted) -> String {
     visible_lines(text)
 }
 
-/// Redacts all that this program says. Made when something is said for the first time: most runs say nothing.
+/// Redacts all messages of this program. Created at the first message, because most runs print none.
 pub(crate) fn redactor() -> &'static Redactor {
     static REDACTOR: OnceLock<Redactor> = OnceLock::new();
     REDACTOR.get_or_init(|| {
@@ -80,21 +80,21 @@ static SETTINGS: OnceLock<Environment> = OnceLock::new();
 
 /// Redacts by the settings from now on.
 pub(crate) fn redact_by(settings: Environment) {
-    // The first settings are those of this run; tests of the settings themselves read more.
+    // The first settings are those of this run. Unit tests load more.
     let _ = SETTINGS.set(settings);
 }
 
-/// The output of a command as a model reads it, with U+FFFD for bytes that are not UTF-8. A terminal might obey them.
+/// Output with U+FFFD for bytes that are not UTF-8: a terminal might obey them.
 pub(crate) fn lossy(bytes: Vec<u8>) -> Vec<u8> {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()).into_bytes()
 }
 
-/// The same on a terminal. Anywhere else the bytes stay, because a piece of output may end within a character.
+/// [`lossy`] on a terminal. Elsewhere the bytes stay, because a piece of output may end within a character.
 pub(crate) fn lossy_on_terminal(bytes: Vec<u8>) -> Vec<u8> {
     if io::stdout().is_terminal() { lossy(bytes) } else { bytes }
 }
 
-/// Writes data that belongs to standard error.
+/// Writes data to standard error.
 pub(crate) fn data_to_stderr(bytes: &[u8]) -> Result<(), PrintError> {
     unless_unwanted(io::stderr().lock().write_all(bytes))
 }
@@ -113,21 +113,21 @@ pub(crate) fn line_end() {
     }
 }
 
-/// Says something, on a line of its own.
+/// Writes a message line to standard error.
 pub(crate) fn talk(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(format!("{}\n", shown(&redactor().redact(text.trim_end()))).as_bytes());
 }
 
-/// Says what went wrong, and why.
+/// Writes an error and its causes to standard error.
 pub(crate) fn error(error: &(dyn Error + 'static)) {
     let name = if color::on_stderr() { Paint::Failed.on("bashful:") } else { "bashful:".to_owned() };
     let text = shown(&redactor().redact(error_chain(error).trim_end()));
-    // Nobody is left to tell.
+    // There is no other place to report an error.
     let _ = io::stderr().lock().write_all(format!("{name} {text}\n").as_bytes());
 }
 
-/// Prints what became of several things that were to be removed or ended. One that fails does not spare the others.
+/// Prints the results of removing or ending several things. A failed one does not stop the others.
 ///
 /// The verb is a participle; in JSON it is the key of those that went well.
 pub(crate) fn changes<E: Error + 'static>(
@@ -154,7 +154,7 @@ pub(crate) fn changes<E: Error + 'static>(
     Ok(exit)
 }
 
-/// A number of things, with their noun in the right form.
+/// A number and its noun, in the plural if needed.
 pub(crate) fn count(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }

@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
-/// Between two looks with --watch.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Interval of `--watch`.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Clears a terminal and moves to its beginning.
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
@@ -33,8 +33,8 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
     let jobs = setup::jobs(&settings, &around).ok_or_else(no_place)?;
     let mut last: Option<Vec<ListedCommand>> = None;
     loop {
-        let commands = look(&registry, &jobs)?;
-        // A reader of JSON wants to hear of changes, and time alone is none.
+        let commands = running_commands(&registry, &jobs)?;
+        // JSON is printed again only if more than the elapsed time changed.
         let is_new = last.as_ref().is_none_or(|last| !same(last, &commands));
         if args.json && (is_new || !args.watch) {
             let facts: Value = commands.iter().map(ListedCommand::facts).collect();
@@ -49,17 +49,17 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
             return Ok(Exit::Code(0));
         }
         last = Some(commands);
-        if !pause_while_read(stdout().as_fd(), LOOK_AGAIN) {
-            // Nobody reads any more, as with `| head`.
+        if !pause_while_read(stdout().as_fd(), WATCH_INTERVAL) {
+            // The reader has closed its end, as `| head` does.
             return Ok(Exit::Code(0));
         }
     }
 }
 
-fn look(registry: &Registry, jobs: &JobStore) -> Result<Vec<ListedCommand>, Box<dyn Error>> {
+fn running_commands(registry: &Registry, jobs: &JobStore) -> Result<Vec<ListedCommand>, Box<dyn Error>> {
     let mut commands: Vec<ListedCommand> = registry.list()?.into_iter().map(ListedCommand::Foreground).collect();
     for mut record in jobs.list_live()? {
-        job::mask(&mut record, print::redactor());
+        job::redact(&mut record, print::redactor());
         commands.push(ListedCommand::Job(Box::new(record)));
     }
     commands.sort_by_key(ListedCommand::began);

@@ -17,22 +17,22 @@ use crate::setup;
 pub(crate) struct Report<'a> {
     pub(crate) args: &'a RunArgs,
     pub(crate) settings: &'a Settings,
-    /// The output was written while the command ran, and is not shown again.
+    /// Set if the output was written while the command ran.
     pub(crate) direct: Option<Direct>,
-    /// Remarks about the arguments.
+    /// Notices about the arguments.
     pub(crate) notices: Vec<String>,
     /// The command had the terminal, and may have left a line unfinished.
     pub(crate) attendance: Option<Attendance>,
 }
 
 impl Report<'_> {
-    /// Prints a command that is over, and says how the program ends.
+    /// Prints the reply to a command that has ended, and returns the exit code.
     pub(crate) fn finished(mut self, finished: Finished, interrupted: Option<u8>) -> Result<Exit, PrintError> {
         let Finished { outcome, directory, lifetime, notices, redactor, .. } = finished;
         let shown = self.shown(&outcome.output, outcome.stderr.as_ref());
         self.add(notices);
         self.notices.extend(text::session_notices(&outcome));
-        self.notices.extend(text::missed(&outcome));
+        self.notices.extend(text::withheld_notice(&outcome));
         self.notices.extend_from_slice(&shown.notices);
         self.notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
         let exit = Exit::of(outcome.end, interrupted);
@@ -54,7 +54,7 @@ impl Report<'_> {
         Ok(exit)
     }
 
-    /// Prints a command that goes on as a job, and how to get at it.
+    /// Prints the reply to a command that became a job.
     pub(crate) fn background(mut self, background: Background) -> Result<Exit, PrintError> {
         let Background { job, shown, notices, redactor, .. } = background;
         self.add(notices);
@@ -67,7 +67,7 @@ impl Report<'_> {
             }
             return Ok(Exit::Code(0));
         };
-        self.notices.extend(so_far.had_line_limit.then(|| text::NO_LIMIT_ANY_MORE.to_owned()));
+        self.notices.extend(so_far.had_line_limit.then(|| text::LIMIT_ENDED.to_owned()));
         self.notices.extend(text::session_left(&job, &so_far));
         self.notices.push(text::still_running(&job, Reader::Program));
         let shown = self.shown(&so_far.output, so_far.stderr.as_ref());
@@ -101,7 +101,7 @@ impl Report<'_> {
         }
     }
 
-    /// Both streams, apart if that was asked for; standard error may also be apart because only the other has a limit.
+    /// Both streams, apart with `--split`. A line limit on standard output also separates them.
     fn shown(&self, output: &Output, stderr: Option<&Output>) -> ShownOutput {
         let whole = setup::window(&self.settings.output).whole;
         let show = |output: &Output| print::lossy(text::output(output, whole, Reader::Program));
@@ -126,7 +126,7 @@ impl Report<'_> {
     }
 }
 
-/// The parts of both streams that are shown at the end.
+/// The text of both streams for the reply.
 struct ShownOutput {
     output: Vec<u8>,
     stderr: Option<Vec<u8>>,
@@ -139,7 +139,7 @@ impl ShownOutput {
         print::data_to_stderr(self.stderr.as_deref().unwrap_or_default())
     }
 
-    /// Prints the facts with what is shown, as one line.
+    /// Prints the facts and the shown text as one line of JSON.
     fn print_with(&self, mut facts: Value, redactor: &Redactor) -> Result<(), PrintError> {
         let name = if self.stderr.is_some() { "stdout" } else { "output" };
         facts[name] = String::from_utf8_lossy(&self.output).into();

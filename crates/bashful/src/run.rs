@@ -28,7 +28,7 @@ use crate::{as_dialect, attend, guard, print};
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
 
-/// Runs one command, prints what it did, and ends as it did.
+/// Runs one command, prints its reply, and returns its exit code.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     if let Some(dialect) = args.dialect {
         return as_dialect::main(args, dialect, file);
@@ -87,19 +87,19 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         engine.sweep_if_due();
         Ok(exit)
     });
-    // Somebody may still be asked something at the terminal, or nobody reads what the command wrote.
+    // Threads may still wait for an answer on the terminal or for a reader of the output.
     runtime.shutdown_background();
     ran
 }
 
-/// A remark about input that somebody has piped in and no command could read.
+/// A notice about piped input that the command could not read.
 fn unread_input(args: &RunArgs) -> Option<String> {
     let is_passed_on = args.stdin || args.pty || args.command.script == "-";
     let is_unread = !is_passed_on && bashful_sys::pipe::has_input(std::io::stdin().as_fd());
     is_unread.then(|| "standard input was not read; add --stdin (-i) to pass it to the command".to_owned())
 }
 
-/// The request that the arguments make, and remarks about it.
+/// The request from the arguments, and notices about it.
 fn request(
     args: &RunArgs,
     settings: &Settings,
@@ -142,8 +142,8 @@ struct ShownLive {
     attendance: Option<Attendance>,
 }
 
-/// Calls, shows the newest lines meanwhile, and cancels when somebody asks this program to end. Returns once everything is
-/// written that is written directly, with the signal that came last.
+/// Runs the command, shows live output, and cancels at a signal. Returns after all direct output is written, with the
+/// last signal.
 async fn call(
     engine: &Engine,
     request: Request,
@@ -156,7 +156,7 @@ async fn call(
     let (progress, newest) = watch::channel(Live::default());
     let mut live = LiveTail::new(newest, attendance.is_none());
     caller.progress = live.is_shown().then_some(progress);
-    // Before anything runs: a request to end that comes in between would otherwise end us without a word.
+    // Signals are caught before anything runs: an early one would otherwise kill the program without cleaning up.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
     let mut reply = None;

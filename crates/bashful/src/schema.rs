@@ -1,4 +1,4 @@
-//! `bashful schema`
+//! `bashful schema`: prints tool definitions and the schemas of facts.
 
 use std::error::Error;
 use std::path::Path;

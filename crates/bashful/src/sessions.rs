@@ -1,4 +1,4 @@
-//! `bashful sessions`
+//! `bashful sessions`: lists and ends persistent shells.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
 
-/// What to do with sessions.
+/// The subcommands of `bashful sessions`: lists and ends persistent shells..
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List sessions of `bashful run --session` and of servers.
@@ -80,7 +80,7 @@ async fn list(store: &SessionStore, args: &ListArgs) -> Result<Exit, Box<dyn Err
     Ok(Exit::Code(0))
 }
 
-/// Ends as many as can be; one that cannot be reached does not spare the others.
+/// Ends all these sessions. One that cannot be reached does not stop the others.
 async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error>> {
     let mut results = Vec::new();
     if args.all {
@@ -92,7 +92,7 @@ async fn end(store: &SessionStore, args: &EndArgs) -> Result<Exit, Box<dyn Error
         }
     }
     for name in &args.names {
-        // Its record has the name without withheld values, unless an older program has written it.
+        // Records have redacted names, unless an older version wrote them.
         let redacted = SessionName::new(print::redactor().redact(name.as_str()).into_string());
         let ended = match (store.end(name).await, redacted) {
             (Err(EndSessionError::NoSession { .. }), Ok(redacted)) if redacted != *name => store.end(&redacted).await,

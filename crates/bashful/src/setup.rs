@@ -1,4 +1,4 @@
-//! From settings and arguments to an engine and a request.
+//! Builds engines and requests from settings and arguments.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -28,7 +28,7 @@ use crate::settings::{self, Leftovers, Settings, Sources};
 use crate::state::State;
 use crate::umask;
 
-/// Why the program cannot even begin.
+/// An error before anything runs.
 #[derive(Debug, Error)]
 pub(crate) enum SetupError {
     #[error("no bash found on PATH ({path}), in /bin or in /usr/bin; install it, or set `[shell] path`")]
@@ -56,12 +56,12 @@ pub(crate) enum SetupError {
 /// Descriptors that the program itself needs: those of the event loop, of signals, and of one command.
 const DESCRIPTORS: usize = 16;
 
-/// An event loop for this program.
+/// Makes the event loop.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Box<dyn Error>> {
-    // With too few, the event loop would panic somewhere instead of saying so.
+    // Without enough descriptors the event loop would panic instead of reporting it.
     let spare: Result<Vec<_>, Errno> = (0..DESCRIPTORS).map(|_| rustix::io::dup(std::io::stderr())).collect();
     drop(spare.map_err(no_descriptors)?);
-    // Without them the event loop would panic, too, and no keeper could be spoken to.
+    // Without Unix sockets the event loop would panic too, and keepers could not be reached.
     bashful_sys::socket::pair().map_err(|source| match Errno::from_io_error(&source) {
         Some(errno @ (Errno::MFILE | Errno::NFILE)) => no_descriptors(errno),
         _ => SetupError::SocketPair(source),
@@ -109,17 +109,17 @@ impl Surroundings {
         self.named("HOME")
     }
 
-    /// Where programs have their settings.
+    /// The directory of settings of all programs: `XDG_CONFIG_HOME` or `~/.config`.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
-    /// Where settings are.
+    /// The path of bashful's settings file.
     pub(crate) fn settings_file(&self) -> Option<PathBuf> {
         Some(self.config_home()?.join("bashful/config.toml"))
     }
 
-    /// The state directory. It is looked at once.
+    /// The state directory, checked once.
     pub(crate) fn state(&self) -> &State {
         self.state.get_or_init(|| {
             let path = self.xdg("XDG_STATE_HOME", ".local/state").map(|above| above.join("bashful"));
@@ -127,19 +127,19 @@ impl Surroundings {
         })
     }
 
-    /// A directory in the state directory; none if that is not used.
+    /// A directory in the state directory; none if that is missing or distrusted.
     pub(crate) fn state_part(&self, name: &str) -> Option<PathBuf> {
         Some(self.state().directory()?.join(name))
     }
 
-    /// The settings in force, and where they came from.
+    /// The settings in force, and their sources.
     pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
         let (settings, sources) = settings::load(&self.sources(file))?;
         print::redact_by(settings.environment.clone());
         Ok((settings, sources))
     }
 
-    /// The settings as far as they can be used, where they came from, and the error of those that cannot.
+    /// The usable settings, their sources, and the error of the others.
     ///
     /// For commands that examine the settings themselves. No command of a user ever runs with this.
     pub(crate) fn settings_for_diagnosis(
@@ -157,30 +157,30 @@ impl Surroundings {
         (settings, sources, Some(error))
     }
 
-    /// The places that settings come from.
+    /// The sources of settings.
     pub(crate) fn sources<'a>(&'a self, file: Option<&'a Path>) -> Sources<'a> {
         Sources { user_file: self.settings_file(), home: self.home(), named_file: file, variables: &self.variables }
     }
 
-    /// The same surroundings, for somebody who keeps them.
+    /// A copy of the surroundings.
     pub(crate) fn again(&self) -> Self {
         Self::of(self.variables.clone())
     }
 }
 
-/// An engine as the settings want it.
+/// An engine with these settings.
 pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Path>) -> Result<Engine, Box<dyn Error>> {
     Ok(Engine::new(options(settings, around, cwd)?)?)
 }
 
-/// What an engine is to be like, by the settings.
+/// The options of an engine with these settings.
 pub(crate) fn options(
     settings: &Settings,
     around: &Surroundings,
     cwd: Option<&Path>,
 ) -> Result<Options, Box<dyn Error>> {
     let directory = base_directory(around, cwd)?;
-    // Many commands at once need many descriptors; the commands themselves get the limit that we were given.
+    // Many parallel commands need many descriptors. The commands themselves get the original limit.
     let descriptors = bashful_sys::limits::raise_descriptors();
     let mut options = Options::new(shell(settings, around)?, directory);
     options.environment = settings.environment.policy();
@@ -198,7 +198,7 @@ pub(crate) fn options(
     options.sessions = sessions(settings, around, SessionOwner::User).map(Arc::new);
     options.registry = registry(around, "run").map(Arc::new);
     options.snapshot = snapshot(settings, around);
-    // Nothing else in this program has children.
+    // The engine may adopt orphans, because no other code here starts processes.
     options.orphans = Orphans::Adopt;
     options.rewriting = rewriting(settings, around, &options);
     options.judge = guard::judge(settings, around)?;
@@ -207,28 +207,28 @@ pub(crate) fn options(
     Ok(options)
 }
 
-/// Where commands run that do not say where.
+/// The default working directory of commands.
 pub(crate) fn base_directory(around: &Surroundings, cwd: Option<&Path>) -> Result<PathBuf, SetupError> {
     match (current_directory(around), cwd) {
         (Ok(directory), _) => Ok(directory),
-        // Ours may have been removed, but another one was asked for by its whole name.
+        // The current directory may have been removed, but `cwd` is absolute.
         (Err(_), Some(cwd)) if cwd.is_absolute() => Ok(cwd.to_path_buf()),
         (Err(error), _) => Err(SetupError::NoDirectory(error)),
     }
 }
 
-/// Redacts what is said where nothing runs.
+/// A redactor for commands of the program that run no script.
 pub(crate) fn redactor(settings: &Settings, around: &Surroundings) -> Result<Redactor, EnvError> {
     Ok(settings.environment.policy().resolve(&host_environment(around), &[])?.redactor())
 }
 
-/// Redacts and cleans output that is shown where nothing runs.
+/// An output redactor for commands of the program that run no script.
 pub(crate) fn output_redactor(settings: &Settings, around: &Surroundings) -> Result<OutputRedactor, EnvError> {
     Ok(settings.environment.policy().resolve(&host_environment(around), &[])?.output_redactor(cleaning(settings)))
 }
 
 impl settings::Environment {
-    /// Which variables commands get.
+    /// The environment policy of the settings.
     pub(crate) fn policy(&self) -> EnvironmentPolicy {
         let patterns = |names: &[Cow<'static, str>]| names.iter().cloned().map(Pattern::of).collect();
         let owned = |value: &Cow<'static, str>| value.to_string();
@@ -245,7 +245,7 @@ impl settings::Environment {
     }
 }
 
-/// The variables that commands may get of this program.
+/// The variables of this program that commands may inherit.
 pub(crate) fn host_environment(around: &Surroundings) -> Vec<(OsString, OsString)> {
     around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect()
 }
@@ -254,7 +254,7 @@ fn cleaning(settings: &Settings) -> Cleaning {
     if settings.output.clean { Cleaning::ForEyes } else { Cleaning::None }
 }
 
-/// What becomes of commands before they run.
+/// The rewriting rules of the settings.
 fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> Rewriting {
     let wanted = &settings.rewrite;
     let home = around.variable("HOME").map(PathBuf::from);
@@ -270,7 +270,7 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
         ("local", scratch.map(|scratch| Arc::new(LocalUrls(scratch)) as _)),
         ("skill", Some(Arc::new(SkillUrls(skills.collect())))),
     ];
-    // Without a place for them they stand for nothing, and that is said.
+    // Schemes without a directory are unsupported, and the error says so.
     unsupported.extend(schemes.iter().filter(|(_, scheme)| scheme.is_none()).map(|(name, _)| (*name).to_owned()));
     Rewriting {
         directory: wanted.cd,
@@ -295,7 +295,7 @@ pub(crate) fn window(output: &settings::Output) -> Window {
     }
 }
 
-/// The artifacts, as the settings want them; none if there is no place for them.
+/// The artifact store with these settings; none without a state directory.
 pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<ArtifactStore> {
     let limits = ArtifactLimits {
         one: settings.artifacts.one_bytes.size(),
@@ -305,7 +305,7 @@ pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<Ar
     Some(ArtifactStore::new(around.state_part("artifacts")?, limits))
 }
 
-/// The jobs, as the settings want them; none if there is no place for them. The log has the end of each that is removed.
+/// The job store with these settings; none without a state directory. The log keeps the end of each removed job.
 pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStore> {
     let limits = JobLimits {
         live: settings.jobs.live.count(),
@@ -319,7 +319,7 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
     Some(store.before_removal(move |job| log.note_end(&directory, job, print::redactor())))
 }
 
-/// The sessions, as the settings want them; none if there is no place for them.
+/// The session store with these settings; none without a state directory.
 pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: SessionOwner) -> Option<SessionStore> {
     let limits = SessionLimits {
         idle: settings.sessions.idle_seconds.duration(),
@@ -332,12 +332,12 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
     Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
 }
 
-/// The running commands of this user; none if there is no place for them.
+/// The registry of running commands; none without a state directory.
 pub(crate) fn registry(around: &Surroundings, surface: &str) -> Option<Registry> {
     Some(Registry::new(around.state_part("running")?, surface))
 }
 
-/// What becomes of the rc files; nothing if there is no place for it. A dialect may still turn it on.
+/// The snapshot options for rc files; none without a state directory. A dialect may enable the snapshot later.
 fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOptions> {
     let enabled = match settings.shell.snapshot {
         settings::Snapshots::Auto => false,
@@ -348,7 +348,7 @@ fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOption
     Some(SnapshotOptions { directory, limit: settings.shell.snapshot_seconds.duration(), enabled })
 }
 
-/// How long commands may run, by the settings.
+/// The limits of the settings.
 pub(crate) fn limits(settings: &Settings) -> Limits {
     Limits {
         default: Lifetime(settings.lifetime.default_seconds.duration()),
@@ -363,7 +363,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// The directory that commands run in by themselves: the current one, or the one that was asked for.
+/// The default directory of commands: `cwd`, or the current one.
 pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<PathBuf, SetupError> {
     let current = || current_directory(around).map_err(SetupError::NoDirectory);
     let directory = match cwd {
@@ -371,12 +371,12 @@ pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<Pat
         Some(cwd) => current()?.join(cwd),
         None => current()?,
     };
-    // Asked of the file system as a command would; the name stays as it was given.
+    // Checks the directory. Its name stays as given, with symbolic links.
     working_directory(&directory, None)?;
     Ok(directory)
 }
 
-/// What the arguments ask for, and what has to be said about it. A command that a person attends to has as much time as one in the
+/// The request from the arguments, and notices about it. A command that a person attends to has as much time as one in the
 /// background: they end it when they want to.
 pub(crate) fn request(
     args: &CommandArgs,
@@ -404,7 +404,7 @@ fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, S
     if !asked.is_finite() {
         return Err(SetupError::Timeout(asked));
     }
-    let clamped = bashful_dialect::clamp(asked, most);
+    let clamped = bashful_dialect::clamp_timeout(asked, most);
     notices.extend(clamped.notice);
     Ok(clamped.lifetime.0)
 }
@@ -415,12 +415,12 @@ pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
         return Ok(argument.as_bytes().to_vec());
     }
     let mut text = Vec::new();
-    // One byte more than is taken, so that too much is noticed and told.
+    // One byte more than the limit, so that a longer script is an error.
     std::io::stdin().lock().take(LONGEST_SCRIPT.0 + 1).read_to_end(&mut text).map_err(SetupError::Stdin)?;
     Ok(text)
 }
 
-/// A variable, as it is given.
+/// Parses `NAME=VALUE`.
 pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
     let bytes = given.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
@@ -441,8 +441,8 @@ fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupErr
     found.ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
 }
 
-/// The same while a server serves. Commands may have written the settings and the program that they name, and here no keeper
-/// would watch over it: nothing is run to find out what it is.
+/// Finds the shell while a server runs, without starting it. Commands may have written the settings and the program
+/// they name, and here no keeper would contain it.
 pub(crate) fn shell_by_file(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
     if let Some(path) = shell_setting(settings)? {
         check_bash_file(&path).map_err(SetupError::Shell)?;
@@ -452,7 +452,7 @@ pub(crate) fn shell_by_file(settings: &Settings, around: &Surroundings) -> Resul
     find_bash_file(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
 }
 
-/// The shell that the settings name, if they name one.
+/// The shell in the settings, if any.
 fn shell_setting(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
     let path = PathBuf::from(&settings.shell.path);
     match (path.as_os_str().is_empty(), path.is_absolute()) {
@@ -462,7 +462,7 @@ fn shell_setting(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
     }
 }
 
-/// The current directory as the user's shell calls it, symbolic links and all, if that is right.
+/// The current directory by its name in `PWD`, symbolic links included, if that is valid.
 fn current_directory(around: &Surroundings) -> std::io::Result<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let real = std::env::current_dir()?;
@@ -472,7 +472,7 @@ fn current_directory(around: &Surroundings) -> std::io::Result<PathBuf> {
     Ok(called.unwrap_or(real))
 }
 
-/// Our own settings are no business of the commands.
+/// True for `BASHFUL_*` variables, which commands do not get.
 fn is_ours(name: &OsString) -> bool {
     name.as_bytes().starts_with(b"BASHFUL_")
 }

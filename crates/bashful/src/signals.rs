@@ -1,9 +1,9 @@
-//! Being asked to end.
+//! Signals that end the program.
 
 use bashful_sys::signal::{Signal, is_ignored};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Signals by which people and programs ask us to end. Those that we were told to ignore (`nohup`) are not among them.
+/// SIGINT, SIGTERM and the like, except those that are ignored (`nohup`).
 pub(crate) struct Signals {
     interrupt: Option<tokio::signal::unix::Signal>,
     terminate: Option<tokio::signal::unix::Signal>,

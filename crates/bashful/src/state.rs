@@ -1,6 +1,6 @@
-//! The state directory: where it is, and whether it can be trusted.
+//! The state directory, and the check that it can be trusted.
 //!
-//! It is judged once in a program. If anything about it is wrong, nothing in it is used: commands run, without artifacts, jobs,
+//! The program checks it once. If the check fails, nothing in it is used: commands run without artifacts, jobs,
 //! sessions, log and allowances, and one notice says why.
 
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 use bashful_engine::{Distrust, PlanError, RunError, trust_directory};
 use thiserror::Error;
 
-/// The directories in it that we use.
+/// The directories inside the state directory.
 const PARTS: [&str; 9] =
     ["allowed", "artifacts", "installed", "jobs", "jobs/live", "log", "scratch", "sessions", "snapshots"];
 
-/// The state directory, as it was found.
+/// The state directory and the result of its check.
 #[derive(Debug)]
 pub(crate) enum State {
     /// Neither `XDG_STATE_HOME` nor `HOME` is set.
     Nowhere,
-    /// Only this user can write there. It need not be there yet.
+    /// Only this user can write there. It may not exist yet.
     Trusted(PathBuf),
-    /// It is not used.
+    /// The directory is not used, for this reason.
     Distrusted { path: PathBuf, why: Distrust },
 }
 
-/// Why there is no place for something.
+/// The error of a command that needs the state directory.
 #[derive(Debug, Error)]
 pub(crate) enum NoPlace {
     #[error("{wanted} need a state directory: set XDG_STATE_HOME or HOME")]
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// The directory, if it is used.
+    /// The directory, if it is trusted.
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {
             Self::Trusted(path) => Some(path),
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// The directory, used or not.
+    /// The directory, trusted or not.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Trusted(path) | Self::Distrusted { path, .. } => Some(path),
@@ -57,7 +57,7 @@ impl State {
         }
     }
 
-    /// Why it is not used although it is known, and what to do about that.
+    /// The reason for distrust, and how to mend it.
     pub(crate) fn problem(&self) -> Option<String> {
         match self {
             Self::Nowhere | Self::Trusted(_) => None,
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// The notice for those who run commands all the same.
+    /// The notice in replies of commands that run without state.
     pub(crate) fn notice(&self) -> Option<String> {
         Some(format!(
             "{}; without it nothing is saved or logged, and jobs, sessions and allowances are off",
@@ -76,7 +76,7 @@ impl State {
         ))
     }
 
-    /// Why there is no place for this.
+    /// The error of a command that needs `wanted`.
     pub(crate) fn no_place(&self, wanted: &'static str) -> NoPlace {
         match self.problem() {
             Some(why) => NoPlace::Distrusted { wanted, why },
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// An error with its real reason, if it is that there is no state directory.
+    /// Adds the reason to an error that a missing state directory caused.
     pub(crate) fn explain(&self, error: Box<dyn std::error::Error>) -> Box<dyn std::error::Error> {
         let wanted = match error.downcast_ref::<RunError>() {
             Some(RunError::NoJobs) => "jobs",

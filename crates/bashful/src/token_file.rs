@@ -18,7 +18,7 @@ const LONGEST: u64 = 4096;
 /// Permission bits that let the group or everybody read the file or change it.
 const OTHERS: u32 = 0o066;
 
-/// Why a token file is not used.
+/// The reason why a token file is refused.
 #[derive(Debug, Error)]
 pub(crate) enum TokenFileError {
     #[error("cannot read the token in {}", path.display())]
@@ -44,7 +44,7 @@ pub(crate) fn read(path: &Path) -> Result<String, TokenFileError> {
     // Opening a named pipe would otherwise wait for its writer.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
-    // Asked of the open file: whatever the path leads to later is not what gets read.
+    // Checks the open file, because the path may lead elsewhere by then.
     check(path, &file.metadata().map_err(unreadable)?)?;
     let text = read_text(file).map_err(unreadable)?;
     if text.trim().is_empty() {

@@ -10,7 +10,7 @@ use rustix::process::umask;
 
 static GIVEN: OnceLock<u32> = OnceLock::new();
 
-/// Gives this process a mask with which it can read what it writes. For the first lines of `main`: the mask belongs to all threads.
+/// Lets this process read the files it writes. Call it first in `main`: all threads share the mask.
 pub(crate) fn make_usable() {
     let given = umask(Mode::RWXG | Mode::RWXO);
     umask(given - Mode::RWXU);
@@ -19,7 +19,7 @@ pub(crate) fn make_usable() {
     }
 }
 
-/// The mask that the program was started with; none if it is still in force.
+/// The original mask; none if it is still in force.
 pub(crate) fn given() -> Option<u32> {
     GIVEN.get().copied()
 }

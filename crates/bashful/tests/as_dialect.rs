@@ -22,7 +22,7 @@ fn run(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> (String, Optio
 fn check(args: &[&str], text: &str, code: i32) {
     let home = home();
     let (said, ended) = run(&home, args, &[]);
-    // How long it takes is never the same.
+    // Durations differ between runs.
     let said = settled(&said);
     assert_eq!((said.as_str(), ended), (text, Some(code)));
     home.check_nothing_survives();
@@ -47,7 +47,7 @@ fn the_reply_is_the_dialects_and_the_exit_code_the_commands() {
     check(&["native", "--timeout", "1", "sleep 100"], "[command timed out after 1s]\n(no output)", 124);
     check(
         &["pi", "--timeout", "1.4", "sleep 100"],
-        "[Command timed out after 1 seconds]\n(no output)\n\nWall time",
+        "[Command timed out after 1.4 seconds]\n(no output)\n\nWall time",
         124,
     );
     check(&["pi", ""], "the command is empty", 125);
@@ -55,7 +55,7 @@ fn the_reply_is_the_dialects_and_the_exit_code_the_commands() {
         check(&["pi", "--timeout", endless, "echo ran"], "", 125);
     }
     let (said, _) = run(&home(), &["pi", "head -c 100000 /dev/zero | tr '\\0' x"], &[]);
-    assert!(said.contains("\n[Showing the end of line 1 of 1; 47.6KB left out. Full: artifact://1 ("), "{said}");
+    assert!(said.contains("\n[Showing the end of line 1 of 1 (47.6KB omitted). Full: artifact://1 ("), "{said}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn json(output: &Output) -> Value {
 const PUSH: &str = "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
                     without force\nfound: git push -f\ninstead: git push --force-with-lease\n";
 
-/// What the user is told that they can do.
+/// The advice to the user.
 fn how_to_allow(home: &Home, script: &str) -> String {
     let directory = home.path().display();
     format!("the user can allow it once, in a terminal: bashful allow --cwd {directory} '{script}'\n")
@@ -80,7 +80,7 @@ fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
     let line = line.rsplit_once(": ").expect("a line").1.trim_end().to_owned();
     assert_eq!(json(&home.run(&["run", "--json", script]))["allow"], *line);
     assert_eq!(json(&home.run(&["check", "--json", script]))["allow"], *line);
-    // Where nothing is refused there is nothing to allow.
+    // Without a refusal there is nothing to allow.
     let off = [("BASHFUL_GUARD_ENABLED", "false")];
     assert!(!text(&with(&home, &["check", script], "", &off).stdout).contains("bashful allow"));
     assert_eq!(json(&home.run(&["check", "--json", "ls"])).get("allow"), None);
@@ -284,7 +284,7 @@ fn what_was_allowed_runs_as_it_was_given_whatever_becomes_of_it() {
         assert!(home.run(&line).status.success(), "{args:?}");
         assert_eq!(home.run(&line).status.code(), Some(125), "{args:?}: once");
     }
-    // It is the words that were allowed, not what comes of others.
+    // The allowance names these words, not others with the same effect.
     allow(&home, script, home.path());
     let others = "cd d && { echo ran; true || git push -f; } | tail -6";
     assert_eq!(home.run(&["run", others]).status.code(), Some(125));
@@ -315,7 +315,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
     let run = format!("{BASHFUL} --config {} run 'echo ran; true || git push -f'; echo ended $?", settings.display());
     let terminal = Terminal::run(&home, &format!("{run}; {run}; read"));
     let screen = terminal.shows("run it? [y/N]");
-    assert!(screen.contains("git/force-push: has to be asked") && !screen.contains("ran\n"), "{screen}");
+    assert!(screen.contains("git/force-push: needs approval") && !screen.contains("ran\n"), "{screen}");
     terminal.types(&["n", "Enter"]);
     let screen = terminal.shows("ended 125");
     assert!(!screen.contains("\nran\n"), "{screen}");

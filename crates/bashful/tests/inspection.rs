@@ -92,7 +92,7 @@ fn everything_that_goes_through_proc_works_all_the_same() {
     home.says(&["run", "--mode", "background", "sleep 1000"]);
     home.says(&["jobs", "kill", "1"]);
     assert!(home.says(&["jobs", "list"]).contains("cancelled"));
-    // What is left running, and waiting shells.
+    // Leftover processes, and waiting shells.
     let doctor = home.says(&["doctor"]);
     for promise in ["catches_daemons", "survives_keeper_death", "survives_own_death", "leftovers_keep_writing"] {
         assert!(doctor.lines().any(|line| line.contains(promise) && line.contains("yes")), "{promise}: {doctor}");

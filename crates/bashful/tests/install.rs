@@ -25,7 +25,7 @@ fn installs(home: &Home, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What is said when nothing is written; and nothing is.
+/// The message of a run that writes nothing; checks that nothing was written.
 #[track_caller]
 fn refuses(home: &Home, client: &str, file: &str, text: &[u8], says: &str) {
     let path = home.path().join(file);

@@ -182,7 +182,7 @@ fn a_log_is_followed_from_before_it_is_there_and_when_it_is_begun_anew() {
     let home = home();
     let mut command = home.command(&["log", "-f", "--json"]);
     let mut follower = command.stdout(Stdio::piped()).spawn().expect("it runs");
-    // It watches as soon as it has made the place.
+    // The program watches once it has created the directory.
     assert!(eventually(|| home.state().join("log").exists()));
     let mut lines = BufReader::new(follower.stdout.take().expect("a pipe")).lines();
     for number in 0..10 {

@@ -127,6 +127,7 @@ fn a_script_without_run_or_without_quotes_is_recognized() {
 fn a_wrong_value_is_answered_with_the_right_ones() {
     check_mistake(&["run", "--dialect", "foo", "true"], "[possible values: native, plain, pi]");
     check_mistake(&["schema", "--for", "anthropc"], "a similar value exists: 'anthropic'");
+    check_mistake(&["log", "-n", "x"], "give a whole number, such as 20");
     check_mistake(&["log", "--since", "2"], "2 of what? write 2s, 2m, 2h or 2d");
     check_mistake(&["artifacts", "show", "1", "--lines", "5"], "`--head 5`");
     check_mistake(&["mcp", "--http", "here"], "use PORT or HOST:PORT, as in 8331 or 127.0.0.1:8331");

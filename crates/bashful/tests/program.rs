@@ -15,7 +15,7 @@ fn home() -> Home {
     Home::new(BASHFUL)
 }
 
-/// What the program prints, as JSON.
+/// The standard output of the program, as JSON.
 #[track_caller]
 fn json(home: &Home, args: &[&str]) -> Value {
     let output = home.run(args);
@@ -141,10 +141,10 @@ fn a_script_from_standard_input_reaches_bash_byte_for_byte() {
 fn scripts_that_bash_cannot_take_are_refused_with_the_reason() {
     let home = home();
     let output = with_stdin(&home, b"echo a\0b");
-    assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot take\n");
+    assert_eq!(text(&output.stderr), "bashful: the command has a NUL byte at offset 6, which bash cannot read\n");
     assert_eq!(output.status.code(), Some(125));
     let output = with_stdin(&home, &vec![b'#'; (16 << 20) + 1]);
-    assert!(text(&output.stderr).contains("longer than the 16MB that are taken"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("longer than 16MB; write it to a file"), "{}", text(&output.stderr));
     assert_eq!(with_stdin(&home, b"").status.code(), Some(125));
 }
 
@@ -196,7 +196,7 @@ fn long_output_is_cut_in_the_middle_with_exact_ranges() {
     let shown = shown(&home, "seq 1 100000");
     assert!(shown.starts_with("[output truncated in middle: got 575KB, max is 128KB]\n1\n2\n"), "{}", &shown[..80]);
     assert!(shown.contains("\n\n[snip]\n\n"));
-    let ranges = "[showing lines 1-1041 and 99318-100000 of 100000; 98276 lines (580698 bytes) left out; \
+    let ranges = "[showing lines 1-1041 and 99318-100000 of 100000 (580698 bytes omitted); \
                   full output: artifact://1, `bashful artifacts show 1`]\n";
     assert!(shown.ends_with(&format!("\n100000\n{ranges}")), "{}", &shown[shown.len() - 200..]);
     let whole = (1..=100_000).fold(String::new(), |text, number| text + &format!("{number}\n"));
@@ -489,7 +489,7 @@ fn what_is_shown_is_clean_and_what_is_kept_is_not() {
     let bar = "for i in {1..50000}; do printf '\\r%9d%%' $i; done; echo";
     let facts = json(&home, &["run", "--json", bar]);
     assert_eq!(facts["output"], "    50000%\n");
-    assert_eq!(facts["notices"], serde_json::json!(["537.1KB as written; full output: artifact://1"]));
+    assert_eq!(facts["notices"], serde_json::json!(["537.1KB before cleaning; full output: artifact://1"]));
     let artifact = std::fs::metadata(home.path().join(".local/state/bashful/artifacts/1")).expect("it is there");
     assert_eq!(artifact.len(), 50_000 * 11 + 1);
 }
@@ -510,7 +510,7 @@ fn how_much_is_shown_can_be_set() {
         ("BASHFUL_OUTPUT_SIZES", "at-most"),
     ]);
     assert!(
-        tail.starts_with("[output truncated: got 3.8KB, max is 50B]\n999\n1000\n[showing lines 999-1000 of 1000;"),
+        tail.starts_with("[output truncated: got 3.8KB, max is 50B]\n999\n1000\n[showing lines 999-1000 of 1000 ("),
         "{tail}"
     );
     let head = show(&[
@@ -519,7 +519,7 @@ fn how_much_is_shown_can_be_set() {
         ("BASHFUL_OUTPUT_TAIL_BYTES", "0"),
         ("BASHFUL_OUTPUT_SIZES", "at-most"),
     ]);
-    assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000; 998 lines"), "{head}");
+    assert!(head.starts_with("1\n2\n... (truncated)\n[showing lines 1-2 of 1000 ("), "{head}");
     let each_stream = home
         .command(&["run", "--split", "--json", "seq 1 200000; seq 1 200000 >&2"])
         .env("BASHFUL_OUTPUT_WHOLE_BYTES", "1000000")
@@ -532,7 +532,7 @@ fn how_much_is_shown_can_be_set() {
     for stream in ["stdout", "stderr"] {
         let shown = facts[stream].as_str().expect("text");
         let (kept, rest) = shown.split_once("... (truncated)\n[showing lines 1-").expect("it is cut");
-        assert!((999_990..=1_000_000).contains(&kept.len()) && rest.contains(" of 200000; "), "{rest}");
+        assert!((999_990..=1_000_000).contains(&kept.len()) && rest.contains(" of 200000 ("), "{rest}");
     }
     let lines = show(&[
         ("BASHFUL_OUTPUT_WHOLE_LINES", "10"),
@@ -540,7 +540,7 @@ fn how_much_is_shown_can_be_set() {
         ("BASHFUL_OUTPUT_TAIL_LINES", "1"),
     ]);
     assert!(lines.starts_with("[output truncated in middle: got 1000 lines, max is 10]\n"), "{lines}");
-    assert!(lines.contains("]\n1\n\n\n[snip]\n\n1000\n[showing lines 1-1 and 1000-1000 of 1000; 998 lines"), "{lines}");
+    assert!(lines.contains("]\n1\n\n\n[snip]\n\n1000\n[showing lines 1-1 and 1000-1000 of 1000 ("), "{lines}");
 }
 
 #[test]
@@ -553,7 +553,7 @@ fn a_place_for_artifacts_that_is_none_is_said_and_does_no_harm() {
     assert_eq!(output.status.code(), Some(0));
     let facts: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let shown = facts["output"].as_str().expect("text");
-    let said = "of 100000; 98276 lines (580698 bytes) left out; Full output was not saved completely: ";
+    let said = "of 100000 (580698 bytes omitted); Full output was not saved completely: ";
     assert!(shown.contains(said), "{}", &shown[shown.len() - 300..]);
 }
 

@@ -122,7 +122,7 @@ fn a_command_that_fails_for_want_of_a_variable_is_told_why() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     };
     let notice =
-        r#"[OPENAI_API_KEY is withheld from commands; to pass it, set [environment] allow = ["OPENAI_API_KEY"]]"#;
+        r#"[OPENAI_API_KEY is withheld from commands; the user can pass it: [environment] allow = ["OPENAI_API_KEY"]]"#;
     let fails = "echo 'the OPENAI_API_KEY environment variable is not set'; exit 1";
     for args in [&["run"][..], &["run", "--dialect", "native"], &["run", "--dialect", "pi"]] {
         let said = run(&[args, &[fails]].concat());
@@ -133,8 +133,8 @@ fn a_command_that_fails_for_want_of_a_variable_is_told_why() {
         }
     }
     let both = run(&["run", "--dialect", "native", "echo $GH_TOKEN $OPENAI_API_KEY; exit 1"]);
-    assert!(both.contains(" are withheld from commands; to pass them, set [environment] allow = "), "{both}");
-    // It does as it says, and the exceptions that were there before stay.
+    assert!(both.contains(" are withheld from commands; the user can pass them: [environment] allow = "), "{both}");
+    // The advice works, and earlier exceptions stay.
     let settings = home.path().join("settings.toml");
     write_settings(&settings, "[environment]\nallow = [\"OPENAI_API_KEY\"]\n");
     let settings = settings.to_string_lossy().into_owned();

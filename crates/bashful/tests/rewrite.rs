@@ -1,4 +1,4 @@
-//! What the program does to a command before it runs.
+//! Rewriting of commands by the program.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What was printed, what was said, and the exit code.
+/// Standard output, standard error and the exit code.
 fn told(output: &Output) -> (String, String, Option<i32>) {
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
@@ -43,21 +43,20 @@ fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
     let home = home();
     fs::create_dir(home.path().join("my dir")).expect("made");
     let (told_of, code) = facts(&home, &["cd 'my dir' && seq 9 | head -n 2"]);
-    let ranges =
-        "[showing lines 1-2 of 9; 7 lines (14 bytes) left out; full output: artifact://1, `bashful artifacts show 1`]";
+    let ranges = "[showing lines 1-2 of 9 (14 bytes omitted); full output: artifact://1, `bashful artifacts show 1`]";
     assert_eq!(told_of["output"], format!("1\n2\n{ranges}\n"));
     let notices = serde_json::json!([
         "`cd 'my dir'` became the working directory",
-        "`| head -n 2` became a limit on what is shown; the exit status is the command's own"
+        "`| head -n 2` became a line limit; the exit status is the command's own"
     ]);
     assert_eq!(told_of["notices"], notices);
     assert_eq!(code, Some(0));
     assert_eq!(told(&home.run(&["artifacts", "show", "1"])).0, "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
 
     let (told_of, code) = facts(&home, &["{ seq 9; exit 3; } | tail -1"]);
-    starts_with(&told_of["output"], "9\n[showing lines 9-9 of 9;");
+    starts_with(&told_of["output"], "9\n[showing lines 9-9 of 9 (");
     assert_eq!(code, Some(3), "the command's own");
-    // Where a pipe gets every byte, the pipeline is bash's.
+    // Direct output rewrites nothing, so bash runs the pipeline itself.
     let (shown, _, code) = with(&home, &[], &["run", "{ seq 9; exit 3; } | tail -1"]);
     assert_eq!((shown.as_str(), code), ("9\n", Some(0)));
 }
@@ -87,7 +86,7 @@ fn an_endless_command_ends_well_once_its_lines_are_there() {
 fn standard_error_is_shown_whole_and_apart_only_if_wanted() {
     let home = home();
     let script = "{ echo oh >&2; seq 5; } | head -1";
-    starts_with(&facts(&home, &[script]).0["output"], "oh\n1\n[showing lines 1-1 of 5;");
+    starts_with(&facts(&home, &[script]).0["output"], "oh\n1\n[showing lines 1-1 of 5 (");
     let (apart, _) = facts(&home, &["--split", script]);
     starts_with(&apart["stdout"], "1\n[showing");
     assert_eq!(apart["stderr"], "oh\n");

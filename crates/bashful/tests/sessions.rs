@@ -32,7 +32,7 @@ fn a_session_stays_from_one_run_of_the_program_to_the_next() {
         check(&home, &["run", "--session", "build 1", script], stdout, stderr, code);
     };
     run("x=5; cd /usr; f() { echo \"f: $x\"; }", "", "", 0);
-    // Where the program is called from is no concern of a shell that is somewhere already.
+    // The caller's directory does not matter to a running shell.
     run("pwd; f; echo ${y-none}", "/usr\nf: 5\nnone\n", "", 0);
     let plan = json(&home, &["explain", "--session", "build 1", "--json", "pwd"]);
     assert_eq!((&plan["cwd"], &plan["environment"]["PWD"]), (&"/usr".into(), &"/usr".into()));
@@ -144,9 +144,9 @@ fn a_command_behind_a_busy_session_is_waited_for_as_long_as_it_was_asked_for() {
     let home = home();
     let mut first = home.start(&["run", "--session", "s", "touch begun; until [ -e go ]; do sleep 0.01; done"]);
     home.wait_for("begun");
-    let said = "bashful: the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session\n";
+    let said = "bashful: the session was busy with another command for as long as this call could wait; the command did not run and is no longer queued: send it again later, or use another session\n";
     check(&home, &["run", "--session", "s", "--patience", "0.2", "touch ran"], "", said, 125);
-    // Its time begins with its turn, which comes later than that time is long.
+    // The timeout starts with the turn, which comes later than the timeout is long.
     let second = home.start(&["run", "--session", "s", "--patience", "60", "--timeout", "1", "echo second"]);
     std::thread::sleep(std::time::Duration::from_millis(1200));
     std::fs::write(home.path().join("go"), "").expect("a file");
@@ -164,7 +164,7 @@ fn a_command_whose_end_nobody_can_tell_is_not_said_to_have_been_killed() {
     let output = home.run(&["run", "--session", "s", "echo said; builtin() { :; }"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.ends_with("[command stopped: its shell could no longer say how commands end, nor run others]\n"),
+        said.ends_with("[command stopped: its shell could no longer report exit codes or run commands]\n"),
         "{said}"
     );
     assert_eq!((String::from_utf8_lossy(&output.stdout).as_ref(), output.status.code()), ("said\n", Some(125)));

@@ -1,4 +1,4 @@
-//! What the program does with the user's rc files.
+//! The program and the user's rc files.
 
 use std::process::Output;
 
@@ -100,7 +100,7 @@ fn doctor_tells_what_was_captured_and_what_it_costs() {
 
     std::fs::write(home.path().join(".bashrc"), "exit 1\n").expect("a file");
     let said = text(&home.run(&["doctor"]).stdout);
-    assert!(said.contains("ended before its time"), "{said}");
+    assert!(said.contains("ended too early"), "{said}");
     std::fs::remove_file(home.path().join(".bashrc")).expect("a file");
     let said = text(&home.run(&["doctor"]).stdout);
     assert!(said.contains("nothing: there is no such file"), "{said}");

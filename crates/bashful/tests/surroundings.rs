@@ -181,7 +181,8 @@ fn closed_standard_streams_are_no_obstacle() {
 #[test]
 fn limits_that_are_too_low_are_named() {
     let home = Home::new(BASHFUL);
-    for (limit, part) in [("-n 16", "no file descriptors left (limit 16)"), ("-f 0", "cannot make the record of a job")]
+    for (limit, part) in
+        [("-n 16", "no file descriptors left (limit 16)"), ("-f 0", "cannot create the record of a job")]
     {
         let output = in_shell(&home, &format!("ulimit {limit}; exec \"$0\" run --mode background 'echo hi'"));
         assert_eq!(output.status.code(), Some(125), "{limit}");

@@ -105,7 +105,7 @@ fn a_job_of_bashful_0_1_is_listed_shown_and_stopped() {
     assert_eq!(facts(&listed[0]), (1.into(), "running".into(), true.into(), 0.into()));
     let (shown, notes, _) = run(&home, &["jobs", "show", "1"]);
     assert_eq!(shown, "begun\ngot hello\n");
-    assert!(notes.contains("is of an older bashful (protocol version 0): everything works with it"), "{notes}");
+    assert!(notes.contains("runs under an older bashful (protocol version 0); everything works"), "{notes}");
     let status = home.state().join("jobs/1/status.json");
     std::fs::copy(fixtures("0.1").join("left-status.json"), &status).expect("another record of that version");
     let (table, _, _) = run(&home, &["jobs", "list"]);
@@ -200,7 +200,7 @@ fn a_job_of_a_newer_version_is_listed_as_such_and_stopped() {
     for heard in ["heard hello", "heard nonsense"] {
         keeper.says(heard);
     }
-    let ended = "ended; only the newer bashful that started it can tell how";
+    let ended = "ended; only the newer bashful that started it knows how";
     check(&home, &["jobs", "kill", "1"], "", &format!("[job 1: {ended}]\n"), 0);
     // The keeper is told to stop by the order that never changes.
     for heard in ["heard hello", "heard stop"] {
@@ -226,7 +226,7 @@ fn a_job_of_a_newer_version_is_waited_for_without_its_reports_being_misread() {
     let ended = waiter.wait_with_output().expect("it ends");
     assert_eq!(
         (String::from_utf8_lossy(&ended.stdout).as_ref(), ended.status.code()),
-        ("job 1: ended; only the newer bashful that started it can tell how\n", Some(1))
+        ("job 1: ended; only the newer bashful that started it knows how\n", Some(1))
     );
 }
 

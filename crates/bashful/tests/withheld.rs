@@ -46,7 +46,7 @@ fn notices_of_what_was_rewritten_do_not_show_them() {
     }
     assert!(said(&home, &["explain", &script]).contains(&format!("notice:      `cd {MASKED}` became")));
     said(&home, &["run", &format!("cat local://$x/{SECRET}")]);
-    // What is quoted is cut after 200 characters, here in the middle of the secret.
+    // Quotes are cut after 200 characters, here in the middle of the secret.
     let said = said(&home, &["run", &format!("cd {}{SECRET} && pwd", "./".repeat(94))]);
     assert!(said.contains(&format!("./{MASKED}…` became")), "{said}");
 }

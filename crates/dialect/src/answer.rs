@@ -1,4 +1,4 @@
-//! What a call of a tool is answered with.
+//! Answers to tool calls, before and after redaction.
 
 use bashful_engine::{ByteSize, Output, Redacted, Redactor};
 use serde_json::{Value, json};
@@ -10,31 +10,31 @@ use crate::{compose, facts};
 pub struct Answer {
     /// The text for the model. It stands alone: many clients show nothing else.
     pub text: Redacted,
-    /// The facts, as [`crate::Tool::facts`] says. They repeat nothing of the output.
+    /// The facts, in the schema [`crate::Tool::facts`]. They repeat nothing of the output.
     pub facts: Value,
-    /// The shown text as fields, in a dialect whose text is JSON itself.
+    /// The text as JSON fields, in a dialect whose text is JSON.
     fields: Option<Value>,
-    /// True if the call came to nothing, or the command did not end well.
+    /// True if the call failed, or the command did not end with exit code 0.
     pub is_error: bool,
-    /// How the call came to this answer.
+    /// The way a host should raise this answer.
     pub conclusion: Conclusion,
     /// Resources with more to read.
     pub links: Vec<ResourceLink>,
 }
 
-/// How a call came to its answer, for hosts whose tools raise errors.
+/// The kind of an answer, for hosts whose tools raise errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Conclusion {
-    /// The command ended by itself, with whatever code, or goes on as a job; or the call was about jobs.
+    /// The command ended by itself with any code, or became a job; or the call was about jobs.
     #[default]
     Result,
-    /// The command did not run, or was stopped, or nobody knows how it ended: what pi calls a `ToolError`.
+    /// The command did not run, was stopped, or its end is unknown. In pi, a `ToolError`.
     Error,
-    /// The caller cancelled the call: what pi calls a `ToolAbortError`. The text has the output up to then.
+    /// The caller cancelled the call. In pi, a `ToolAbortError`. The text has the output up to then.
     Abort,
 }
 
-/// An answer in the words of its dialect. [`masked`](Self::masked) makes an [`Answer`] of it, and nothing else does.
+/// An answer before redaction. Only [`redact`](Self::redact) turns it into an [`Answer`].
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) text: String,
@@ -45,19 +45,19 @@ pub(crate) struct RawAnswer {
     pub(crate) links: Vec<ResourceLink>,
 }
 
-/// Something that can be read beside an answer.
+/// A resource that a client can read: an artifact or the output of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceLink {
-    /// `artifact://7`.
+    /// The address, as in `artifact://7`.
     pub uri: String,
-    /// What it is called.
+    /// The name that clients show to people.
     pub name: String,
-    /// How long it is, in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl Answer {
-    /// The facts together with the shown text, as [`crate::Tool::output`] says: for clients that show nothing else.
+    /// The facts together with the text, in the schema [`crate::Tool::output`]. Some clients show their model nothing else.
     pub fn structured(&self) -> Value {
         if let Some(fields) = &self.fields {
             return fields.clone();
@@ -67,45 +67,45 @@ impl Answer {
         structured
     }
 
-    /// The same as JSON text. Where the text of the reply is JSON, this is that text, with its keys in the same order.
+    /// [`structured`](Self::structured) as JSON text. A reply whose text is JSON keeps the order of its keys.
     pub fn structured_text(&self) -> String {
         if self.fields.is_some() { self.text.as_str().to_owned() } else { self.structured().to_string() }
     }
 }
 
 impl RawAnswer {
-    /// A call that went well.
+    /// A successful answer.
     pub(crate) fn new(text: String, facts: Value) -> Self {
         Self { text, facts, fields: None, is_error: false, conclusion: Conclusion::Result, links: Vec::new() }
     }
 
-    /// A call that came to nothing, because of this.
+    /// An error answer. The status is `refused` or `failed`.
     pub(crate) fn failure(status: &str, text: &str) -> Self {
         Self { is_error: true, ..Self::new(text.to_owned(), json!({ "status": status, "error": text })) }
     }
 
-    /// The answer without withheld values, wherever they may have come from: a path, a notice, the text of a command.
-    pub(crate) fn masked(self, redactor: &Redactor) -> Answer {
+    /// Replaces withheld values in text, facts and fields. A path, a notice or a script may have brought them.
+    pub(crate) fn redact(self, redactor: &Redactor) -> Answer {
         Answer {
             text: redactor.redact(self.text),
-            facts: facts::masked(self.facts, redactor),
-            fields: self.fields.map(|fields| facts::masked(fields, redactor)),
+            facts: facts::redact(self.facts, redactor),
+            fields: self.fields.map(|fields| facts::redact(fields, redactor)),
             is_error: self.is_error,
             conclusion: self.conclusion,
             links: self.links,
         }
     }
 
-    /// The same with a text of at most `limit` bytes of output and the notices beside it. Redaction may have made it longer.
-    pub(crate) fn masked_within(self, redactor: &Redactor, limit: ByteSize) -> Answer {
-        let mut answer = self.masked(redactor);
+    /// Redacts, and cuts a text that redaction made too long for `limit` bytes of output and its notices.
+    pub(crate) fn redact_within(self, redactor: &Redactor, limit: ByteSize) -> Answer {
+        let mut answer = self.redact(redactor);
         if answer.text.len() > compose::longest(limit) {
             answer.text = redactor.redact(compose::at_most(answer.text.into_string(), limit));
         }
         answer
     }
 
-    /// The answer with links to what is too long to show.
+    /// Adds a link for each artifact of these outputs.
     pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
         let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
         self.links.extend(artifacts.map(|artifact| ResourceLink {

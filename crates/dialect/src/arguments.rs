@@ -1,40 +1,42 @@
-//! What the arguments of all dialects have in common.
+//! Arguments that the dialects share: limits, job ids, line counts, and their errors.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Grace, Lifetime, Patience, Request, ScriptError, Stop};
+use bashful_engine::{ByteSize, Grace, JobPart, Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-/// The longest that a caller may ask for, in seconds.
+use crate::terminal_calls::TerminalOptions;
+
+/// Longest timeout of a foreground command, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
 
-/// The same in the background: 30 days.
+/// Longest timeout of a background command, in seconds: 30 days.
 pub const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
 
-/// How long commands may run that do not say how long, and what becomes of long ones.
+/// Default timeouts of a dialect, and the rules for long commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Usually.
+    /// Timeout of a command whose call names none.
     pub default: Lifetime,
-    /// If they are said to be slow.
+    /// Timeout in mode `slow`.
     pub slow: Lifetime,
-    /// In the background.
+    /// Timeout of a background command.
     pub background: Lifetime,
-    /// Output that is shown whole, as the definitions tell a model. The engine's window decides; a client may be shown less.
+    /// Largest output that is shown whole, as the definitions say. The engine's window enforces it; some clients get less.
     pub shown: ByteSize,
-    /// After how long a command becomes a job by itself, however long its caller would wait; none if it never does.
+    /// Time after which a command becomes a job although its caller would wait longer; none if that never happens.
     pub auto_after: Option<Patience>,
-    /// Whether pi may start commands in the background.
+    /// Enables `async` in pi.
     pub async_enabled: bool,
-    /// How long a command of pi may take to stop. Its tool promises 5 s.
+    /// Time between SIGTERM and SIGKILL in pi, whose tool promises 5 s.
     pub pi_grace: Grace,
-    /// True if a call of pi that finds the shared shell busy runs at once, in a shell of its own. Otherwise it waits its turn.
+    /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
     pub overlap: bool,
     /// Whether a command of pi may have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
     /// `BASHFUL_NO_PTY=1` or `PI_NO_PTY=1` among its variables.
@@ -42,7 +44,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Nobody waits half a minute for a listing; a build takes minutes; a server runs until the next day.
+    /// 30 s exceed any quick command, 15 minutes most builds, and 24 hours a day's work with a server.
     fn default() -> Self {
         Self {
             default: Lifetime(Duration::from_secs(30)),
@@ -58,73 +60,73 @@ impl Default for Limits {
     }
 }
 
-/// Why arguments cannot be used.
+/// An error in the arguments of a call.
 #[derive(Debug, Error)]
 pub(crate) enum ArgumentError {
-    /// They are not what the schema says.
+    /// An argument does not fit the schema.
     #[error("{tool}: {message}")]
     Shape { tool: &'static str, message: String },
-    /// The command cannot be one.
+    /// The command is empty, too long or has a NUL byte.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// One of them makes no sense here.
+    /// An argument fits the schema and makes no sense in this call.
     #[error("{0}")]
-    Senseless(String),
+    Invalid(String),
 }
 
-/// What a model asks for.
+/// A parsed call.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// A command.
+    /// A call that runs a command.
     Run(Box<RunCall>),
-    /// Something about jobs.
+    /// A call about jobs.
     Jobs(JobsCall),
 }
 
-/// A command, as a model asks for it.
+/// A call that runs a command.
 #[derive(Debug)]
 pub(crate) struct RunCall {
     pub(crate) request: Request,
-    pub(crate) manner: Manner,
-    /// How many seconds it was to run, if that was too few or too many.
+    pub(crate) wait_mode: WaitMode,
+    /// The requested timeout in seconds, if it was out of range.
     pub(crate) clamped_from: Option<f64>,
     pub(crate) notices: Vec<String>,
 }
 
-/// How a command is waited for.
+/// The end of a call: when the command ends, when patience runs out, or at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// To its end, whatever that takes.
-    ToItsEnd,
-    /// As long as the caller has patience.
+pub(crate) enum WaitMode {
+    /// Until the command ends.
+    ToEnd,
+    /// Until the command ends or the caller's patience runs out.
     WithPatience,
-    /// Not at all.
+    /// The call returns at once with a job.
     InBackground,
 }
 
-/// What a model wants of jobs.
+/// A call about jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum JobsCall {
-    /// Which there are: those of this caller, or all of this user's.
+    /// Lists the jobs of this caller, or with `all` every job of this user.
     List { all: bool },
-    /// The end of their output, or what comes behind an offset.
-    Show { ids: Vec<u64>, part: bashful_engine::JobPart },
-    /// The end of the first of them; of any that runs, if none is named.
-    Wait { ids: Vec<u64>, at_most: Option<Duration>, part: bashful_engine::JobPart },
-    /// Something to read.
-    Send { id: u64, text: String },
-    /// Their end.
+    /// Shows the state of jobs and a part of their output.
+    Show { ids: Vec<u64>, part: Option<JobPart>, terminal: TerminalOptions },
+    /// Waits until one of the jobs is over. Without ids, any running job counts.
+    Wait { ids: Vec<u64>, at_most: Option<Duration>, part: Option<JobPart>, terminal: TerminalOptions },
+    /// Writes text to the input of a job, or types it and presses keys at its terminal, and waits for its screen.
+    Send { id: u64, text: String, at_most: Option<Duration>, terminal: TerminalOptions },
+    /// Stops jobs, or sends them a signal.
     Kill { ids: Vec<u64>, how: Stop },
-    /// The end of some, and then waiting for others. Jobs of other callers are only there with `all`.
+    /// Stops some jobs, then waits for others. Without `all`, jobs of other callers do not exist.
     CancelAndPoll { cancel: Vec<u64>, poll: Vec<u64>, all: bool },
 }
 
-/// The jobs that were named, each once: to stop one twice would mean to kill it.
-pub(crate) fn numbers(given: Option<Vec<JobNumber>>) -> Vec<u64> {
+/// The ids of the named jobs, each once: a second stop of the same job would kill it at once.
+pub(crate) fn job_ids(given: Option<Vec<JobNumber>>) -> Vec<u64> {
     unique(given.into_iter().flatten().map(|id| id.0))
 }
 
-/// Each once, as they came.
+/// Removes duplicates and keeps the order.
 pub fn unique(ids: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let mut unique = Vec::new();
     for id in ids {
@@ -135,7 +137,7 @@ pub fn unique(ids: impl IntoIterator<Item = u64>) -> Vec<u64> {
     unique
 }
 
-/// The number of a job: `7`, or a text that [`bashful_engine::job_id`] reads.
+/// A job id in an argument: `7`, or a text that [`bashful_engine::job_id`] parses.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct JobNumber(pub(crate) u64);
@@ -149,11 +151,11 @@ impl TryFrom<Value> for JobNumber {
             Value::String(text) => bashful_engine::job_id(text).ok(),
             _ => None,
         };
-        number.map(Self).ok_or_else(|| format!("{given} is not the id of a job"))
+        number.map(Self).ok_or_else(|| format!("{given} is not a job id"))
     }
 }
 
-/// A number of lines: at least one. A number with nothing behind its point is whole, and one too large to count means all.
+/// A line count in an argument, at least 1. `3.0` counts as 3, and a number beyond `u64` as all lines.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct LineCount(pub(crate) NonZeroU64);
@@ -171,61 +173,56 @@ impl TryFrom<Value> for LineCount {
             )]
             Some(number as u64)
         });
-        let count = whole.ok_or_else(|| format!("{given} is not a number of lines; give a whole number from 1 on"))?;
-        let nothing = || "0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned();
+        let count = whole.ok_or_else(|| format!("{given} is not a whole number of lines"))?;
+        let nothing = || "give at least 1 line, or omit it to see all".to_owned();
         NonZeroU64::new(count).map(Self).ok_or_else(nothing)
     }
 }
 
-/// Reads arguments as what they should be, and names the one that is wrong.
-pub(crate) fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) -> Result<T, ArgumentError> {
-    // Some clients send nothing where there is nothing to send.
+/// Deserializes arguments. The error names the wrong one.
+pub(crate) fn parse_arguments<T: DeserializeOwned>(tool: &'static str, arguments: Value) -> Result<T, ArgumentError> {
+    // Some clients send null instead of an empty object.
     let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let cause = error.into_inner();
-        // A model knows no types of ours.
+        // A model does not know the names of Rust types.
         let cause = cause
             .to_string()
             .replace("expected f64", "expected a number")
             .replace("expected u64", "expected a whole number")
             .replace("expected path string", "expected a string");
-        // Some messages name the field themselves.
+        // Some messages of serde name the field already.
         let named = path == "." || cause.contains(&format!("`{path}`"));
         ArgumentError::Shape { tool, message: if named { cause } else { format!("`{path}`: {cause}") } }
     })
 }
 
-/// Takes an argument out that is not in the schema, because what it asks for cannot be had here.
-pub(crate) fn take(arguments: &mut Value, name: &str) -> Option<Value> {
-    arguments.as_object_mut()?.remove(name).filter(|value| !value.is_null())
-}
-
-/// Variables, as the engine takes them.
+/// The `env` argument in the engine's form.
 pub(crate) fn variables(env: Option<BTreeMap<String, String>>) -> Vec<(String, OsString)> {
     env.into_iter().flatten().map(|(name, value)| (name, value.into())).collect()
 }
 
-/// A time that was asked for, within what is allowed.
+/// A requested timeout, brought into the allowed range.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Clamped {
-    /// How long it will be.
+pub struct ClampedTimeout {
+    /// The effective timeout.
     pub lifetime: Lifetime,
-    /// What has to be said, if that is not what was asked for.
+    /// The notice about a changed timeout; none if the requested one is allowed.
     pub notice: Option<String>,
 }
 
-/// A number from here on is written with an exponent.
+/// Smallest number that a notice writes with an exponent.
 const LONG_NUMBER: f64 = 1e15;
 
-/// Brings a number of seconds within 1 and `most`. What is no number becomes 1.
-pub fn clamp(asked: f64, most: f64) -> Clamped {
+/// Brings a number of seconds into the range from 1 to `most`. NaN becomes 1.
+pub fn clamp_timeout(asked: f64, most: f64) -> ClampedTimeout {
     let seconds = asked.max(1.0).min(most);
     let is_allowed = (1.0..=most).contains(&asked);
-    // 1e308 has 309 digits, which nobody wants to read.
+    // 1e308 has 309 digits.
     let asked_text = if asked.abs() < LONG_NUMBER { asked.to_string() } else { format!("{asked:e}") };
     let notice = || format!("Timeout clamped to {seconds}s (requested {asked_text}s; allowed range 1-{most}s).");
-    Clamped {
+    ClampedTimeout {
         lifetime: Lifetime(Duration::from_secs_f64(seconds)),
         notice: if is_allowed { None } else { Some(notice()) },
     }
@@ -250,14 +247,14 @@ mod tests {
     #[test]
     fn a_job_that_is_named_twice_is_meant_once() {
         let given = [json!(7), json!("bg_3"), json!("job://7")].map(|id| JobNumber::try_from(id).expect("a job"));
-        assert_eq!(numbers(Some(given.to_vec())), [7, 3]);
-        assert_eq!(numbers(None), [0; 0]);
+        assert_eq!(job_ids(Some(given.to_vec())), [7, 3]);
+        assert_eq!(job_ids(None), [0; 0]);
     }
 
     #[test]
     fn a_time_is_brought_within_its_limits_and_that_is_said() {
         let check = |asked, seconds, notice: Option<&str>| {
-            let clamped = clamp(asked, MOST_SECONDS);
+            let clamped = clamp_timeout(asked, MOST_SECONDS);
             assert_eq!(clamped.lifetime, Lifetime(Duration::from_secs_f64(seconds)));
             assert_eq!(clamped.notice.as_deref(), notice);
         };
@@ -276,12 +273,9 @@ mod tests {
         assert_eq!(lines(json!(3)), Ok(3));
         assert_eq!(lines(json!(3.0)), Ok(3));
         assert_eq!(lines(json!(1e300)), Ok(u64::MAX));
-        assert_eq!(
-            lines(json!(0)),
-            Err("0 lines would show nothing; give 1 or more, or leave it out to see all".to_owned())
-        );
+        assert_eq!(lines(json!(0)), Err("give at least 1 line, or omit it to see all".to_owned()));
         for given in [json!(-1), json!(1.5), json!("3"), json!([3]), json!(-1e300)] {
-            let expected = format!("{given} is not a number of lines; give a whole number from 1 on");
+            let expected = format!("{given} is not a whole number of lines");
             assert_eq!(lines(given), Err(expected));
         }
     }

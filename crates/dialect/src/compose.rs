@@ -10,10 +10,10 @@ use bashful_engine::{ByteSize, Output};
 use crate::text::add_line;
 use crate::visible::visible_lines;
 
-/// Bytes of a reply beyond the limit on its output: its end, its exit code, where the rest is.
+/// Bytes that a reply may have beyond the limit on its output: exit code, ranges, artifact.
 pub(crate) const BESIDE: u64 = 200;
 
-/// A limit counts for this much at least: the notices about output that was cut need it.
+/// Smallest limit in bytes. Notices about cut output need this much.
 const SMALLEST_LIMIT: u64 = 4096;
 
 /// Bytes of notices that always fit beside the smaller clip of an output.
@@ -24,19 +24,19 @@ pub(crate) fn longest(limit: ByteSize) -> usize {
     ByteSize(limit.0.max(SMALLEST_LIMIT).saturating_add(BESIDE)).in_memory()
 }
 
-/// A reply before its output is known to fit.
+/// A reply whose output may still have to be cut to fit.
 pub(crate) struct Draft<'a> {
     pub(crate) output: &'a Output,
     pub(crate) stderr: Option<&'a Output>,
 }
 
 impl Draft<'_> {
-    /// The text with the largest clip that fits. `write` puts the output, or what is shown of it, between the notices.
+    /// The text with the largest clip that fits. `write` puts the clip between the notices.
     pub(crate) fn fit(&self, write: impl Fn(&Output, Option<&Output>) -> String) -> String {
         self.fit_shown(write).0
     }
 
-    /// The same, with the output as the text shows it.
+    /// Like [`fit`](Self::fit), and the output with the clip that the text shows.
     pub(crate) fn fit_shown(&self, write: impl Fn(&Output, Option<&Output>) -> String) -> (String, Cow<'_, Output>) {
         let text = write(self.output, self.stderr);
         let limit = self.output.limit;
@@ -48,7 +48,7 @@ impl Draft<'_> {
     }
 }
 
-/// The text, cut where it is longer than a reply may be. The last resort: it keeps the beginning.
+/// Cuts a text that is longer than a reply may be, and keeps its beginning. The last resort.
 pub(crate) fn at_most(mut text: String, limit: ByteSize) -> String {
     let longest = longest(limit);
     if text.len() > longest {
@@ -59,8 +59,8 @@ pub(crate) fn at_most(mut text: String, limit: ByteSize) -> String {
     text
 }
 
-/// The notices that fit beside an output, the longest ones shortened. One that says how many are left out ends them.
-/// Names of processes, paths and parts of scripts in them are made visible.
+/// The notices that fit beside an output, long ones shortened, with a count of the omitted ones at the end. Invisible
+/// characters are escaped, because notices quote paths, scripts and process names.
 pub(crate) fn fitting(notices: &[String]) -> Vec<String> {
     let notices: Vec<String> = notices.iter().map(|notice| visible_lines(notice)).collect();
     if notices.iter().map(String::len).sum::<usize>() <= NOTICES {
@@ -81,7 +81,7 @@ pub(crate) fn fitting(notices: &[String]) -> Vec<String> {
     fitting
 }
 
-/// One below the other, each as it is.
+/// Joins texts so that each begins on its own line.
 pub(crate) fn lines(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().fold(String::new(), |mut text, part| {
         add_line(&mut text, &part);

@@ -1,4 +1,4 @@
-//! The dialects, and what each of them does.
+//! The dialects, and the trait that each of them implements.
 
 use std::fmt;
 use std::path::Path;
@@ -13,63 +13,64 @@ use thiserror::Error;
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
 use crate::job_calls::{JobOutput, JobsReply};
-use crate::tool::{Abilities, Tool, Words};
+use crate::terminal_calls::ScreenView;
+use crate::tool::{Abilities, Placeholders, Tool};
 use crate::updates::UpdateState;
 use crate::{native, pi, plain};
 
-/// One dialect: its definitions, arguments and replies. Each dialect is one value of a type of its own.
+/// One dialect: its definitions, arguments and replies. Each dialect is a unit type that implements this.
 pub(crate) trait Shape: fmt::Debug + Sync {
-    /// The name by which people choose it.
+    /// The name in `--dialect` and in settings.
     fn name(&self) -> &'static str;
 
-    /// Makes an engine behave as the dialect promises.
+    /// Changes engine options to what the dialect promises.
     fn adjust(&self, _: &mut Options, _: &Limits) {}
 
-    /// The session that calls of one connection share, if this dialect promises a persistent shell.
+    /// The session that calls of one connection share; none in a dialect without a persistent shell.
     fn shared_session(&self, _connection: &str) -> Option<SessionName> {
         None
     }
 
     /// The tools, always in the same order. Nothing in them changes while a server runs.
-    fn tools(&self, words: &Words, limits: &Limits, abilities: Abilities) -> Vec<Tool>;
+    fn tools(&self, words: &Placeholders, limits: &Limits, abilities: Abilities) -> Vec<Tool>;
 
-    /// Reads the arguments of a tool; none if there is no such tool.
+    /// Parses the arguments of a tool; none if the dialect has no such tool.
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>>;
 
-    /// The argument that gives a command more time; none if there is none.
+    /// The argument that selects the longer timeout; none if the dialect has none.
     fn slow(&self) -> Option<(&'static str, Value)> {
         None
     }
 
-    /// The argument that runs a command in the background; none if there is none.
+    /// The argument that starts a command in the background; none if the dialect has none.
     fn background(&self) -> Option<(&'static str, Value)> {
         None
     }
 
     /// The reply to a command that has ended.
-    fn ended(&self, ended: &Ended<'_>) -> RawAnswer;
+    fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer;
 
     /// The reply to a command that was started in the background.
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer;
+    fn started(&self, job: &JobRecord, screen: Option<&ScreenView>, call: &CallFacts) -> RawAnswer;
 
-    /// The reply to a command that took longer than its caller has patience.
+    /// The reply to a command that outlasted its call and became a job.
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer;
 
     /// The reply to a call about jobs.
-    fn jobs(&self, seen: &JobsReply) -> RawAnswer;
+    fn jobs(&self, reply: &JobsReply) -> RawAnswer;
 
-    /// Bytes of output that a reply about jobs shows of each of them, at most. There may be several, and all are one reply.
+    /// Most bytes of output that a reply shows for each job. Several jobs share one reply.
     fn job_shown(&self) -> ByteSize {
         ByteSize::kib(32)
     }
 
-    /// True if callers hear of their jobs until these are over.
+    /// True if callers get updates of their jobs until the jobs are over.
     fn pushes(&self) -> bool {
         false
     }
 
-    /// How far a job has come, for the caller who started it: with its final text, if it is over. None in a dialect that does not
-    /// push.
+    /// An update of a job for the caller who started it, with the final text once the job is over. None in a dialect that does
+    /// not push.
     fn update(&self, _: &JobRecord, _: &JobOutput, _: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
         None
     }
@@ -84,17 +85,17 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         why
     }
 
-    /// The error of a host without a place for jobs.
+    /// The error of a call that needs a job on a host that keeps none.
     fn no_jobs(&self) -> String {
         RunError::NoJobs.to_string()
     }
 
-    /// The reply to a call that came to nothing. The status is `refused` or `failed`.
+    /// The reply to a refused or failed call. The status is `refused` or `failed`.
     fn failure(&self, status: &str, text: &str) -> RawAnswer;
 
-    /// The answer, redacted and within the limit on the output that it shows.
+    /// Redacts the answer and keeps it within the limit on its output.
     fn bounded(&self, answer: RawAnswer, redactor: &Redactor, limit: ByteSize) -> Answer {
-        answer.masked_within(redactor, limit)
+        answer.redact_within(redactor, limit)
     }
 }
 
@@ -102,7 +103,7 @@ pub(crate) trait Shape: fmt::Debug + Sync {
 #[derive(Clone, Copy)]
 pub struct Dialect(pub(crate) &'static dyn Shape);
 
-/// There is no such dialect.
+/// The name is not that of a dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no dialect {given:?}; there are native, plain and pi")]
 pub struct UnknownDialect {
@@ -117,30 +118,30 @@ impl Dialect {
     /// Tools `bash` and `job` as pi has them.
     pub const PI: Self = Self(&pi::Pi);
 
-    /// All of them.
+    /// All dialects, the default one first.
     pub const ALL: [Self; 3] = [Self::NATIVE, Self::PLAIN, Self::PI];
 
-    /// The name by which people choose it.
+    /// The name in `--dialect` and in settings.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
     /// The tools, always in the same order. Nothing in them changes while a server runs.
     pub fn tools(self, limits: &Limits, directory: &Path, abilities: Abilities) -> Vec<Tool> {
-        self.0.tools(&Words::new(limits, directory), limits, abilities)
+        self.0.tools(&Placeholders::new(limits, directory), limits, abilities)
     }
 
-    /// Makes an engine behave as the dialect promises, within these limits.
+    /// Changes engine options to what the dialect promises, within these limits. Call it before [`bashful_engine::Engine::new`].
     pub fn adjust(self, options: &mut Options, limits: &Limits) {
         self.0.adjust(options, limits);
     }
 
-    /// The argument of `bash` that gives a command more time; none if there is none.
+    /// The argument of `bash` that selects the longer timeout; none if the dialect has none.
     pub fn slow(self) -> Option<(&'static str, Value)> {
         self.0.slow()
     }
 
-    /// The argument of `bash` that runs a command in the background; none if there is none.
+    /// The argument of `bash` that starts a command in the background; none if the dialect has none.
     pub fn background(self) -> Option<(&'static str, Value)> {
         self.0.background()
     }
@@ -166,10 +167,11 @@ impl fmt::Debug for Dialect {
     }
 }
 
-/// What was asked for, once it has been decided.
+/// The settled facts of a call: its effective timeout, and the notices so far.
 #[derive(Debug)]
 pub(crate) struct CallFacts {
     pub(crate) lifetime: Lifetime,
+    /// The requested timeout in seconds, if it was out of range.
     pub(crate) clamped_from: Option<f64>,
     pub(crate) notices: Vec<String>,
     pub(crate) has_terminal: bool,
@@ -183,13 +185,14 @@ impl CallFacts {
     }
 }
 
-/// A command that is over.
+/// A command that has ended, with all that its reply needs.
 #[derive(Debug)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedCommand<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) directory: &'a Path,
+    /// Output up to this size is shown whole.
     pub(crate) whole: Budget,
-    /// The most that the client passes on, in bytes.
+    /// Largest reply that the client passes on, in bytes.
     pub(crate) at_most: Option<ByteSize>,
     pub(crate) call: &'a CallFacts,
 }

@@ -14,25 +14,25 @@ use serde_json::{Value, json};
 use crate::approval::allow_line;
 use crate::text;
 
-/// How a command ended, in one word.
+/// The `status` in facts: how a command ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// By itself.
+    /// The shell exited by itself, with any code.
     Exited,
-    /// By a signal that was not ours.
+    /// A signal that bashful did not send killed the shell.
     Signaled,
-    /// Its time was up.
+    /// The command reached its lifetime and was stopped.
     TimedOut,
-    /// Somebody wanted it to end.
+    /// The caller or a user stopped the command.
     Cancelled,
-    /// Nobody knows.
+    /// The end of the command is unknown.
     Failed,
 }
 
-/// The facts about a command that ran.
+/// The facts about a command that has ended.
 pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
-    // Its shell may have gone elsewhere before it came to its turn.
+    // Another command may have changed the directory of the session while this one waited for its turn.
     let cwd = outcome.session.as_ref().map_or(cwd, |session| &session.directory);
     let mut facts = json!({
         "status": status(outcome.end),
@@ -43,7 +43,7 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         "output_bytes": outcome.output.bytes,
         "output_lines": outcome.output.lines,
         "text_bytes": outcome.output.text_bytes,
-        "shown": ranges(&outcome.output),
+        "shown": shown_ranges(&outcome.output),
         "omitted": omitted(&outcome.output),
         "truncated": truncated(&outcome.output),
         "shortened_lines": outcome.output.shortened,
@@ -68,7 +68,7 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
     if let Some(stderr) = &outcome.stderr {
         facts["stderr_bytes"] = stderr.bytes.into();
         facts["stderr_lines"] = stderr.lines.into();
-        facts["stderr_shown"] = ranges(stderr);
+        facts["stderr_shown"] = shown_ranges(stderr);
         facts["stderr_omitted"] = omitted(stderr);
         facts["stderr_truncated"] = truncated(stderr);
         facts["stderr_shortened_lines"] = stderr.shortened.into();
@@ -83,7 +83,7 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
     facts
 }
 
-/// How a command ended, in one word.
+/// The status for the end of a command.
 pub fn status(end: End) -> Status {
     match end {
         End::Own(Exit::Code(_)) => Status::Exited,
@@ -94,7 +94,7 @@ pub fn status(end: End) -> Status {
     }
 }
 
-/// Adds what the system said of an end.
+/// Adds the exit code or the signal.
 pub fn exit_facts(facts: &mut Value, end: End) {
     match end {
         End::Own(Exit::Code(code)) | End::Stopped { exit: Exit::Code(code), .. } => facts["exit_code"] = code.into(),
@@ -113,7 +113,7 @@ pub fn of_background(job: &JobRecord, notices: &[String]) -> Value {
         "job": { "id": job.id, "uri": job.uri(), "pid": job.pid, "output_file": job.output_file.to_string_lossy() },
         "notices": notices,
     });
-    // Its shell may have ended just as it became a job.
+    // The shell may have ended at the moment when the command became a job.
     if let Some(end) = job.end() {
         facts["status"] = json!(status(end));
         exit_facts(&mut facts, end);
@@ -121,7 +121,7 @@ pub fn of_background(job: &JobRecord, notices: &[String]) -> Value {
     facts
 }
 
-/// The facts about a command that took longer than it was waited for.
+/// The facts about a command that outlasted its call and became a job.
 pub fn of_outlasted(job: &JobRecord, so_far: &ShownSoFar, notices: &[String]) -> Value {
     let mut facts = of_background(job, notices);
     facts["duration_ms"] = u64::try_from(job.elapsed.as_millis()).unwrap_or(u64::MAX).into();
@@ -130,12 +130,12 @@ pub fn of_outlasted(job: &JobRecord, so_far: &ShownSoFar, notices: &[String]) ->
     facts
 }
 
-/// The facts about what did not even begin.
+/// The facts about a command that never started.
 pub fn of_error(error: &(dyn Error + 'static)) -> Value {
     json!({ "status": "failed", "error": error_chain(error) })
 }
 
-/// The facts about a command that was refused, with the line that would allow it.
+/// The facts about a refused command, with the `bashful allow` line for it.
 pub fn of_refusal(refusal: &Refusal) -> Value {
     let facts = json!({
         "status": "refused",
@@ -143,20 +143,20 @@ pub fn of_refusal(refusal: &Refusal) -> Value {
         "findings": refusal.verdict.findings,
         "allow": allow_line(&refusal.into(), &refusal.redactor),
     });
-    masked(facts, &refusal.redactor)
+    redact(facts, &refusal.redactor)
 }
 
-/// Fields whose values are words of ours, and tell nothing of anybody else's.
-const OUR_WORDS: [&str; 8] = ["status", "state", "kind", "type", "direction", "truncated_by", "truncatedBy", "uri"];
+/// Fields whose values bashful chooses. They can hold no secret, so redaction leaves them alone.
+const FIXED_WORDS: [&str; 8] = ["status", "state", "kind", "type", "direction", "truncated_by", "truncatedBy", "uri"];
 
-/// The same facts without withheld values.
-pub fn masked(facts: Value, redactor: &Redactor) -> Value {
+/// Replaces withheld values in all texts of the facts.
+pub fn redact(facts: Value, redactor: &Redactor) -> Value {
     match facts {
         Value::String(text) => redactor.redact(text).into_string().into(),
-        Value::Array(values) => values.into_iter().map(|value| masked(value, redactor)).collect(),
+        Value::Array(values) => values.into_iter().map(|value| redact(value, redactor)).collect(),
         Value::Object(fields) => {
             let of_field = |(name, value): (String, Value)| {
-                let value = if OUR_WORDS.contains(&name.as_str()) { value } else { masked(value, redactor) };
+                let value = if FIXED_WORDS.contains(&name.as_str()) { value } else { redact(value, redactor) };
                 (name, value)
             };
             Value::Object(fields.into_iter().map(of_field).collect())
@@ -165,31 +165,31 @@ pub fn masked(facts: Value, redactor: &Redactor) -> Value {
     }
 }
 
-/// The same facts for the structured part of an answer. Nothing is null, because schemas that allow for it are refused by some
-/// clients; and what says nothing, or nothing new, is left out, because many clients show all of it to the model.
+/// The facts without fields that are null, empty or repeated. Some clients refuse schemas that allow null, and many show all
+/// fields to the model.
 pub(crate) fn structured(facts: Value) -> Value {
     match facts {
         Value::Object(fields) => {
-            let telling = fields.into_iter().filter(|(name, value)| tells(name, value));
-            Value::Object(telling.map(|(name, value)| (name, structured(value))).collect())
+            let informative = fields.into_iter().filter(|(name, value)| is_informative(name, value));
+            Value::Object(informative.map(|(name, value)| (name, structured(value))).collect())
         }
         Value::Array(values) => values.into_iter().map(structured).collect(),
         other => other,
     }
 }
 
-fn tells(name: &str, value: &Value) -> bool {
+fn is_informative(name: &str, value: &Value) -> bool {
     match name {
         "notices" | "missing" | "stderr_shown" => value.as_array().is_some_and(|values| !values.is_empty()),
         "shortened_lines" | "stderr_shortened_lines" | "stderr_bytes" | "stderr_lines" => *value != 0,
-        // `shown` and `omitted` say the same.
+        // `shown` and `omitted` have the same numbers.
         "truncated" | "stderr_truncated" | "text_bytes" => false,
         _ => !value.is_null(),
     }
 }
 
-/// Which parts of the text are shown: lines from 1, both ends included; bytes from 0, the end excluded.
-fn ranges(output: &Output) -> Value {
+/// The shown parts of the text. Lines count from 1, both ends included; bytes from 0, the end excluded.
+fn shown_ranges(output: &Output) -> Value {
     match &output.clip {
         Clip::Whole(_) if output.text_bytes == 0 => json!([]),
         Clip::Whole(_) => json!([{ "lines": [1, output.lines], "bytes": [0, output.text_bytes] }]),
@@ -201,7 +201,7 @@ fn ranges(output: &Output) -> Value {
     }
 }
 
-/// What is not shown.
+/// Lines and bytes that are not shown; null if all of them are.
 fn omitted(output: &Output) -> Value {
     match &output.clip {
         Clip::Whole(_) => Value::Null,
@@ -209,7 +209,7 @@ fn omitted(output: &Output) -> Value {
     }
 }
 
-/// What falls short of the whole, in one place.
+/// The truncation as one object: direction, cause, totals, shown lines, artifact. Null if all is shown.
 fn truncated(output: &Output) -> Value {
     let Some(truncation) = output.truncation() else { return Value::Null };
     json!({
@@ -231,7 +231,7 @@ fn truncated(output: &Output) -> Value {
     })
 }
 
-/// Where the whole is, as it was written.
+/// The artifact with the raw bytes; null if there is none.
 fn artifact(output: &Output) -> Value {
     match &output.artifact {
         None => Value::Null,

@@ -1,4 +1,4 @@
-//! A job in words and as JSON.
+//! The record of a job as text, table row and JSON.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use crate::facts::{exit_facts, status};
 use crate::table::Table;
 use crate::visible::visible;
 
-/// How much of a command is shown in a table.
+/// Most characters of a command in a table.
 const COMMAND_SHOWN: usize = 60;
 
 /// The facts about a job.
@@ -40,8 +40,8 @@ pub fn facts(job: &JobRecord) -> Value {
         "takes_input": job.takes_input,
         "lifetime_ms": milliseconds(job.lifetime),
         "duration_ms": milliseconds(job.elapsed),
-        "began_unix_ms": unix(job.began),
-        "ended_unix_ms": job.ended.map(unix),
+        "began_unix_ms": unix_ms(job.began),
+        "ended_unix_ms": job.ended.map(unix_ms),
         "leftover": left.map(|left| left.iter()
             .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>()),
         "missing": job.missing().iter()
@@ -49,7 +49,7 @@ pub fn facts(job: &JobRecord) -> Value {
             .collect::<Vec<_>>(),
     });
     if job.protocol != PROTOCOL_VERSION {
-        // Its keeper is of another version.
+        // Only a keeper of another version is worth a field.
         facts["protocol"] = job.protocol.into();
     }
     if let Some(end) = job.end().filter(|_| job.is_over()) {
@@ -58,8 +58,8 @@ pub fn facts(job: &JobRecord) -> Value {
     facts
 }
 
-/// Takes withheld values out of all that is told of a job beside its output.
-pub fn mask(job: &mut JobRecord, redactor: &Redactor) {
+/// Redacts the texts in the record of a job: script, directory and leftover processes.
+pub fn redact(job: &mut JobRecord, redactor: &Redactor) {
     job.script = redactor.redact(std::mem::take(&mut job.script)).into_string();
     job.directory = redactor.redact(job.directory.to_string_lossy()).into_string().into();
     if let JobState::Left { processes, .. } = &mut job.state {
@@ -69,14 +69,14 @@ pub fn mask(job: &mut JobRecord, redactor: &Redactor) {
     }
 }
 
-/// How far a job has come.
+/// The state of a job: running, how it ended, or lost.
 pub fn state_text(job: &JobRecord) -> String {
     let end = match &job.state {
         JobState::Running => return "running".to_owned(),
-        JobState::Lost => return "lost: its keeper is gone, and nobody knows how it ended".to_owned(),
+        JobState::Lost => return "lost: its keeper was killed; exit code unknown".to_owned(),
         JobState::Newer { lives: true, .. } => return "running, started by a newer bashful".to_owned(),
         JobState::Newer { lives: false, .. } => {
-            return "ended; only the newer bashful that started it can tell how".to_owned();
+            return "ended; only the newer bashful that started it knows how".to_owned();
         }
         JobState::Left { end, .. } | JobState::Ended(end) => *end,
     };
@@ -102,41 +102,41 @@ pub fn state_text(job: &JobRecord) -> String {
     }
 }
 
-/// A note on a live job whose keeper is of another version of bashful: the commands that work with it, and those that do not.
+/// A note on a live job whose keeper belongs to another version of bashful: the commands that work with it.
 pub fn version_note(job: &JobRecord) -> Option<String> {
     let ours = PROTOCOL_VERSION;
     match &job.state {
         JobState::Newer { lives: true, .. } => Some(format!(
-            "job {} was started by a newer bashful (protocol version {}, this one speaks up to {ours}): its output can be read and followed, \
-             and it can be waited for and stopped; for anything else, use the newer bashful",
+            "job {} was started by a newer bashful (protocol version {}, this one speaks up to {ours}): you can read, follow, \
+             wait for and stop it; for anything else, use the newer bashful",
             job.id, job.protocol
         )),
         _ if job.is_live() && job.protocol < ours => Some(format!(
-            "the keeper of job {} is of an older bashful (protocol version {}): everything works with it, also stopping it",
+            "job {} runs under an older bashful (protocol version {}); everything works, stopping it included",
             job.id, job.protocol
         )),
         _ => None,
     }
 }
 
-/// A table of jobs, a line each.
+/// A table of jobs, one row each.
 pub fn table(jobs: &[JobRecord]) -> Table<5> {
     let rows = jobs
         .iter()
         .map(|job| {
             let pid = job.pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
-            [job.id.to_string(), state_text(job), pid, time(job.elapsed), one_line(&job.script)]
+            [job.id.to_string(), state_text(job), pid, whole_seconds(job.elapsed), one_line(&job.script)]
         })
         .collect();
     Table::new(["JOB", "STATE", "PID", "TIME", "COMMAND"], rows, &[2, 3])
 }
 
-/// To the second: nobody reads more in a table.
-fn time(elapsed: Duration) -> String {
+/// A duration in whole seconds.
+fn whole_seconds(elapsed: Duration) -> String {
     Lifetime(Duration::from_secs(elapsed.as_secs())).to_string()
 }
 
-/// The beginning of a command, on one line. Its line ends become spaces.
+/// The first 60 characters of a command on one line. Newlines become spaces.
 pub fn one_line(script: &str) -> String {
     let flat = visible(&script.trim().replace(['\n', '\t'], " "));
     if flat.chars().count() <= COMMAND_SHOWN {
@@ -149,6 +149,6 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn unix(time: SystemTime) -> u64 {
+fn unix_ms(time: SystemTime) -> u64 {
     milliseconds(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }

@@ -1,94 +1,99 @@
-//! Where calls about jobs are attended to. How it is told is each dialect's part.
+//! Carries out calls about jobs: list, show, wait, send, stop. Each dialect words the reply.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, OutputRedactor, ReplyLimit, Stop,
-    error_chain, reason,
+    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, JobTerminal, OutputRedactor, ReplyLimit,
+    Stop, error_chain, reason,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::arguments::JobsCall;
-use crate::job::mask;
+use crate::job;
 use crate::owner::Owner;
-use crate::toolbox::Watch;
+use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalOptions, TerminalUntil};
+use crate::toolbox::WaitingCaller;
 
-/// How long a poll waits that does not say how long.
-const POLLED: Duration = Duration::from_secs(30);
+/// Default length of a poll.
+const POLL_WAIT: Duration = Duration::from_secs(30);
 
-/// How long it is waited for the end of a job that was killed: its grace, and a moment.
-const KILLED: Duration = Duration::from_secs(20);
+/// Longest wait for a stopped job to end: the grace, and some more.
+const STOP_WAIT: Duration = Duration::from_secs(20);
 
-/// Lines that are shown where nobody has asked for a number.
-pub(crate) const LINES: u64 = 20;
+/// Last lines of output that a reply shows by default.
+pub(crate) const DEFAULT_LINES: u64 = 20;
 
-/// What came of a call about jobs.
+/// The result of a call about jobs.
 #[derive(Debug)]
 pub(crate) struct JobsReply {
     pub(crate) call: JobsCall,
-    pub(crate) looks: Vec<JobView>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) views: Vec<JobView>,
+    pub(crate) problems: Vec<JobProblem>,
 }
 
-/// One job, as it was looked at.
+/// One job as a reply shows it.
 #[derive(Debug)]
 pub(crate) struct JobView {
     pub(crate) job: JobRecord,
     pub(crate) output: Option<JobOutput>,
-    /// It has just been told to end.
+    pub(crate) screen: Option<ScreenView>,
+    /// This call stopped the job.
     pub(crate) cancelled: bool,
-    /// It was started by this toolbox.
+    /// This toolbox started the job, over any connection.
     pub(crate) is_own: bool,
 }
 
-/// A part of a job's output, fit for the eyes.
+/// A part of a job's output, cleaned and redacted.
 #[derive(Debug)]
 pub(crate) struct JobOutput {
     pub(crate) text: String,
+    /// Raw bytes of the output file that the text shows.
     pub(crate) range: Range<u64>,
+    /// Size of the output file, in bytes.
     pub(crate) total: u64,
 }
 
-/// A job about which nothing could be done.
+/// A job that the call could not show or stop, and the reason.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct JobProblem {
     pub(crate) id: u64,
     pub(crate) kind: ProblemKind,
     pub(crate) text: String,
 }
 
-/// What is wrong with it.
+/// The kind of a [`JobProblem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
-    /// It is not there.
+    /// There is no such job, or the caller may not see it.
     NotFound,
-    /// It is over.
+    /// The job has ended.
     Ended,
-    /// Something else.
+    /// Any other error.
     Other,
 }
 
 impl JobOutput {
-    /// Reads a part of a job's output, `shown` bytes of it at most.
+    /// Reads a part of a job's output, at most `shown` bytes.
     pub(crate) fn read(job: &JobRecord, part: JobPart, shown: ByteSize, redactor: OutputRedactor) -> Self {
         match job.text(part, shown) {
             Ok(text) => {
                 let shown = redactor.show_part(&text.before, &text.raw, &text.after);
                 Self { text: String::from_utf8_lossy(&shown).into_owned(), range: text.range, total: text.total }
             }
-            // How it ended is known, whatever became of its output.
+            // The record still tells how the job ended, so a missing output is no error of the call.
             Err(error) => {
-                let text = format!("[its output is not there any more: {}]", error_chain(&error));
+                let text = format!("[its output is gone: {}]", error_chain(&error));
                 Self { text, range: 0..0, total: 0 }
             }
         }
     }
 }
 
-impl Problem {
+impl JobProblem {
     fn new(id: u64, error: &ControlError) -> Self {
         let kind = match error {
             ControlError::Get(GetJobError::Never { .. } | GetJobError::Removed { .. }) => ProblemKind::NotFound,
@@ -99,79 +104,87 @@ impl Problem {
     }
 }
 
-/// Does what is wanted of jobs. A dropped future stops no job; what was being sent may have been sent in part.
+/// Carries out a call about jobs. Dropping the future stops no job; input that was being sent may have arrived in part.
 pub(crate) async fn carry_out(
     engine: &Engine,
     store: &Arc<JobStore>,
+    terminals: &AttendedTerminals,
     call: JobsCall,
     owner: &Owner,
     shown: ByteSize,
-    watch: &mut Watch,
+    waiting: &mut WaitingCaller,
 ) -> Result<JobsReply, String> {
-    let patience = watch.patience();
+    let patience = waiting.patience();
     let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
-    let limit = watch.limit();
-    let mut desk = JobCaller { engine, store, owner, only_own, limit, shown, looks: Vec::new(), problems: Vec::new() };
+    let limit = waiting.limit();
+    let (views, problems) = (Vec::new(), Vec::new());
+    let mut run = JobCallRun { engine, store, terminals, owner, only_own, limit, shown, views, problems };
     match &call {
         JobsCall::List { .. } => {
             let redactor = engine.redactor();
-            for mut job in desk.jobs()? {
-                mask(&mut job, &redactor);
-                desk.looks.push(desk.seen(job, None));
+            for mut job in run.visible_jobs()? {
+                job::redact(&mut job, &redactor);
+                run.views.push(run.view(job, None));
             }
         }
-        JobsCall::Show { ids, part } => desk.look_at(ids, Some(*part)),
-        JobsCall::Wait { ids, at_most, part } => {
-            let ids = desk.named_or_running(ids)?;
+        JobsCall::Show { ids, part, terminal } => {
+            let looked = run.add_views_or_screens(ids, *part, terminal);
+            waiting.while_waiting(looked).await?;
+        }
+        JobsCall::Wait { ids, at_most, part, terminal } => {
+            let ids = run.named_or_running(ids)?;
             let at_most = at_most.unwrap_or(patience).min(patience);
-            watch.while_waiting(until_first(store, &ids, at_most)).await;
-            desk.look_at(&ids, Some(*part));
+            let waited = run.wait(&ids, at_most, *part, terminal);
+            waiting.while_waiting(waited).await?;
         }
-        JobsCall::Send { id, text } => match store.send(*id, desk.judged_input(*id, text)?.as_bytes()).await {
-            Ok(()) => desk.look_at(&[*id], None),
-            Err(error) => return Err(error_chain(&error)),
-        },
+        JobsCall::Send { id, text, at_most, terminal } => {
+            let at_most = at_most.unwrap_or(SETTLE_WAIT).min(patience);
+            let sent = run.send(*id, text, at_most, terminal);
+            waiting.while_waiting(sent).await?;
+        }
         JobsCall::Kill { ids, how } => {
-            let told = desk.stop(ids, *how).await;
-            // A signal that may be caught is no reason to expect an end.
+            let signaled = run.stop(ids, *how).await;
+            // A job may catch any other signal and go on, so the call does not wait then.
             if matches!(how, Stop::Ask | Stop::Signal(9)) {
-                watch.while_waiting(until_gone(store, &told, KILLED.min(patience))).await;
+                waiting.while_waiting(wait_until_all_gone(store, &signaled, STOP_WAIT.min(patience))).await;
             }
-            desk.look_at(&told, None);
+            run.add_views(&signaled, None);
         }
         JobsCall::CancelAndPoll { cancel, poll, .. } => {
-            let told = desk.stop(cancel, Stop::Ask).await;
-            desk.look_at(&told, None);
-            desk.looks.iter_mut().for_each(|look| look.cancelled = true);
+            let signaled = run.stop(cancel, Stop::Ask).await;
+            run.add_views(&signaled, None);
+            run.views.iter_mut().for_each(|view| view.cancelled = true);
             if !poll.is_empty() || cancel.is_empty() {
-                let ids = desk.named_or_running(poll)?;
-                // A job that is not there for this caller is no reason to wait.
-                if ids.iter().all(|id| desk.get(*id).is_ok()) {
-                    watch.while_waiting(until_first(store, &ids, POLLED.min(patience))).await;
+                let ids = run.named_or_running(poll)?;
+                // Do not wait if a job does not exist for this caller: the reply says so at once.
+                if ids.iter().all(|id| run.get(*id).is_ok()) {
+                    waiting.while_waiting(wait_for_first(store, &ids, POLL_WAIT.min(patience))).await;
                 }
-                desk.look_at(&ids, Some(JobPart::LastLines(u64::MAX)));
+                run.add_views(&ids, Some(JobPart::LastLines(u64::MAX)));
             }
         }
     }
-    let JobCaller { looks, problems, .. } = desk;
-    Ok(JobsReply { call, looks, problems })
+    let JobCallRun { views, problems, .. } = run;
+    Ok(JobsReply { call, views, problems })
 }
 
-struct JobCaller<'a> {
+/// One call about jobs: what its caller may see, and the reply so far.
+struct JobCallRun<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
+    terminals: &'a AttendedTerminals,
     owner: &'a Owner,
-    /// Jobs of other callers are as if they were not there.
+    /// Hides the jobs of other callers.
     only_own: bool,
     limit: ReplyLimit,
-    /// Bytes of output shown of each job, at most.
+    /// Most bytes of output shown for each job.
     shown: ByteSize,
-    looks: Vec<JobView>,
-    problems: Vec<Problem>,
+    views: Vec<JobView>,
+    problems: Vec<JobProblem>,
 }
 
-impl JobCaller<'_> {
-    /// The jobs of these numbers; all that run, if there are none.
+impl JobCallRun<'_> {
+    /// The given ids, or those of all running jobs if none are given.
     fn named_or_running(&self, ids: &[u64]) -> Result<Vec<u64>, String> {
         if !ids.is_empty() {
             return Ok(ids.to_vec());
@@ -180,26 +193,122 @@ impl JobCaller<'_> {
         Ok(live.iter().filter(|job| !job.is_over() && self.may_see(job)).map(|job| job.id).collect())
     }
 
-    /// All jobs that this call may speak of.
-    fn jobs(&self) -> Result<Vec<JobRecord>, String> {
+    /// All jobs that the caller may see.
+    fn visible_jobs(&self) -> Result<Vec<JobRecord>, String> {
         let mut jobs = self.store.list().map_err(|error| error_chain(&error))?;
         jobs.retain(|job| self.may_see(job));
         Ok(jobs)
     }
 
     fn may_see(&self, job: &JobRecord) -> bool {
-        !self.only_own || self.owner.has(job)
+        !self.only_own || self.owner.owns(job)
     }
 
-    fn seen(&self, job: JobRecord, output: Option<JobOutput>) -> JobView {
-        JobView { is_own: self.owner.has_in_toolbox(&job), job, output, cancelled: false }
+    fn view(&self, job: JobRecord, output: Option<JobOutput>) -> JobView {
+        JobView { is_own: self.owner.owns_in_toolbox(&job), job, output, screen: None, cancelled: false }
     }
 
-    /// One job, if this call may speak of it.
-    /// Text for a job, unless the job would run it and the guard refuses that. Nobody is asked: the job is not the command that
-    /// somebody could allow.
+    /// Adds views of these jobs: the screens of jobs with a terminal, unless the call names a part of the output.
+    async fn add_views_or_screens(
+        &mut self,
+        ids: &[u64],
+        part: Option<JobPart>,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        for id in ids {
+            if part.is_none() && self.get(*id).is_ok_and(|job| job.has_terminal) {
+                self.add_screen(*id, options.until.as_ref(), SETTLE_WAIT, options.colors).await?;
+            } else {
+                self.add_views(&[*id], Some(part.unwrap_or(JobPart::LastLines(DEFAULT_LINES))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits at the terminal of one job for an event on its screen, or for the end of one of several jobs.
+    async fn wait(
+        &mut self,
+        ids: &[u64],
+        at_most: Duration,
+        part: Option<JobPart>,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        if let Some(until) = &options.until {
+            let [id] = ids else { return Err("job: `until` and `pattern` take one id".to_owned()) };
+            return self.add_screen(*id, Some(until), at_most, options.colors).await;
+        }
+        wait_for_first(self.store, ids, at_most).await;
+        self.add_views_or_screens(ids, part, &TerminalOptions { until: None, ..options.clone() }).await
+    }
+
+    async fn send(&mut self, id: u64, text: &str, at_most: Duration, options: &TerminalOptions) -> Result<(), String> {
+        let has_terminal = self.get(id).is_ok_and(|job| job.has_terminal);
+        if has_terminal {
+            return self.type_and_look(id, text, at_most, options).await;
+        }
+        if !options.keys.is_empty() || options.until.is_some() {
+            return Err(format!(
+                "job {id} has no terminal, so `keys`, `until` and `pattern` do not apply; start it with `pty`, or send `input` alone"
+            ));
+        }
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        let line = format!("{text}{newline}");
+        let sent = self.store.send(id, self.judged_input(id, &line)?.as_bytes()).await;
+        sent.map_err(|error| error_chain(&error))?;
+        self.add_views(&[id], None);
+        Ok(())
+    }
+
+    async fn type_and_look(
+        &mut self,
+        id: u64,
+        text: &str,
+        at_most: Duration,
+        options: &TerminalOptions,
+    ) -> Result<(), String> {
+        let job = self.get(id).map_err(|problem| problem.text)?;
+        let keys = terminal_calls::parse_keys(&options.keys)?;
+        // Input for a job that has ended is no error: the reply tells its end.
+        if job.is_live() {
+            let terminal = self.attend(id).await?;
+            let judge = |script: &str, shell: Option<&Path>| match shell {
+                Some(directory) => self.engine.verdict_on_lines(script, directory),
+                None => self.engine.verdict_on_input(&job, script),
+            };
+            terminal_calls::type_at(&terminal, text, &keys, &judge).await?;
+        }
+        let until = options.until.clone().unwrap_or_default();
+        self.add_screen(id, Some(&until), at_most, options.colors).await
+    }
+
+    /// Adds the screen of a job, once the event has come or the time is over.
+    async fn add_screen(
+        &mut self,
+        id: u64,
+        until: Option<&TerminalUntil>,
+        at_most: Duration,
+        colors: bool,
+    ) -> Result<(), String> {
+        let terminal = self.attend(id).await?;
+        let mut screen = terminal_calls::look(&terminal, until, at_most, colors).await?;
+        let redactor = self.engine.redactor();
+        screen.text = redactor.redact(&screen.text).into_string();
+        let mut job = self.get(id).map_err(|problem| problem.text)?;
+        job::redact(&mut job, &redactor);
+        let view = self.view(job, None);
+        self.views.push(JobView { screen: Some(screen), ..view });
+        Ok(())
+    }
+
+    async fn attend(&self, id: u64) -> Result<Arc<JobTerminal>, String> {
+        self.get(id).map_err(|problem| problem.text)?;
+        self.terminals.attend(self.store, id).await.map_err(|error| error_chain(&error))
+    }
+
+    /// Text for a job's input. Fails if the job would run the text and the guard refuses it. No user is asked: `bashful allow`
+    /// approves whole commands, not input.
     fn judged_input<'t>(&self, id: u64, text: &'t str) -> Result<&'t str, String> {
-        // A job that is not there is the store's to report.
+        // The store reports a job that does not exist.
         let verdict = self.get(id).map(|job| self.engine.verdict_on_input(&job, text)).unwrap_or_default();
         if verdict.refuses() {
             return Err(format!("nothing was sent to job {id}: {}", reason(&verdict)));
@@ -207,65 +316,67 @@ impl JobCaller<'_> {
         Ok(text)
     }
 
-    fn get(&self, id: u64) -> Result<JobRecord, Problem> {
-        let job = self.store.get(id).map_err(|error| Problem::new(id, &error.into()))?;
+    /// The record of a job, if the caller may see it.
+    fn get(&self, id: u64) -> Result<JobRecord, JobProblem> {
+        let job = self.store.get(id).map_err(|error| JobProblem::new(id, &error.into()))?;
         if self.may_see(&job) {
             return Ok(job);
         }
-        Err(Problem { id, kind: ProblemKind::NotFound, text: format!("job {id} belongs to another session") })
+        Err(JobProblem { id, kind: ProblemKind::NotFound, text: format!("job {id} belongs to another session") })
     }
 
-    fn look_at(&mut self, ids: &[u64], part: Option<JobPart>) {
+    /// Adds views of these jobs to the reply, with a part of their output each.
+    fn add_views(&mut self, ids: &[u64], part: Option<JobPart>) {
         let shown = self.limit.for_each_of(ids.len(), self.shown);
         for id in ids {
-            match self.look(*id, part, shown) {
-                Ok(look) => self.looks.push(look),
+            match self.read_view(*id, part, shown) {
+                Ok(view) => self.views.push(view),
                 Err(problem) => self.problems.push(problem),
             }
         }
     }
 
-    fn look(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<JobView, Problem> {
+    fn read_view(&self, id: u64, part: Option<JobPart>, shown: ByteSize) -> Result<JobView, JobProblem> {
         let mut job = self.get(id)?;
-        mask(&mut job, &self.engine.redactor());
-        let Some(part) = part else { return Ok(self.seen(job, None)) };
+        job::redact(&mut job, &self.engine.redactor());
+        let Some(part) = part else { return Ok(self.view(job, None)) };
         let output = JobOutput::read(&job, part, shown, self.engine.output_redactor());
-        Ok(self.seen(job, Some(output)))
+        Ok(self.view(job, Some(output)))
     }
 
-    /// Stops as many as can be; which were told.
+    /// Stops these jobs, and returns the ids of those that got the signal.
     async fn stop(&mut self, ids: &[u64], how: Stop) -> Vec<u64> {
-        let mut told = Vec::new();
+        let mut signaled = Vec::new();
         for id in ids {
             let stopped = match self.get(*id) {
-                Ok(_) => self.store.stop(*id, how).await.map_err(|error| Problem::new(*id, &error)),
+                Ok(_) => self.store.stop(*id, how).await.map_err(|error| JobProblem::new(*id, &error)),
                 Err(problem) => Err(problem),
             };
             match stopped {
-                Ok(()) => told.push(*id),
+                Ok(()) => signaled.push(*id),
                 Err(problem) => self.problems.push(problem),
             }
         }
-        told
+        signaled
     }
 }
 
-/// Waits for the first of them to be over.
-async fn until_first(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
+/// Waits until one of the jobs is over.
+async fn wait_for_first(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
     let mut waits = JoinSet::new();
     for id in ids {
         let (store, id) = (Arc::clone(store), *id);
         waits.spawn(async move { store.wait(id).await.is_ok() });
     }
-    // One that is not there is told of afterwards, and is no reason to wait any longer either.
+    // A job that does not exist ends the wait too. The views report it.
     let _ = timeout(at_most, waits.join_next()).await;
 }
 
-/// Waits for the end of all of them.
-async fn until_gone(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
+/// Waits until all processes of all these jobs have ended.
+async fn wait_until_all_gone(store: &Arc<JobStore>, ids: &[u64], at_most: Duration) {
     let all = async {
         for id in ids {
-            // How it ended is looked at afterwards.
+            // The views report how each job ended, and any error.
             let _ = store.wait_until_gone(*id).await;
         }
     };

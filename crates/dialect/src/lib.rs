@@ -19,8 +19,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Rules that hold for all of them: arguments that are not known are refused by name; schemas allow for no null and carry no
-//! keys that some clients refuse; the text of a reply stands alone, and its facts repeat nothing of it.
+//! Rules for every dialect: unknown arguments are refused by name. Schemas allow no null and use no key that some client
+//! refuses. The text of a reply stands alone, and its facts repeat nothing of it.
 
 mod answer;
 mod approval;
@@ -39,6 +39,7 @@ mod shell_settings;
 mod subscriptions;
 pub mod table;
 mod terminal;
+pub mod terminal_calls;
 pub mod text;
 mod tool;
 mod toolbox;
@@ -47,7 +48,7 @@ mod visible;
 
 pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
-pub use arguments::{Clamped, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp, unique};
+pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use shell_settings::ShellSettings;

@@ -1,13 +1,12 @@
-//! Whose calls, and whose jobs, they are.
+//! The owner of a job: the toolbox and the connection that started it.
 
 use std::time::SystemTime;
 
 use bashful_engine::JobRecord;
 
-/// One caller of a toolbox: the toolbox itself, and the connection that a call came by.
+/// A caller: its toolbox and its connection.
 ///
-/// Jobs carry it in their records, as `TOOLBOX/CONNECTION`. A toolbox that is made anew, as after a restart of its server, is
-/// another one.
+/// The record of a job has its owner as `TOOLBOX/CONNECTION`. A restarted server has a new toolbox, and thus a new owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     toolbox: String,
@@ -15,8 +14,8 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The name of a new toolbox, which no other one has.
-    pub(crate) fn new_toolbox() -> String {
+    /// A unique id for a new toolbox.
+    pub(crate) fn new_toolbox_id() -> String {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         format!("{}-{:x}", std::process::id(), now.as_nanos())
     }
@@ -29,13 +28,13 @@ impl Owner {
         format!("{}/{}", self.toolbox, self.connection)
     }
 
-    /// True for a job that was started over this very connection.
-    pub(crate) fn has(&self, job: &JobRecord) -> bool {
+    /// True for a job that this connection started.
+    pub(crate) fn owns(&self, job: &JobRecord) -> bool {
         job.owner.as_deref() == Some(self.id().as_str())
     }
 
-    /// True for a job that this toolbox started, over any connection.
-    pub(crate) fn has_in_toolbox(&self, job: &JobRecord) -> bool {
+    /// True for a job that any connection of this toolbox started.
+    pub(crate) fn owns_in_toolbox(&self, job: &JobRecord) -> bool {
         let toolbox = job.owner.as_deref().and_then(|owner| owner.split_once('/')).map(|(toolbox, _)| toolbox);
         toolbox == Some(self.toolbox.as_str())
     }

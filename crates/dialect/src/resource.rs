@@ -1,7 +1,7 @@
-//! What can be read beside the answers: long outputs, and what jobs write.
+//! Resources: artifacts and the output of jobs, read by address.
 //!
-//! `artifact://7` and `job://3`, whole or a part: `?lines=10-20` (from 1, both included), `?bytes=512-` (from 0, the end
-//! excluded), `?tail=50`. What is read is bounded, fit for the eyes, and says where it goes on.
+//! `artifact://7` and `job://3` are read whole or in part: `?lines=10-20` (from 1, both included), `?bytes=512-` (from 0, the end
+//! excluded), `?tail=50`. The text is cleaned, redacted and bounded. A cut text ends with the address of the next part.
 
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
@@ -11,40 +11,40 @@ use memchr::{memchr_iter, memrchr};
 use thiserror::Error;
 
 use crate::answer::ResourceLink;
-use crate::job::{mask, one_line, state_text};
+use crate::job::{self, one_line, state_text};
 
-/// What is read at once, at most: far more than anybody shows to a model, and little enough for one message.
-const READ: ByteSize = ByteSize::kib(256);
+/// Most bytes of one read: more than any client shows its model, and little enough for one message.
+const READ_LIMIT: ByteSize = ByteSize::kib(256);
 
-/// The shapes of what can be read, with what they are.
+/// The URI templates of resources, with their descriptions.
 pub const TEMPLATES: [(&str, &str); 2] = [
-    ("artifact://{id}{?lines,bytes,tail}", "The whole output of a command, or a part of it"),
-    ("job://{id}{?lines,bytes,tail}", "What a job has written so far, or a part of it"),
+    ("artifact://{id}{?lines,bytes,tail}", "Full output of a command, or a part of it"),
+    ("job://{id}{?lines,bytes,tail}", "Output of a job so far, or a part of it"),
 ];
 
-/// Why something cannot be read.
+/// An error from reading a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ResourceError {
-    /// There is nothing of that name.
+    /// No resource has this address.
     #[error("there is no resource {uri}: {why}")]
     NotFound {
-        /// What was asked for.
+        /// The address in the request.
         uri: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// It is there, but not like this.
+    /// The resource exists, and this part of it cannot be read.
     #[error("{uri} cannot be read: {why}")]
     Unreadable {
-        /// What was asked for.
+        /// The address in the request.
         uri: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
-/// Which part of it.
+/// The requested part of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ResourcePart {
     Bytes(Range<u64>),
@@ -52,19 +52,19 @@ enum ResourcePart {
     Tail(u64),
 }
 
-/// A part of the list of resources.
+/// One page of the list of resources.
 #[derive(Debug, Clone)]
 pub struct ResourcePage {
-    /// The resources of this page, the newest first. One that was removed meanwhile is left out.
+    /// The resources of this page, the newest first. One that was just removed is missing.
     pub links: Vec<ResourceLink>,
-    /// The position at which the next page begins; none if this was the last.
+    /// Position of the next page; none after the last one.
     pub next: Option<usize>,
 }
 
-/// Up to `count` of the resources from position `first` on. Jobs come before artifacts, the newest first. Only those of the
-/// page are looked at.
+/// Up to `count` resources from position `first` on. Jobs come before artifacts, the newest first. Only records on the page are
+/// read.
 pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage {
-    // What cannot be listed is not there to be read either.
+    // A store that cannot be listed cannot be read either, so an empty page is right.
     let jobs = engine.jobs().map(|store| store.ids()).unwrap_or_default();
     let artifacts = engine.artifacts().map(|store| store.ids()).unwrap_or_default();
     let end = first.saturating_add(count);
@@ -72,7 +72,7 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     let redactor = engine.redactor();
     let of_job = |id: u64| {
         let mut job = engine.jobs()?.get(id).ok()?;
-        mask(&mut job, &redactor);
+        job::redact(&mut job, &redactor);
         Some(ResourceLink {
             uri: job.uri(),
             name: format!("job {}: {} ({})", job.id, one_line(&job.script), state_text(&job)),
@@ -81,7 +81,7 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     };
     let of_artifact = |id: u64| {
         let entry = engine.artifacts()?.get(id).ok()?;
-        Some(ResourceLink { uri: entry.uri(), name: format!("the whole output, artifact {id}"), size: entry.bytes })
+        Some(ResourceLink { uri: entry.uri(), name: format!("full output, artifact {id}"), size: entry.bytes })
     };
     let (first_artifact, artifacts_at_most) =
         (first.saturating_sub(jobs.len()), end.saturating_sub(jobs.len().max(first)));
@@ -91,32 +91,32 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
     ResourcePage { links: jobs.chain(artifacts).collect(), next }
 }
 
-/// Reads one. It may have to look through a whole file.
+/// Reads a resource. Finding lines may scan the whole file.
 pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> {
     let (name, query) = uri.split_once('?').unwrap_or((uri, ""));
     let unreadable = |why| ResourceError::Unreadable { uri: uri.to_owned(), why };
     let artifact = open(engine, name).map_err(|why| ResourceError::NotFound { uri: uri.to_owned(), why })?;
-    let part = part(query)
-        .ok_or_else(|| unreadable("give a part as in ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
-    show(&artifact, &part, name, engine.output_redactor()).map_err(unreadable)
+    let part =
+        parse_part(query).ok_or_else(|| unreadable("ask for ?lines=10-20, ?bytes=512-1024 or ?tail=50".to_owned()))?;
+    read_part(&artifact, &part, name, engine.output_redactor()).map_err(unreadable)
 }
 
 fn open(engine: &Engine, name: &str) -> Result<Artifact, String> {
     if name.starts_with("artifact://") {
         let id = artifact_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        let store = engine.artifacts().ok_or("this server keeps no artifacts")?;
         return Artifact::open(&store.get(id).map_err(|error| error_chain(&error))?)
             .map_err(|error| error_chain(&error));
     }
     if name.starts_with("job://") {
         let id = job_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.jobs().ok_or("there are no jobs")?;
+        let store = engine.jobs().ok_or("this server keeps no jobs")?;
         return store.get(id).map_err(|error| error_chain(&error))?.output().map_err(|error| error_chain(&error));
     }
     Err("only artifact:// and job:// are known".to_owned())
 }
 
-fn part(query: &str) -> Option<ResourcePart> {
+fn parse_part(query: &str) -> Option<ResourcePart> {
     if query.is_empty() {
         return Some(ResourcePart::Bytes(0..u64::MAX));
     }
@@ -137,8 +137,8 @@ fn part(query: &str) -> Option<ResourcePart> {
     }
 }
 
-fn show(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRedactor) -> Result<String, String> {
-    let mut page = Page { bytes: Vec::new(), room: READ.in_memory(), is_full: false };
+fn read_part(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRedactor) -> Result<String, String> {
+    let mut page = PageBuffer { bytes: Vec::new(), room: READ_LIMIT.in_memory(), is_full: false };
     let mut begin = 0;
     let read = match part {
         ResourcePart::Bytes(range) => {
@@ -154,13 +154,13 @@ fn show(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRe
     if !page.is_full {
         read.map_err(|error| error_chain(&error))?;
     } else if let ResourcePart::Lines(lines) = part {
-        // The reading was broken off before it could say where it began.
+        // The full page ended the read before it could report its beginning.
         begin = artifact.lines(*lines.start()..=*lines.start(), &mut io::sink()).map_or(0, |lines| lines.begin);
     }
     if page.is_full
         && let Some(end) = memrchr(b'\n', &page.bytes)
     {
-        // Whole lines, and so no character in two.
+        // Cut at a line end, so that no character is split.
         page.bytes.truncate(end + 1);
     }
     let count = page.bytes.len() as u64;
@@ -169,23 +169,23 @@ fn show(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRe
     let mut text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
     if page.is_full {
         let rest = match part {
-            ResourcePart::Bytes(range) => format!("what comes next: {name}?bytes={}-", range.start + count),
-            ResourcePart::Lines(asked) => format!("what comes next: {name}?lines={}-", asked.start() + lines),
+            ResourcePart::Bytes(range) => format!("next: {name}?bytes={}-", range.start + count),
+            ResourcePart::Lines(asked) => format!("next: {name}?lines={}-", asked.start() + lines),
             ResourcePart::Tail(_) => "ask for fewer lines".to_owned(),
         };
-        crate::text::add_line(&mut text, &format!("[only {READ} are read at once; {rest}]\n"));
+        crate::text::add_line(&mut text, &format!("[cut at {READ_LIMIT}; {rest}]\n"));
     }
     Ok(text)
 }
 
-/// Takes so much and no more.
-struct Page {
+/// A buffer that fails once it is full.
+struct PageBuffer {
     bytes: Vec<u8>,
     room: usize,
     is_full: bool,
 }
 
-impl Write for Page {
+impl Write for PageBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(self.room - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..taken]);
@@ -207,13 +207,13 @@ mod tests {
 
     #[test]
     fn a_part_is_said_in_one_of_three_ways() {
-        assert_eq!(part(""), Some(ResourcePart::Bytes(0..u64::MAX)));
-        assert_eq!(part("bytes=5-7"), Some(ResourcePart::Bytes(5..7)));
-        assert_eq!(part("bytes=5-"), Some(ResourcePart::Bytes(5..u64::MAX)));
-        assert_eq!(part("lines=1-2"), Some(ResourcePart::Lines(1..=2)));
-        assert_eq!(part("tail=9"), Some(ResourcePart::Tail(9)));
+        assert_eq!(parse_part(""), Some(ResourcePart::Bytes(0..u64::MAX)));
+        assert_eq!(parse_part("bytes=5-7"), Some(ResourcePart::Bytes(5..7)));
+        assert_eq!(parse_part("bytes=5-"), Some(ResourcePart::Bytes(5..u64::MAX)));
+        assert_eq!(parse_part("lines=1-2"), Some(ResourcePart::Lines(1..=2)));
+        assert_eq!(parse_part("tail=9"), Some(ResourcePart::Tail(9)));
         for wrong in ["lines=0-2", "lines=3-2", "bytes=7-5", "bytes=x-", "tail=", "tail=-1", "grep=a", "lines"] {
-            assert_eq!(part(wrong), None, "{wrong}");
+            assert_eq!(parse_part(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Word of resources that change: what jobs write, and which resources there are.
+//! Subscriptions to resources: new output of jobs, and changes of the resource list.
 
 use bashful_engine::{Engine, Follow, Followed, JobRecord, ListingChanges, Until, artifact_id, job_id};
 
@@ -6,24 +6,24 @@ use crate::resource::ResourceError;
 use crate::toolbox::Toolbox;
 use bashful_engine::error_chain;
 
-/// One resource that somebody wants to hear of.
+/// A subscription to one resource.
 #[derive(Debug)]
 pub struct ResourceChanges {
-    /// None, if nothing can change any more.
+    /// None once the resource can no longer change.
     follow: Option<Follow>,
-    /// There is something to read already. It may have come after the client was told that its subscription holds, so one
-    /// notice too many is better than one that never comes.
+    /// The resource has content already. It may have come after the client learned that it is subscribed, and then a
+    /// superfluous notification is better than a missing one.
     has_content: bool,
 }
 
 impl Toolbox {
-    /// Whether there is such a resource.
-    pub fn has(&self, uri: &str) -> bool {
+    /// True if there is a resource with this address.
+    pub fn has_resource(&self, uri: &str) -> bool {
         writer(self.engine(), uri).is_ok()
     }
 
-    /// Changes of a resource from now on. The first one is told at once if there is something to read.
-    pub fn changes(&self, uri: &str) -> Result<ResourceChanges, ResourceError> {
+    /// Subscribes to a resource. The first change comes at once if the resource has content.
+    pub fn subscribe(&self, uri: &str) -> Result<ResourceChanges, ResourceError> {
         let not_found = |why| ResourceError::NotFound { uri: uri.to_owned(), why };
         let job = writer(self.engine(), uri).map_err(not_found)?.filter(JobRecord::is_live);
         let (Some(job), Some(store)) = (job, self.engine().jobs()) else {
@@ -34,42 +34,42 @@ impl Toolbox {
         Ok(ResourceChanges { follow: Some(follow.until(Until::Gone)), has_content: written > 0 })
     }
 
-    /// Which resources come and go from now on.
-    pub fn listing(&self) -> ListingChanges {
+    /// Subscribes to the list of resources.
+    pub fn subscribe_listing(&self) -> ListingChanges {
         self.engine().listing()
     }
 }
 
 impl ResourceChanges {
-    /// Waits until it has changed; none if it never will again. May be dropped and called again without missing anything.
+    /// Waits until the resource changes; none if it never will again. Dropping the future loses no change.
     pub async fn next(&mut self) -> Option<()> {
         if std::mem::take(&mut self.has_content) {
             return Some(());
         }
         let follow = self.follow.as_mut()?;
-        // Nobody is told what was written, only that something was.
+        // A change carries no text, so the output itself is skipped.
         follow.skip_to_newest(1);
         if !matches!(follow.next().await, Ok(Followed::Output { .. } | Followed::Missing(_))) {
-            // It has ended, or its record is gone: that is a change too, and the last one.
+            // The end of the job, or of its record, is the last change.
             self.follow = None;
         }
         Some(())
     }
 }
 
-/// The job that has written a resource, or the live one that writes to an artifact; none if an artifact is finished.
+/// The job of a `job://` address, or the live job that writes to an artifact; none if the artifact is finished.
 fn writer(engine: &Engine, uri: &str) -> Result<Option<JobRecord>, String> {
     let name = uri.split_once('?').map_or(uri, |(name, _)| name);
     if name.starts_with("job://") {
         let id = job_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.jobs().ok_or("there are no jobs")?;
+        let store = engine.jobs().ok_or("this server keeps no jobs")?;
         return store.get(id).map(Some).map_err(|error| error_chain(&error));
     }
     if name.starts_with("artifact://") {
         let id = artifact_id(name).map_err(|error| error_chain(&error))?;
-        let store = engine.artifacts().ok_or("nothing is kept on disk")?;
+        let store = engine.artifacts().ok_or("this server keeps no artifacts")?;
         let artifact = store.get(id).map_err(|error| error_chain(&error))?;
-        // A command that was sent to the background goes on writing to what was begun for it.
+        // A foreground command that became a job continues its artifact.
         let jobs = engine.jobs().and_then(|store| store.list_live().ok()).unwrap_or_default();
         return Ok(jobs.into_iter().find(|job| job.output_file == artifact.path));
     }

@@ -1,36 +1,36 @@
-//! Rows of words in columns.
+//! Tables for terminals and models.
 
 use std::fmt;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
-/// No column is made narrower than this to fit a screen.
+/// Smallest width to which a column is cut to fit a screen.
 const NARROWEST: usize = 8;
 
-/// A table with one line of heads.
+/// A table with one row of heads.
 #[derive(Debug, Clone)]
 pub struct Table<const N: usize> {
     heads: [String; N],
     rows: Vec<[String; N]>,
-    /// The numbers of the columns that are aligned to the right. They are never cut.
-    right: &'static [usize],
+    /// Indexes of the columns that are aligned to the right and never cut.
+    right_aligned: &'static [usize],
 }
 
 impl<const N: usize> Table<N> {
-    /// A table whose columns of these numbers are aligned to the right.
-    pub fn new(heads: [&str; N], rows: Vec<[String; N]>, right: &'static [usize]) -> Self {
-        Self { heads: heads.map(str::to_owned), rows, right }
+    /// Makes a table. `right_aligned` has indexes of columns, counted from 0.
+    pub fn new(heads: [&str; N], rows: Vec<[String; N]>, right_aligned: &'static [usize]) -> Self {
+        Self { heads: heads.map(str::to_owned), rows, right_aligned }
     }
 
-    /// The table on a screen of so many columns. Long words are cut, in the widest columns first; of a path the end stays.
+    /// The table for a screen of `columns` characters. Long words are cut, widest column first; paths keep their end.
     pub fn fit(&self, columns: usize) -> String {
         let mut widths = self.widths();
         let room = columns.saturating_sub(GAP * N.saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
-            let cuttable = (0..N).filter(|column| !self.right.contains(column));
+            let cuttable = (0..N).filter(|column| !self.right_aligned.contains(column));
             let widest = cuttable.max_by_key(|column| widths[*column]).filter(|column| widths[*column] > NARROWEST);
             let Some(widest) = widest else { break };
             widths[widest] -= 1;
@@ -53,7 +53,7 @@ impl<const N: usize> Table<N> {
                 let word = cut(word, widths[column]);
                 let fill = " ".repeat(widths[column].saturating_sub(word.width()));
                 let is_last = column + 1 == N;
-                let cell = match (self.right.contains(&column), is_last) {
+                let cell = match (self.right_aligned.contains(&column), is_last) {
                     (true, _) => format!("{fill}{word}"),
                     (false, false) => format!("{word}{fill}"),
                     (false, true) => word,
@@ -66,14 +66,14 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The whole table, as wide as it is.
+/// The table without any cut.
 impl<const N: usize> fmt::Display for Table<N> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.lay_out(self.widths()))
     }
 }
 
-/// The beginning of a word, or the end of a path, with a mark where the rest was.
+/// Cuts a word to a width and marks the cut with `…`. Paths keep their end, other words their beginning.
 fn cut(word: &str, width: usize) -> String {
     if word.width() <= width {
         return word.to_owned();

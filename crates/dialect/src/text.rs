@@ -1,4 +1,4 @@
-//! What a person or a model reads of an outcome.
+//! The texts about a command: its output, its end, and notices. Dialects and the command-line program share them.
 
 use std::time::Duration;
 
@@ -12,42 +12,42 @@ use serde_json::Value;
 use crate::job::state_text;
 use crate::visible::visible;
 
-/// Who reads, and so what can be advised.
+/// The reader of a text. Decides which commands a notice can recommend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody who has typed `bashful`, and can do so again.
+    /// A person at a terminal, who can run `bashful`.
     Program,
-    /// A model that has been given tools, and may not have the program.
+    /// A model with the tools of the native dialect. It may not have the program.
     Tools,
-    /// A model that has been given the tools of pi.
+    /// A model with the tools of pi.
     Pi,
 }
 
-/// The output as it is shown: all of it, or its ends with what is left out between them.
+/// The shown text of an output: all of it, or its beginning and end with a note of the omitted part.
 pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
     let (head, omitted, tail) = match &output.clip {
         Clip::Whole(bytes) => return bytes.clone(),
         Clip::Cut { head, omitted, tail } => (head, omitted, tail),
     };
     if output.wanted.is_some() {
-        // Nobody wanted more, so nothing is said before it is told what there is.
+        // The caller asked for these lines, so no truncation warning stands before them.
         let mut text = [head.bytes.as_slice(), &tail.bytes].concat();
         if !text.ends_with(b"\n") {
             text.push(b'\n');
         }
-        text.extend(format!("[{}]\n", ranges(output, reader)).into_bytes());
+        text.extend(format!("[{}]\n", shown_ranges(output, reader)).into_bytes());
         return text;
     }
     let (got, most) = match omitted.by {
         LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
         // Redaction and U+FFFD take more room than the bytes that they stand for.
         LimitHit::Bytes if output.text_bytes <= whole.bytes.0 => {
-            (format!("{}, which takes more to show", ByteSize(output.text_bytes)), whole.bytes.to_string())
+            (format!("{} (more as text)", ByteSize(output.text_bytes)), whole.bytes.to_string())
         }
         LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
     };
     let mut text = match (head.bytes.is_empty(), tail.bytes.is_empty()) {
-        // One who wants the beginning has always been told of the cut at its end.
+        // Tools that show only the beginning mark the cut at its end.
         (_, true) => [head.bytes.as_slice(), b"... (truncated)"].concat(),
         (true, false) => [format!("[output truncated: got {got}, max is {most}]\n").as_bytes(), &tail.bytes].concat(),
         (false, false) => {
@@ -58,18 +58,18 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
     if !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    text.extend(format!("[{}]\n", ranges(output, reader)).into_bytes());
+    text.extend(format!("[{}]\n", shown_ranges(output, reader)).into_bytes());
     text
 }
 
-/// Two sizes that differ, as texts that do: to the byte, if they look the same in short.
+/// Texts of two sizes. Sizes that look the same when rounded are written to the byte.
 fn sizes(one: ByteSize, other: ByteSize) -> (String, String) {
     let (short, other_short) = (one.to_string(), other.to_string());
     if short == other_short { (format!("{} bytes", one.0), format!("{} bytes", other.0)) } else { (short, other_short) }
 }
 
-/// Which lines of how many are shown, how much is left out, and where the whole is.
-fn ranges(output: &Output, reader: Reader) -> String {
+/// The shown lines, the omitted bytes, and the artifact with all of it.
+fn shown_ranges(output: &Output, reader: Reader) -> String {
     let Clip::Cut { head, omitted, tail } = &output.clip else { return String::new() };
     let parts: Vec<String> = [head, tail]
         .into_iter()
@@ -77,20 +77,19 @@ fn ranges(output: &Output, reader: Reader) -> String {
         .map(|part| format!("{}-{}", part.first_line, part.last_line))
         .collect();
     let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
-    let mut text =
-        format!("showing {shown} of {}; {} lines ({} bytes) left out", output.lines, omitted.lines, omitted.bytes);
+    let mut text = format!("showing {shown} of {} ({} bytes omitted)", output.lines, omitted.bytes);
     let place = |artifact: &ArtifactFacts| match reader {
         Reader::Program => format!(", `bashful artifacts show {}`", artifact.id),
         Reader::Tools | Reader::Pi => format!(", {}", artifact.path.display()),
     };
-    if let Some(saved) = saved(output, place) {
+    if let Some(saved) = saved_text(output, place) {
         text = format!("{text}; {saved}");
     }
     text
 }
 
-/// Where the raw output is kept, and which bytes of it are not. None if nothing was to be kept.
-fn saved(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> Option<String> {
+/// The artifact with the raw output, and the bytes that it lacks. None if the engine saves no output.
+fn saved_text(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> Option<String> {
     let Some(artifact) = &output.artifact else {
         return output.not_saved.as_ref().map(|why| format!("{NOT_SAVED}: {why}"));
     };
@@ -101,10 +100,10 @@ fn saved(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> Optio
     })
 }
 
-/// Begins every sentence about output that an artifact does not have.
+/// First words of every notice about output that an artifact lacks.
 pub(crate) const NOT_SAVED: &str = "Full output was not saved completely";
 
-/// The bytes that an artifact lacks, and why; none if it has all of them.
+/// The byte ranges that an artifact lacks, each with its reason. None if the artifact is complete.
 pub(crate) fn missing(artifact: &ArtifactFacts) -> Option<String> {
     let missing = artifact.missing.iter();
     let parts: Vec<String> =
@@ -112,8 +111,8 @@ pub(crate) fn missing(artifact: &ArtifactFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// How the text that is shown differs from the bytes that were written, in one sentence; none if a reader sees it.
-pub(crate) fn changed(output: &Output) -> Option<String> {
+/// Invisible differences between the shown text and the written bytes, in one sentence. None if there are none.
+pub(crate) fn cleaning_notice(output: &Output) -> Option<String> {
     let Changes { crlf_lines, nuls, controls } = output.changes;
     let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
     let invalid = output.clip.invalid_sequences();
@@ -123,7 +122,7 @@ pub(crate) fn changed(output: &Output) -> Option<String> {
             some => format!("{some} of {} lines end in CRLF, shown as LF", output.lines),
         }),
         (nuls > 0).then(|| count(nuls, "NUL is shown as ␀", "NULs are shown as ␀")),
-        (controls > 0).then(|| count(controls, "control character is left out", "control characters are left out")),
+        (controls > 0).then(|| count(controls, "control character is removed", "control characters are removed")),
         (invalid > 0)
             .then(|| count(invalid, "sequence is not UTF-8, shown as �", "sequences are not UTF-8, shown as �")),
     ]
@@ -133,10 +132,10 @@ pub(crate) fn changed(output: &Output) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Notices about an output: how its text differs from its bytes, and the artifact where [`output`] does not name it.
+/// Notices about an output: differences between text and bytes, and the artifact where [`output`] does not name it.
 pub fn output_notices(output: &Output) -> Vec<String> {
     let is_cut = matches!(output.clip, Clip::Cut { .. });
-    let saved = saved(output, |_| String::new()).filter(|_| !is_cut);
+    let saved = saved_text(output, |_| String::new()).filter(|_| !is_cut);
     let shortened = (output.shortened > 0).then(|| {
         let lines = if output.shortened == 1 { "line was" } else { "lines were" };
         let saved = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
@@ -144,11 +143,11 @@ pub fn output_notices(output: &Output) -> Vec<String> {
     });
     let is_changed = output.bytes != output.text_bytes;
     let raw = saved.filter(|_| is_changed && shortened.is_none());
-    let raw = raw.map(|saved| format!("{} as written; {saved}", ByteSize(output.bytes)));
-    changed(output).into_iter().chain(shortened).chain(raw).collect()
+    let raw = raw.map(|saved| format!("{} before cleaning; {saved}", ByteSize(output.bytes)));
+    cleaning_notice(output).into_iter().chain(shortened).chain(raw).collect()
 }
 
-/// What has to be said about the session of a command.
+/// Notices about the session of a command: restarted, ended, or a second shell of the same name.
 pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     let Some(SessionOutcome { name, is_new, lost_before, has_others, shell_stays, .. }) = &outcome.session else {
         return Vec::new();
@@ -157,7 +156,7 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     let lost = lost_before.as_ref().map(|why| {
         format!("session {name:?} was restarted before this command ({why}); its variables, functions and directory are gone")
     });
-    // Of a command that was lost nobody knows what became of its shell.
+    // The keeper of a lost command is gone, and with it the only witness of its shell.
     let over = (!shell_stays && outcome.end != End::Lost)
         .then(|| format!("the shell of session {name:?} has ended; the next command starts a new one"));
     let others = (*is_new && *has_others && lost.is_none()).then(|| {
@@ -168,21 +167,22 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     lost.into_iter().chain(others).chain(over).collect()
 }
 
-/// Which withheld variables a failed command may have needed, and the setting that passes them.
-pub fn missed(outcome: &Outcome) -> Option<String> {
+/// Names the withheld variables that a failed command may have needed, and the setting that passes them.
+pub fn withheld_notice(outcome: &Outcome) -> Option<String> {
     let (are, them) = if outcome.missed.len() == 1 { ("is", "it") } else { ("are", "them") };
     let (names, list) = (outcome.missed.join(", "), Value::from(outcome.missed.clone()));
-    let notice = format!("{names} {are} withheld from commands; to pass {them}, set [environment] allow = {list}");
+    let notice =
+        format!("{names} {are} withheld from commands; the user can pass {them}: [environment] allow = {list}");
     (!outcome.missed.is_empty()).then_some(notice)
 }
 
-/// What has to be said about a session that a command has left, with the shell.
+/// The notice about a session whose shell went to the background with its command.
 pub fn session_left(job: &JobRecord, so_far: &ShownSoFar) -> Option<String> {
     let name = so_far.session.as_ref()?.as_str();
     Some(format!("the shell of session {name:?} stays with job {}; the next command starts a new one", job.id))
 }
 
-/// What is to be said about the end; none if all went well.
+/// The line about how a command ended; none for exit code 0.
 pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
     match end {
         End::Own(Exit::Code(0)) => None,
@@ -195,10 +195,10 @@ pub fn end(end: End, lifetime: Lifetime) -> Option<String> {
     }
 }
 
-/// What is known when nobody can say how a command ended.
-pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; its exit code is unknown";
+/// The text about a command whose exit code nobody knows.
+pub const LOST: &str = "command lost: its keeper was killed, or part of it cannot be killed; exit code unknown";
 
-/// `9 (SIGKILL)`.
+/// Number and name of a signal: `9 (SIGKILL)`.
 fn signal_text(number: u8) -> String {
     match signal::name(i32::from(number)) {
         Some(name) => format!("{number} ({name})"),
@@ -206,10 +206,10 @@ fn signal_text(number: u8) -> String {
     }
 }
 
-/// Where a command in the background is, and how to stop it.
+/// The reply to a background start: job id, process id, output file, and how to stop it.
 pub fn background(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
-    // The signal of the reminder reaches one group of processes, this all of them.
+    // The signal of the reminder reaches one process group; this command reaches the whole process tree.
     let better = match reader {
         Reader::Program => {
             return format!(
@@ -222,17 +222,17 @@ pub fn background(job: &JobRecord, reader: Reader) -> String {
     let pid = job.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let stderr = job.stderr_file.as_ref().map(|file| format!("<stderr_file>{}</stderr_file>\n", file.display()));
     format!(
-        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all its processes: {better}]\n",
+        "<pid>{pid}</pid>\n<output_file>{}</output_file>\n{}<reminder>To stop: kill -9 -{pid}</reminder>\n<job>{id}</job>\n[to stop all of it: {better}]\n",
         job.output_file.display(),
         stderr.unwrap_or_default(),
     )
 }
 
-/// What is to be said about a command that took longer than it was waited for.
+/// The notice about a command that outlasted its call and became a job.
 pub fn still_running(job: &JobRecord, reader: Reader) -> String {
     let id = job.id;
     if job.end().is_some() {
-        // Its shell has ended just then, and has left something.
+        // The shell ended at this moment and left processes behind.
         return format!("now job {id}: {}", state_text(job));
     }
     let how = match reader {
@@ -246,18 +246,18 @@ pub fn still_running(job: &JobRecord, reader: Reader) -> String {
     )
 }
 
-/// No more exact than people are.
+/// The duration cut to tenths of a second.
 fn tenths(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis() / 100 * 100).unwrap_or(u64::MAX))
 }
 
-/// Processes left running that a reply names. The job lists all of them.
+/// Most leftover processes that a reply names. The job lists all of them.
 pub(crate) const LEFT_NAMED: usize = 20;
 
-/// Bytes of their command lines that a reply shows.
+/// Most bytes of leftover processes' command lines in a reply.
 const LEFT_BYTES: usize = 1200;
 
-/// What is to be said about processes that were left behind.
+/// The notice about processes that a command left running: their output file, and how to stop them.
 pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     let many = if left.processes.len() == 1 { "process is" } else { "processes are" };
     let mut lines = vec![format!("[{} {many} still running", left.processes.len())];
@@ -283,7 +283,7 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
         _ if left.session.is_some() => left.session.as_ref().map(SessionName::as_str).map(|name| match reader {
             Reader::Program => format!("  part of session {name:?}; end it with: bashful sessions end {name:?}"),
             Reader::Tools | Reader::Pi => {
-                format!("  part of session {name:?}; to stop {them} before it ends, use kill in it")
+                format!("  part of session {name:?}; stop {them} there with kill")
             }
         }),
         (Some(job), _) => Some(match reader {
@@ -296,8 +296,7 @@ pub fn leftover(left: &LeftBehind, reader: Reader) -> String {
     lines.join("\n") + "]"
 }
 
-/// The output as it is shown, with standard error before it where only the other had a limit: that one went its own way, and
-/// was there first.
+/// The shown text of both streams, standard error first. The streams are apart only where a line limit holds for standard output.
 pub fn outputs(of: &Output, stderr: Option<&Output>, whole: Budget, reader: Reader) -> Vec<u8> {
     let mut text = stderr.map(|stderr| output(stderr, whole, reader)).unwrap_or_default();
     let rest = output(of, whole, reader);
@@ -308,7 +307,7 @@ pub fn outputs(of: &Output, stderr: Option<&Output>, whole: Budget, reader: Read
     text
 }
 
-/// What is to be said about a command that had to end because nobody read any more.
+/// The notice about a command whose output was closed after a line limit, as `head` would.
 pub fn cut_off(cut: &CutOff) -> String {
     let lines = if cut.after_lines == 1 { "line" } else { "lines" };
     let how = match cut.end {
@@ -318,14 +317,14 @@ pub fn cut_off(cut: &CutOff) -> String {
     format!("stopped reading after {} {lines}, as `head` would; the resulting {how} is ignored", cut.after_lines)
 }
 
-/// What is to be said where only some lines were wanted of a command that is now a job.
-pub const NO_LIMIT_ANY_MORE: &str = "the line limit no longer applies: the job's file gets all output";
+/// The notice about a command with a line limit that became a job.
+pub const LIMIT_ENDED: &str = "the line limit no longer applies: the job's file gets all output";
 
-/// The notice to a command that was started as a job with a limit on its lines.
-pub(crate) const NO_LIMIT: &str =
-    "head and tail do not apply to a background job: its file gets all output, and poll shows the end of it";
+/// The notice about a background start with a line limit.
+pub(crate) const LIMIT_IGNORED: &str =
+    "head and tail do not apply to a background job; poll shows the end of its output";
 
-/// Adds something on a line of its own.
+/// Appends a text that begins on its own line.
 pub(crate) fn add_line(text: &mut String, line: &str) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -333,13 +332,10 @@ pub(crate) fn add_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// A model that is shown nothing wonders whether it ran.
-pub(crate) fn or_none(text: &str) -> String {
+/// The text, or `(no output)`: an empty reply would look as if the command never ran.
+pub(crate) fn or_no_output(text: &str) -> String {
     if text.is_empty() { "(no output)".to_owned() } else { text.to_owned() }
 }
-
-/// What is said to those who want a terminal.
-pub(crate) const NO_TERMINAL: &str = "pty requested but unavailable in this environment; ran without a terminal";
 
 #[cfg(test)]
 mod tests {

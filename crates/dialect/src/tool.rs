@@ -1,9 +1,9 @@
-//! Definitions of tools, and the forms in which others want them.
+//! Definitions of tools, and the JSON forms that MCP and the APIs of model providers use for them.
 
 use std::path::Path;
 use std::str::FromStr;
 
-use bashful_engine::Engine;
+use bashful_engine::{Engine, KeeperForm};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -12,24 +12,24 @@ use crate::arguments::Limits;
 /// The key in a result's `_meta` under which programs find the facts.
 pub const FACTS: &str = "bashful/facts";
 
-/// A tool, as a model is told of it.
+/// The definition of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// What it is called by.
+    /// Name in calls.
     pub name: &'static str,
-    /// What people call it.
+    /// Name for people.
     pub title: &'static str,
-    /// What it does.
+    /// Text for the model.
     pub description: String,
-    /// What it takes.
+    /// Schema of the arguments.
     pub input: Map<String, Value>,
-    /// Schema of the facts that a program finds in a result's `_meta`.
+    /// Schema of the facts in a result's `_meta`.
     pub facts: Map<String, Value>,
-    /// Schema of `structuredContent`, for clients that are sent it.
+    /// Schema of `structuredContent`, for clients that get it.
     pub output: Map<String, Value>,
-    /// Whether it may destroy something, as a shell may.
+    /// The `destructiveHint` of MCP.
     pub destructive: bool,
-    /// Whether it may reach out into the world.
+    /// The `openWorldHint` of MCP: the tool may use the network.
     pub open_world: bool,
 }
 
@@ -38,7 +38,7 @@ impl Tool {
         let [input, facts] =
             files.map(|file| -> Map<String, Value> { serde_json::from_str(file).expect("a test reads every schema") });
         let mut output = facts.clone();
-        // A client that shows only this part to its model must not show less than the text.
+        // Some clients show only this part to their model, so it has the text too.
         if let Some(properties) = output.get_mut("properties").and_then(Value::as_object_mut) {
             properties.insert("output".to_owned(), json!({ "type": "string", "description": "The text of the reply" }));
         }
@@ -46,7 +46,7 @@ impl Tool {
     }
 }
 
-/// The parts of an engine that definitions speak of. A model is offered nothing that would always fail.
+/// The abilities of an engine that definitions mention. A model is offered nothing that would always fail.
 #[expect(clippy::struct_excessive_bools, reason = "an engine may have any of them without the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
@@ -56,36 +56,39 @@ pub struct Abilities {
     pub sessions: bool,
     /// Long output is kept on disk.
     pub artifacts: bool,
+    /// Jobs can have a terminal.
+    pub terminals: bool,
     /// The guard refuses to delete what nobody means to lose.
     pub guard: bool,
 }
 
 impl Abilities {
-    /// An engine with a place for everything.
-    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, guard: true };
+    /// An engine that has all abilities.
+    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, terminals: true, guard: true };
 
-    /// Those of an engine.
+    /// The abilities of an engine.
     pub fn of(engine: &Engine) -> Self {
         Self {
             jobs: engine.jobs().is_some(),
             sessions: engine.sessions().is_some(),
             artifacts: engine.artifacts().is_some(),
+            terminals: engine.jobs().is_some() && engine.promises().keeper == KeeperForm::Process,
             guard: engine.refuses("rm -rf /"),
         }
     }
 }
 
-/// Takes arguments out of a schema.
+/// Removes arguments from a schema.
 pub(crate) fn remove_properties(schema: &mut Map<String, Value>, names: &[&str]) {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !names.contains(&name.as_str()));
     }
 }
 
-/// How results are put into the protocol. By default a result is its text, with the facts in `_meta`.
+/// The parts of an MCP result. By default a result has its text, and the facts in `_meta`.
 ///
-/// Several clients show the model `structuredContent` *instead of* the text, and others show it both; a link to a resource
-/// repeats an address that the text has named. So both are only for clients that ask for them.
+/// Several clients show the model `structuredContent` *instead of* the text, and others show both. A resource link repeats an
+/// address that is in the text. Therefore settings enable both per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplyForm {
     /// Definitions have an `outputSchema`, and results a `structuredContent` that includes the shown text.
@@ -96,7 +99,7 @@ pub struct ReplyForm {
     pub without_facts: bool,
 }
 
-/// Whose form of definitions.
+/// The JSON form of definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// The answer to `tools/list`.
@@ -110,7 +113,7 @@ pub enum Format {
     Gemini,
 }
 
-/// There is no such form.
+/// The name is not that of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no form {given:?}; there are mcp, anthropic, openai and gemini")]
 pub struct UnknownFormat {
@@ -128,10 +131,10 @@ impl FromStr for Format {
 }
 
 impl Format {
-    /// The names that people choose them by.
+    /// The names for `--for`, in the order of the variants.
     pub const NAMES: [&str; 4] = ["mcp", "anthropic", "openai", "gemini"];
 
-    /// The definitions, ready to paste.
+    /// The definitions in this form.
     pub fn write(self, tools: &[Tool], form: ReplyForm) -> Value {
         match self {
             Self::Mcp => json!({ "tools": tools.iter().map(|tool| mcp(tool, form)).collect::<Value>() }),
@@ -173,25 +176,25 @@ pub fn tool_meta() -> Map<String, Value> {
     [("anthropic/alwaysLoad".to_owned(), Value::Bool(true))].into_iter().collect()
 }
 
-/// The schemas of the facts that results carry in `_meta`, by the name of their tool.
+/// The schemas of the facts in `_meta`, by tool, and of `run --json`.
 pub fn facts_schemas(tools: &[Tool], run: &Value) -> Value {
     let schemas: Map<String, Value> =
         tools.iter().map(|tool| (tool.name.to_owned(), tool.facts.clone().into())).collect();
     json!({ "_meta": FACTS, "tools": schemas, "run --json": run })
 }
 
-/// What the texts of definitions have in common: names in braces, and what stands for them.
+/// The placeholders in the texts of definitions, such as `{pwd}`, with their values.
 #[derive(Debug)]
-pub(crate) struct Words([(&'static str, String); 5]);
+pub(crate) struct Placeholders([(&'static str, String); 5]);
 
-impl Words {
+impl Placeholders {
     pub(crate) fn new(limits: &Limits, directory: &Path) -> Self {
         Self([
             ("{default}", limits.default.to_string()),
             ("{slow}", limits.slow.to_string()),
             ("{background}", limits.background.to_string()),
             ("{shown}", limits.shown.to_string()),
-            // The last one, so that nothing in it is taken for a name.
+            // The directory comes last, so that braces in it are not replaced.
             ("{pwd}", directory.display().to_string()),
         ])
     }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor, Live,
-    Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Streams, Waiting, error_chain,
+    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
+    JobRecord, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Streams, Waiting,
+    error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -17,23 +18,24 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::answer::{Answer, Conclusion, RawAnswer};
 use crate::approval::{NoApprover, refusal_text};
-use crate::arguments::{Call, JobsCall, Limits, Manner, RunCall};
-use crate::dialect::{CallFacts, Dialect, Ended};
-use crate::job::mask;
+use crate::arguments::{Call, JobsCall, Limits, RunCall, WaitMode};
+use crate::dialect::{CallFacts, Dialect, EndedCommand};
+use crate::job;
 use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::terminal::{self, TerminalView};
-use crate::text::{NO_LIMIT, NO_LIMIT_ANY_MORE};
+use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
+use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
 use crate::visible::visible_lines;
 
-/// A caller hears of a command this often at least, also of one that writes nothing.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Longest time between two updates of a waiting call. A silent command gets them too.
+const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Tools that a model can call.
+/// The tools of one dialect, and the engine that runs their commands.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     engine: Engine,
@@ -41,43 +43,44 @@ pub struct Toolbox {
     dialect: Dialect,
     limits: Limits,
     tools: Vec<Tool>,
-    /// Names this toolbox in the records of its jobs.
+    /// Identifies this toolbox in the records of its jobs.
     id: String,
-    /// Connections whose shared shell is in use, where calls may overlap.
-    in_use: Arc<Mutex<HashSet<String>>>,
-    /// Why the host keeps no state, if that is for a reason that somebody should know. The first reply to a command tells it,
-    /// and so does every reply to somebody who wants a job.
+    terminals: Arc<AttendedTerminals>,
+    /// Connections whose shared shell runs a command. Empty unless calls may overlap.
+    busy_connections: Arc<Mutex<HashSet<String>>>,
+    /// Reason why the host keeps no state, if the user should know it. The first reply to a command names it, and so does every
+    /// reply to a call that needs a job.
     pub no_state: Option<String>,
     no_state_was_told: Arc<AtomicBool>,
-    /// Gets a record of every command.
+    /// Receives one record for each command.
     pub log: Option<Arc<dyn CommandLog>>,
-    /// Names better tools for commands, before the guard judges them.
+    /// Redirects commands to better tools, before the guard judges them.
     pub interceptor: Option<Arc<dyn Interceptor>>,
     /// Settings of the host that may change between two commands.
     pub shell_settings: Option<Arc<dyn ShellSettings>>,
 }
 
-/// There is no such tool.
+/// A call named a tool that the dialect does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no tool {name:?}")]
 pub struct UnknownTool {
-    /// What was asked for.
+    /// The name in the call.
     pub name: String,
 }
 
 /// The caller of a tool, and how long it waits.
 #[derive(Default)]
 pub struct ToolCaller {
-    /// How long the call may take before a command becomes a job; without it, as long as the command.
+    /// Longest time that the call waits before its command becomes a job. Without it the call waits until the command ends.
     pub patience: Option<Patience>,
-    /// How much of a reply reaches the model.
+    /// Largest reply that reaches the model.
     pub limit: ReplyLimit,
-    /// Names the connection that the call came by: calls of the same one share a shell, in a dialect that keeps one, and own
-    /// their jobs together. Without it every call has a shell of its own.
+    /// Name of the connection. Calls of one connection own their jobs together, and share a shell in a dialect that keeps one.
+    /// Without a name every call has its own shell.
     pub connection: Option<String>,
-    /// Gets updates: while the call waits, whenever there is new output, at most every 50 ms and at least once a second. In a dialect
-    /// that [pushes](Toolbox::pushes), updates go on after the answer if the command has become a job, and the last one has its final
-    /// text. The channel closes after that.
+    /// Receives updates while the call waits: at new output, at most every 50 ms and at least once a second. In a dialect that
+    /// [pushes](Toolbox::pushes), updates of a command that became a job continue after the answer. The last one has the final
+    /// text, and then the channel closes.
     ///
     /// ```
     /// # use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
@@ -102,7 +105,7 @@ pub struct ToolCaller {
     pub updates: Option<mpsc::Sender<Update>>,
     /// Decides about a command that needs approval.
     pub approver: Option<Arc<dyn Approver>>,
-    /// Tells when the caller cancels and still wants an answer. A caller that wants none drops the future.
+    /// Signals that the caller cancels and still wants the answer. A caller that wants none drops the future.
     pub cancellation: Option<Cancellation>,
     /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
     /// command does not become a job.
@@ -116,8 +119,8 @@ impl std::fmt::Debug for ToolCaller {
 }
 
 impl Toolbox {
-    /// Tools of this dialect, for commands that run in this directory unless they say where. The engine should have been made
-    /// with options as [`Dialect::adjust`] leaves them.
+    /// Makes the tools of a dialect. Commands run in `directory` unless a call names another one. The options of the engine
+    /// should have passed [`Dialect::adjust`].
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let directory = engine.redactor().redact(directory.to_string_lossy());
         let tools = dialect.tools(&limits, Path::new(directory.as_str()), Abilities::of(&engine));
@@ -127,8 +130,9 @@ impl Toolbox {
             dialect,
             limits,
             tools,
-            id: Owner::new_toolbox(),
-            in_use: Arc::default(),
+            id: Owner::new_toolbox_id(),
+            terminals: Arc::default(),
+            busy_connections: Arc::default(),
             no_state: None,
             no_state_was_told: Arc::default(),
             log: None,
@@ -137,64 +141,65 @@ impl Toolbox {
         }
     }
 
-    /// Which there are.
+    /// Definitions of the tools, always in the same order.
     pub fn tools(&self) -> &[Tool] {
         &self.tools
     }
 
-    /// What runs the commands.
+    /// The engine that runs the commands.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// True if updates of a job go on until it is over.
+    /// True if the dialect sends updates of a job until the job is over.
     pub fn pushes(&self) -> bool {
         self.dialect.0.pushes()
     }
 
-    /// Up to `count` resources, the newest first, from position `first` on.
+    /// Up to `count` resources from position `first` on, the newest first.
     pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
         resource::page(&self.engine, first, count)
     }
 
-    /// Reads one of them, or a part of it; a text fit for a model.
+    /// Reads a resource, or a part of one, as text for a model.
     pub async fn read(&self, uri: &str) -> Result<String, ResourceError> {
         let (engine, asked) = (self.engine.clone(), uri.to_owned());
-        // It may have to look through a gigabyte.
+        // Finding a line may scan a gigabyte, so reading gets a thread that may block.
         let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
         read.unwrap_or_else(|error| Err(ResourceError::Unreadable { uri: uri.to_owned(), why: error.to_string() }))
     }
 
-    /// Calls a tool. What goes wrong with the call is part of the answer. A dropped future stops the command, unless it is a
-    /// job already.
+    /// Calls a tool. A call that fails has an answer too. Dropping the future stops the command, unless it has become a job.
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
-        let mut watch = Watch::new(caller, self.engine.redactor());
+        let mut waiting = WaitingCaller::new(caller, self.engine.redactor());
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
-            Ok(Call::Run(call)) => self.run(*call, &mut watch).await,
-            Ok(Call::Jobs(call)) => self.jobs(call, &mut watch).await,
+            Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
+            Ok(Call::Jobs(call)) => self.call_jobs(call, &mut waiting).await,
         };
         Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
-            // Other jobs may be named in it, with what is withheld from this one.
+            // The error may quote another job, and with it a value that is withheld from this caller.
             let redactor = self.engine.redactor();
             let answer = self.dialect.0.failure(status, &visible_lines(&redactor.redact(text)));
-            RawAnswer { conclusion, ..answer }.masked(&redactor)
+            RawAnswer { conclusion, ..answer }.redact(&redactor)
         }))
     }
 
-    async fn jobs(&self, call: JobsCall, watch: &mut Watch) -> Result<Answer, Failure> {
+    async fn call_jobs(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
         let failed = |text| Failure::new("failed", text);
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
-        let owner = self.owner(watch);
+        let owner = self.owner(waiting);
         let shown = self.dialect.0.job_shown();
-        let seen = job_calls::carry_out(&self.engine, store, call, &owner, shown, watch).await.map_err(failed)?;
-        Ok(self.dialect.0.jobs(&seen).masked(&self.engine.redactor()))
+        let carried_out =
+            job_calls::carry_out(&self.engine, store, &self.terminals, call, &owner, shown, waiting).await;
+        let reply = carried_out.map_err(failed)?;
+        Ok(self.dialect.0.jobs(&reply).redact(&self.engine.redactor()))
     }
 
-    fn owner(&self, watch: &Watch) -> Owner {
-        Owner::new(&self.id, watch.caller.connection.as_deref())
+    fn owner(&self, waiting: &WaitingCaller) -> Owner {
+        Owner::new(&self.id, waiting.caller.connection.as_deref())
     }
 
     /// The shell that calls of this connection share. A call that finds it busy waits its turn, or gets a shell of its own where
@@ -207,30 +212,31 @@ impl Toolbox {
         if !self.limits.overlap {
             return SharedShell::Shared(name, None);
         }
-        if !locked(&self.in_use).insert(connection.to_owned()) {
+        if !locked(&self.busy_connections).insert(connection.to_owned()) {
             return SharedShell::Busy;
         }
-        let in_use = InUse { connection: connection.to_owned(), all: Arc::clone(&self.in_use) };
+        let in_use =
+            BusyConnection { connection: connection.to_owned(), busy_connections: Arc::clone(&self.busy_connections) };
         SharedShell::Shared(name, Some(in_use))
     }
 
-    /// Why the host keeps no state, the first time that somebody asks.
-    fn untold_no_state(&self) -> Option<String> {
+    /// The reason why the host keeps no state, for the first call only.
+    fn take_no_state_notice(&self) -> Option<String> {
         self.no_state.clone().filter(|_| !self.no_state_was_told.swap(true, Ordering::Relaxed))
     }
 
-    /// The answer to somebody who wants a job where there are none.
+    /// The error of a call that needs a job on a host that keeps none.
     fn no_jobs(&self) -> String {
         let text = self.dialect.0.no_jobs();
         self.no_state.as_ref().map_or_else(|| text.clone(), |why| format!("{text}; {why}"))
     }
 
-    /// Runs a command: the engine's one road, and the dialect's words for what came of it.
-    async fn run(&self, mut call: RunCall, watch: &mut Watch) -> Result<Answer, Failure> {
-        let view = self.terminal_view(&mut call, watch);
+    /// Runs a command with [`Engine::call`] and answers in the dialect's words.
+    async fn run(&self, mut call: RunCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+        let view = self.terminal_view(&mut call, waiting);
         let has_view = view.is_some();
-        let shares_shell = call.manner != Manner::InBackground && !has_view;
-        let connection = watch.caller.connection.as_deref().filter(|_| shares_shell);
+        let shares_shell = call.wait_mode != WaitMode::InBackground && !has_view;
+        let connection = waiting.caller.connection.as_deref().filter(|_| shares_shell);
         let (shared, _in_use) = match self.shared_shell(connection) {
             SharedShell::None => (None, None),
             SharedShell::Shared(name, in_use) => (Some(name), in_use),
@@ -239,15 +245,15 @@ impl Toolbox {
                 (None, None)
             }
         };
-        let mut caller = self.engine_caller(call.manner, shared, watch);
+        let mut caller = self.engine_caller(call.wait_mode, shared, waiting);
         if let Some(TerminalView { host, listener, .. }) = view {
             (caller.terminal, caller.listener) = (Some(host), Some(listener));
         }
-        call.notices.extend(self.untold_no_state());
+        call.notices.extend(self.take_no_state_notice());
         let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
         call.notices.extend(notice);
         let request = call.request.clone();
-        let reply = watch.while_waiting(Box::pin(engine.call(request, caller))).await;
+        let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
             RunError::NoJobs => Failure::new("failed", self.no_jobs()),
             RunError::Start(error) if has_view => {
@@ -255,10 +261,13 @@ impl Toolbox {
             }
             other => Failure::failed(&other),
         })?;
-        let limit = watch.caller.limit;
+        let limit = waiting.caller.limit;
         match reply {
             Reply::Finished(finished) => Ok(self.finished(finished, call, limit)),
-            Reply::Background(background) => Ok(self.background(background, call, watch)),
+            Reply::Background(background) => {
+                let screen = self.first_screen(&background.job).await;
+                Ok(self.background(background, call, screen, waiting))
+            }
             Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
             Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
             Reply::Cancelled => {
@@ -268,44 +277,49 @@ impl Toolbox {
     }
 
     /// The view of the terminal that a command gets. In a dialect that wants one, a command without runs without a terminal.
-    fn terminal_view(&self, call: &mut RunCall, watch: &mut Watch) -> Option<TerminalView> {
+    fn terminal_view(&self, call: &mut RunCall, waiting: &mut WaitingCaller) -> Option<TerminalView> {
         if !self.dialect.0.terminal_needs_view() || call.request.streams.terminal().is_none() {
             return None;
         }
         let is_on = self.limits.virtual_terminal && terminal::are_allowed(&self.engine);
-        let Some(view) = watch.caller.terminal.take().filter(|_| is_on) else {
+        let Some(view) = waiting.caller.terminal.take().filter(|_| is_on) else {
             call.request.streams = Streams::Combined;
             return None;
         };
         view.fit(&mut call.request);
-        call.manner = Manner::ToItsEnd;
+        call.wait_mode = WaitMode::ToEnd;
         // The person sees it.
-        watch.tick = None;
+        waiting.tick = None;
         Some(view)
     }
 
-    /// The caller as the engine knows it.
-    fn engine_caller(&self, manner: Manner, shared: Option<SessionName>, watch: &mut Watch) -> engine::Caller {
-        let caller = &mut watch.caller;
-        let waiting = match (manner, caller.patience, self.limits.auto_after) {
-            (Manner::InBackground, ..) => Waiting::InBackground,
-            (Manner::ToItsEnd, ..) | (Manner::WithPatience, None, None) => Waiting::ToEnd,
-            (Manner::WithPatience, Some(patience), None) => Waiting::WithPatience(patience),
-            (Manner::WithPatience, patience, Some(auto)) => {
+    /// The caller in the engine's form: how long it waits, who approves, where progress goes.
+    fn engine_caller(
+        &self,
+        wait_mode: WaitMode,
+        shared: Option<SessionName>,
+        waiting: &mut WaitingCaller,
+    ) -> engine::Caller {
+        let caller = &mut waiting.caller;
+        let engine_waiting = match (wait_mode, caller.patience, self.limits.auto_after) {
+            (WaitMode::InBackground, ..) => Waiting::InBackground,
+            (WaitMode::ToEnd, ..) | (WaitMode::WithPatience, None, None) => Waiting::ToEnd,
+            (WaitMode::WithPatience, Some(patience), None) => Waiting::WithPatience(patience),
+            (WaitMode::WithPatience, patience, Some(auto)) => {
                 Waiting::BeforeTimeout(patience.map_or(auto, |patience| patience.min(auto)))
             }
         };
         engine::Caller {
             terminal: None,
-            waiting,
+            waiting: engine_waiting,
             approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
             interceptor: self.interceptor.clone(),
             log: self.log.clone(),
             cancellation: caller.cancellation.take(),
             limit: caller.limit,
-            owner: Some(self.owner(watch).id()),
+            owner: Some(self.owner(waiting).id()),
             shared_session: shared,
-            progress: watch.show_progress(),
+            progress: waiting.open_progress(),
             listener: None,
         }
     }
@@ -315,7 +329,8 @@ impl Toolbox {
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
         let asked = CallFacts::new(call, lifetime, notices);
-        let ended = Ended { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
+        let ended =
+            EndedCommand { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
         let conclusion = match outcome.end {
             End::Own(_) => Conclusion::Result,
             End::Stopped { why: StopReason::Cancelled, .. } => Conclusion::Abort,
@@ -325,27 +340,44 @@ impl Toolbox {
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 
-    fn background(&self, background: Background, call: RunCall, watch: &mut Watch) -> Answer {
+    /// The screen of a job that was just started at a terminal, once it has settled.
+    async fn first_screen(&self, job: &JobRecord) -> Option<ScreenView> {
+        let store = self.engine.jobs().filter(|_| job.has_terminal)?;
+        // The job runs; without its screen the reply still names it.
+        let terminal = self.terminals.attend(store, job.id).await.ok()?;
+        let until = TerminalUntil::default();
+        let mut screen = terminal_calls::look(&terminal, Some(&until), SETTLE_WAIT, false).await.ok()?;
+        screen.text = self.engine.redactor().redact(&screen.text).into_string();
+        Some(screen)
+    }
+
+    fn background(
+        &self,
+        background: Background,
+        call: RunCall,
+        screen: Option<ScreenView>,
+        waiting: &mut WaitingCaller,
+    ) -> Answer {
         let Background { mut job, shown, lifetime, notices, redactor } = background;
-        // Before its label is cut.
-        mask(&mut job, &redactor);
+        // Redact before the label is cut: nobody would recognize half a secret.
+        job::redact(&mut job, &redactor);
         let has_limit = shown.as_ref().map_or(call.request.lines.is_some(), |shown| shown.had_line_limit);
         let mut asked = CallFacts::new(call, lifetime, notices);
-        let no_limit = if shown.is_some() { NO_LIMIT_ANY_MORE } else { NO_LIMIT };
+        let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
         let answer = match &shown {
-            None => self.dialect.0.started(&job, &asked).masked(&redactor),
+            None => self.dialect.0.started(&job, screen.as_ref(), &asked).redact(&redactor),
             Some(shown) => {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }
         };
-        if let (true, Some(store), Some(updates)) = (self.pushes(), self.engine.jobs(), watch.caller.updates.take()) {
+        if let (true, Some(store), Some(updates)) = (self.pushes(), self.engine.jobs(), waiting.caller.updates.take()) {
             FollowedJob {
                 store: Arc::clone(store),
                 id: job.id,
                 dialect: self.dialect,
                 call: asked,
-                shown: watch.caller.limit.for_each_of(1, self.dialect.0.job_shown()),
+                shown: waiting.caller.limit.for_each_of(1, self.dialect.0.job_shown()),
                 redactor,
                 output_redactor: self.engine.output_redactor(),
                 updates,
@@ -357,39 +389,39 @@ impl Toolbox {
 }
 
 /// The notice to a call that overlaps another one.
-const OWN_SHELL: &str = "ran in a shell of its own: the shared shell was busy with another command";
+const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
 
 /// The shell of a call, in a dialect whose calls share one.
 enum SharedShell {
-    /// Calls share none here.
+    /// The dialect shares no shell, or the call has no connection.
     None,
-    /// The shared one, marked as in use where calls may overlap.
-    Shared(SessionName, Option<InUse>),
-    /// One of its own, because another call is in the shared one.
+    /// The shell of the connection, marked as busy where calls may overlap.
+    Shared(SessionName, Option<BusyConnection>),
+    /// Another call uses the shared shell, so this one gets its own.
     Busy,
 }
 
 /// The answer to a call that was cancelled before its command had started.
-const CANCELLED: &str = "cancelled before the command had started; nothing of it was run";
+const CANCELLED: &str = "cancelled before the command started";
 
-/// Marks a connection's shared shell as in use, until it is dropped.
-struct InUse {
+/// Marks the shared shell of a connection as busy, until dropped.
+struct BusyConnection {
     connection: String,
-    all: Arc<Mutex<HashSet<String>>>,
+    busy_connections: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Drop for InUse {
+impl Drop for BusyConnection {
     fn drop(&mut self) {
-        locked(&self.all).remove(&self.connection);
+        locked(&self.busy_connections).remove(&self.connection);
     }
 }
 
 fn locked(names: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
-    // Whoever panicked with it in hand has left nothing half done.
+    // Every change of the set is a single call, so a panic elsewhere leaves it whole.
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why a call came to nothing.
+/// An error that answers a call: the status in its facts, and the way a host should raise it.
 struct Failure {
     status: &'static str,
     conclusion: Conclusion,
@@ -406,8 +438,8 @@ impl Failure {
     }
 }
 
-/// A caller who waits.
-pub(crate) struct Watch {
+/// A caller whose call is under way. Sends its updates.
+pub(crate) struct WaitingCaller {
     caller: ToolCaller,
     began: Instant,
     tick: Option<tokio::time::Interval>,
@@ -415,46 +447,47 @@ pub(crate) struct Watch {
     redactor: Redactor,
 }
 
-impl Watch {
+impl WaitingCaller {
     fn new(caller: ToolCaller, redactor: Redactor) -> Self {
         let tick = caller.updates.is_some().then(|| {
-            let mut tick = interval_at(Instant::now() + TOLD_EVERY, TOLD_EVERY);
+            let mut tick = interval_at(Instant::now() + UPDATE_INTERVAL, UPDATE_INTERVAL);
             tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
             tick
         });
         Self { caller, began: Instant::now(), tick, live: None, redactor }
     }
 
-    /// How much of the reply reaches the model.
+    /// Largest reply that reaches the model.
     pub(crate) fn limit(&self) -> ReplyLimit {
         self.caller.limit
     }
 
-    /// How long he waits at most.
+    /// Longest time that the caller waits; `Duration::MAX` without a limit.
     pub(crate) fn patience(&self) -> Duration {
         self.caller.patience.map_or(Duration::MAX, |patience| patience.0)
     }
 
-    /// A channel for the newest output of a command; none for a caller that does not listen.
-    fn show_progress(&mut self) -> Option<watch::Sender<Live>> {
+    /// Opens the channel for the newest output of a command; none if the caller takes no updates.
+    fn open_progress(&mut self) -> Option<watch::Sender<Live>> {
         self.tick.as_ref()?;
         let (send, receive) = watch::channel(Live::default());
         self.live = Some(receive);
         Some(send)
     }
 
-    async fn due(&mut self) {
+    /// Waits until an update is due: at new output, or after an interval. Never returns if the caller takes no updates.
+    async fn update_due(&mut self) {
         let Some(tick) = &mut self.tick else { return std::future::pending().await };
         tokio::select! {
             _ = tick.tick() => {}
-            () = changed(&mut self.live) => {}
+            () = new_output(&mut self.live) => {}
         }
     }
 
-    fn tell(&mut self) {
+    fn send_update(&mut self) {
         let Some(updates) = &self.caller.updates else { return };
         let live = self.live.as_mut().map(|live| live.borrow_and_update().clone()).unwrap_or_default();
-        // Where there is no room, the next update does.
+        // A full channel loses this update. The next one shows the same text and more.
         let _ = updates.try_send(Update {
             state: UpdateState::Foreground,
             elapsed: self.began.elapsed(),
@@ -464,20 +497,20 @@ impl Watch {
         });
     }
 
-    /// Waits for something, and tells him that it goes on.
-    pub(crate) async fn while_waiting<T>(&mut self, waiting: impl Future<Output = T>) -> T {
-        tokio::pin!(waiting);
+    /// Awaits a future, and sends updates meanwhile.
+    pub(crate) async fn while_waiting<T>(&mut self, future: impl Future<Output = T>) -> T {
+        tokio::pin!(future);
         loop {
             tokio::select! {
-                done = &mut waiting => return done,
-                () = self.due() => self.tell(),
+                done = &mut future => return done,
+                () = self.update_due() => self.send_update(),
             }
         }
     }
 }
 
-/// Waits until the command has written something; for ever if it has ended.
-async fn changed(live: &mut Option<watch::Receiver<Live>>) {
+/// Waits for new output. Never returns once the command has ended.
+async fn new_output(live: &mut Option<watch::Receiver<Live>>) {
     if let Some(live) = live
         && live.changed().await.is_ok()
     {

@@ -1,9 +1,9 @@
-//! Updates: news of one call, pushed to its caller while the command runs, and until the job is over if it becomes one.
+//! Updates of one call, pushed to its caller while the command runs, and until the job is over if the command becomes one.
 //!
-//! There is one channel for each call, whatever surface the caller uses. A running update that finds the channel full is left out:
-//! the next one shows what it would have shown. The last update waits for room, so nobody who listens misses it.
+//! Every call has one channel, on every surface. A running update that finds the channel full is dropped: the next one shows the
+//! same text and more. The last update waits for room, so a listening caller always gets it.
 //!
-//! Following a job holds its record and its output file, and no engine: a host that drops its toolbox ends its sessions.
+//! [`FollowedJob`] holds no engine: a host that drops its toolbox ends its sessions, also while jobs are followed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,44 +18,44 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::answer::RawAnswer;
 use crate::dialect::{CallFacts, Dialect};
-use crate::job::mask;
+use crate::job;
 use crate::job_calls::JobOutput;
 use crate::visible::visible_lines;
 
-/// A job is looked at this often at most. Its output is a file, and every look reads the end of it.
-const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);
+/// Shortest time between two running updates of a job. Each one reads the end of the output file.
+const RUNNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The output that a running update of a job shows: a screenful or two.
+/// Most output in a running update of a job: one or two screens.
 const RUNNING_SHOWN: ByteSize = ByteSize::kib(8);
 
-/// The longest line that [`Update::last_line`] gives.
+/// Most characters that [`Update::last_line`] returns.
 const LINE_SHOWN: usize = 200;
 
-/// News of a call.
+/// An update of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// How far the command has come.
+    /// State of the command.
     pub state: UpdateState,
-    /// How long the call has been under way; of a job, how long its command has run.
+    /// Time since the call began; for a job, since its command began.
     pub elapsed: Duration,
-    /// Bytes that the command has written.
+    /// Bytes that the command has written so far.
     pub bytes: u64,
-    /// The end of the output so far. With the last update of a job the final text, as a reply has it.
+    /// The end of the output so far. The last update of a job has the final text, as a reply would.
     pub text: Redacted,
-    /// The facts, in the words of the dialect: in pi, `async.state` is there once the command is in the background.
+    /// The facts in the dialect's form. In pi, `async.state` appears once the command is in the background.
     pub facts: Value,
 }
 
-/// How far a command has come.
+/// The state of a command in an [`Update`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateState {
-    /// It runs, and its call waits for it.
+    /// The command runs, and its call waits.
     Foreground,
-    /// It runs as a job.
+    /// The command runs as a job.
     Running,
-    /// It was a job, and has ended with code 0.
+    /// The job ended with code 0.
     Completed,
-    /// It was a job, and has ended otherwise.
+    /// The job ended in any other way.
     Failed,
 }
 
@@ -67,20 +67,21 @@ impl UpdateState {
 }
 
 impl Update {
-    /// The last line that is not blank, or its beginning, without control characters: clients print it to terminals.
+    /// The last line that is not blank, cut to 200 characters. Control characters are removed, because clients print the line to
+    /// terminals.
     pub fn last_line(&self) -> String {
         let line = self.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         line.chars().filter(|char| !char.is_control()).take(LINE_SHOWN).collect()
     }
 }
 
-/// A job whose call has been answered, and the caller who wants to hear of it.
+/// A job whose call has been answered, and the channel of its caller.
 pub(crate) struct FollowedJob {
     pub(crate) store: Arc<JobStore>,
     pub(crate) id: u64,
     pub(crate) dialect: Dialect,
     pub(crate) call: CallFacts,
-    /// Bytes of output that the last update shows.
+    /// Most bytes of output in the last update.
     pub(crate) shown: ByteSize,
     pub(crate) redactor: Redactor,
     pub(crate) output_redactor: OutputRedactor,
@@ -88,7 +89,7 @@ pub(crate) struct FollowedJob {
 }
 
 impl FollowedJob {
-    /// Pushes updates until the job is over or nobody listens any more.
+    /// Pushes updates until the job is over or the caller drops its end of the channel.
     pub(crate) fn follow(self) {
         tokio::spawn(async move {
             let updates = self.updates.clone();
@@ -96,8 +97,8 @@ impl FollowedJob {
                 over = self.until_over() => over,
                 () = updates.closed() => return,
             };
-            // It may have to count the lines of a gigabyte.
-            if let Ok(last) = tokio::task::spawn_blocking(move || self.last(over)).await {
+            // The last update may count the lines of a gigabyte, so it gets a thread that may block.
+            if let Ok(last) = tokio::task::spawn_blocking(move || self.last_update(over)).await {
                 let _ = updates.send(last).await;
             }
         });
@@ -112,27 +113,27 @@ impl FollowedJob {
         loop {
             let grown = async {
                 sleep_until(next_look).await;
-                grown(follow.as_mut()).await;
+                new_job_output(follow.as_mut()).await;
             };
             tokio::select! {
                 over = &mut over => return over,
                 () = grown => {}
             }
-            next_look = Instant::now() + LOOKED_AT_EVERY;
+            next_look = Instant::now() + RUNNING_INTERVAL;
             if let Ok(job) = self.store.get(self.id)
                 && !job.is_over()
                 && let Some(update) = self.update(job, RUNNING_SHOWN)
             {
-                // Where there is no room, the next one does.
+                // A full channel loses this update. The next one shows the same text and more.
                 let _ = self.updates.try_send(update);
             }
         }
     }
 
-    fn last(&self, over: Result<JobRecord, ControlError>) -> Update {
+    fn last_update(&self, over: Result<JobRecord, ControlError>) -> Update {
         let lost = |error: &ControlError| {
             let text = visible_lines(&self.redactor.redact(error_chain(error)));
-            self.masked(UpdateState::Failed, Duration::ZERO, 0, self.dialect.0.failure("failed", &text))
+            self.redacted_update(UpdateState::Failed, Duration::ZERO, 0, self.dialect.0.failure("failed", &text))
         };
         match over {
             Ok(job) => self.update(job, self.shown).unwrap_or_else(|| lost(&ControlError::Ended { id: self.id })),
@@ -141,20 +142,20 @@ impl FollowedJob {
     }
 
     fn update(&self, mut job: JobRecord, shown: ByteSize) -> Option<Update> {
-        mask(&mut job, &self.redactor);
+        job::redact(&mut job, &self.redactor);
         let output = JobOutput::read(&job, JobPart::LastLines(u64::MAX), shown, self.output_redactor.anew());
         let (state, answer) = self.dialect.0.update(&job, &output, &self.call)?;
-        Some(self.masked(state, job.elapsed, output.total, answer))
+        Some(self.redacted_update(state, job.elapsed, output.total, answer))
     }
 
-    fn masked(&self, state: UpdateState, elapsed: Duration, bytes: u64, answer: RawAnswer) -> Update {
-        let answer = answer.masked(&self.redactor);
+    fn redacted_update(&self, state: UpdateState, elapsed: Duration, bytes: u64, answer: RawAnswer) -> Update {
+        let answer = answer.redact(&self.redactor);
         Update { state, elapsed, bytes, text: answer.text, facts: answer.facts }
     }
 }
 
-/// Waits until there is new output; for ever if there is none to come.
-async fn grown(follow: Option<&mut Follow>) {
+/// Waits for new output of a job. Never returns once none can come.
+async fn new_job_output(follow: Option<&mut Follow>) {
     if let Some(follow) = follow {
         follow.skip_to_newest(1);
         if matches!(follow.next().await, Ok(Followed::Output { .. } | Followed::Missing(_))) {

@@ -1,18 +1,17 @@
-//! Makes text visible: what a person or a model reads of names, scripts and labels is all that is in them.
+//! Escapes invisible characters in names, scripts and labels, so that readers see everything in them.
 //!
-//! A terminal obeys escape sequences, and draws some characters not at all or in another order. A script, a path or a label
-//! may hold any of them, and could so hide a part of itself, or pass for something that we say. Output of commands does not go
-//! this way: it is cleaned, or written as it is.
+//! A terminal obeys escape sequences, hides some characters and reorders others. A script, a path or a label with such
+//! characters could hide a part of itself or imitate a message of bashful. Output of commands does not pass here: the engine
+//! cleans it, or passes it on raw.
 
-/// One line of text. Every character that would move, hide or turn around what else is there is escaped, as in `\u{1b}`;
-/// so is a newline. A tab stays.
+/// Escapes every character of a line that would move, hide or reorder others, as in `\u{1b}`. Newlines are escaped too; tabs stay.
 pub fn visible(text: &str) -> String {
-    if text.chars().all(is_seen) {
+    if text.chars().all(is_visible) {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for char in text.chars() {
-        if is_seen(char) {
+        if is_visible(char) {
             shown.push(char);
         } else {
             shown.extend(char.escape_default());
@@ -21,26 +20,26 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// The same for text of several lines.
+/// [`visible`] for text of several lines.
 pub fn visible_lines(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// True for a character that is drawn, in its place, and looks like no other kind.
-fn is_seen(char: char) -> bool {
+/// True for a character that a terminal draws in its place and that looks like itself.
+fn is_visible(char: char) -> bool {
     match char {
         '\t' => true,
-        // C0, DEL and C1: U+009B begins a sequence like ESC [.
+        // C0, DEL and C1. U+009B starts an escape sequence, as `ESC [` does.
         _ if char.is_control() => false,
         _ if char.is_ascii() => true,
-        // A space that is no space to the shell, and the separators of lines and paragraphs.
+        // Spaces that the shell does not split at, and the Unicode separators of lines and paragraphs.
         _ if char.is_whitespace() => false,
         _ => !is_ignorable(char),
     }
 }
 
-/// The characters that Unicode calls default ignorable (not drawn, or only changing how others are drawn), which has every
-/// control of the direction of text, and the marks of annotations. Accents that join a letter are not among them.
+/// True for Unicode's default ignorable characters and annotation marks. Text direction controls are among them; combining
+/// accents are not.
 fn is_ignorable(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

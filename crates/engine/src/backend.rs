@@ -1,7 +1,7 @@
-//! Where commands run.
+//! Backends: the places where commands run.
 //!
-//! Another host, a container or a sandbox program is another [`Backend`]; a command that runs there is a [`Link`] and its
-//! [`Outputs`]. [`Engine::with_backend`](crate::Engine::with_backend) takes one from outside of this crate.
+//! Another host, a container or a sandbox program is another [`Backend`]. A command that runs there is a [`Link`] and
+//! its [`Outputs`]. [`Engine::with_backend`](crate::Engine::with_backend) accepts a backend from outside of this crate.
 
 use std::future::Future;
 use std::io;
@@ -23,7 +23,7 @@ use crate::sessions::{Entered, InSession, SessionStore};
 
 /// A place where commands can be started.
 ///
-/// It takes nothing that was not checked:
+/// A backend accepts only checked commands:
 ///
 /// ```compile_fail,E0308
 /// # fn demo(backend: &dyn bashful_engine::Backend, plan: bashful_engine::Plan) {
@@ -31,34 +31,35 @@ use crate::sessions::{Entered, InSession, SessionStore};
 /// # }
 /// ```
 ///
-/// Only the first four methods are needed. The others are abilities that a backend may lack: callers then get an error
-/// that says so.
+/// Only the first four methods are required. The others are abilities that a backend may lack; callers then get an
+/// error that says so.
 pub trait Backend: Send + Sync {
-    /// The absolute path of the directory in which a command runs that asks for `asked`, or for none, seen from `base`; an
-    /// error if no command can run there. [`working_directory`](crate::working_directory) does that for this machine.
+    /// Returns the absolute path of the working directory of a command that asks for `asked`, or for none, relative to
+    /// `base`. Fails if no command can run there. [`working_directory`](crate::working_directory) does that for this
+    /// machine.
     ///
-    /// Must not wait for a network: a backend that cannot look at once returns the path, and tells of a directory that is
-    /// missing from [`start`](Self::start).
+    /// Must not wait for a network: a backend that cannot check at once returns the path, and reports a missing
+    /// directory from [`start`](Self::start).
     fn working_directory(&self, base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError>;
 
-    /// True if this absolute path leads to a directory, whoever may enter it. A leading `cd` of a script is taken out of it only
-    /// if it would succeed. False where nobody can tell: the script then keeps its `cd`.
+    /// True if this absolute path is a directory, whoever may enter it. The engine removes a leading `cd` from a script
+    /// only if it would succeed. False if the backend cannot tell; the script then keeps its `cd`.
     fn is_directory(&self, path: &Path) -> bool;
 
-    /// Starts a command. Dropping the future stops what it had started.
+    /// Starts a command. Dropping the future stops everything that it had started.
     fn start<'a>(&'a self, checked: &'a Checked) -> BoxFuture<'a, Result<Attached, StartError>>;
 
     /// The promises that hold here.
     fn promises(&self) -> Promises;
 
-    /// Starts a command as a job: it does not depend on us, and its supervisor writes the job's record. Dropping the future
-    /// stops what it had started.
+    /// Starts a command as a job: its supervisor writes the job's record, and needs neither this program nor the
+    /// engine. Dropping the future stops everything that it had started.
     fn start_job<'a>(&'a self, _checked: &'a Checked, _job: &'a NewJob) -> BoxFuture<'a, Result<(), StartError>> {
         Box::pin(std::future::ready(Err(StartError::JobsUnsupported)))
     }
 
-    /// Hands a command to its session, which is started if it is not there. If its turn has not come when `turn_by` is over,
-    /// nothing of it is done. Dropping the future, or what it gives, stops the command, and not the session.
+    /// Hands a command to its session, and starts the session if there is none. A command that does not get its turn by
+    /// `turn_by` does not run. Dropping the future or its result stops the command, but not the session.
     fn enter<'a>(
         &'a self,
         _checked: &'a Checked,
@@ -69,39 +70,39 @@ pub trait Backend: Send + Sync {
         Box::pin(std::future::ready(Err(StartError::SessionsUnsupported)))
     }
 
-    /// Makes preparations for commands like this one, so that the next starts sooner. Never needed, never in the way.
+    /// Prepares for commands like this one, so that the next one starts sooner. Calling it is optional.
     fn prepare(&self, _checked: &Checked, _after: After) {}
 
-    /// How many of those preparations this very command could use now.
+    /// Number of preparations that this very command could use now.
     fn ready_for(&self, _checked: &Checked) -> usize {
         0
     }
 
-    /// Ends what this supervisor has left of its tree, once it has ended itself; returns when nothing is left.
+    /// Kills the processes that a supervisor left when it ended. Returns when none is left.
     fn clean_up(&self, _supervisor: Option<i32>) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// A future behind a trait.
+/// A boxed future, for methods of a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A command under way: its link, and its output.
+/// A running command: its link and its output.
 ///
 /// Dropping it drops the link, which stops the command.
 #[derive(Debug)]
 pub struct Attached {
     pub(crate) link: Box<dyn Link>,
     pub(crate) outputs: Outputs,
-    /// None if the supervisor was gone before it could tell.
+    /// None if the supervisor was gone before it could report the process id.
     pub(crate) pid: Option<i32>,
-    /// How it came into its session, if it runs in one.
+    /// Session of the command; none if it has a shell of its own.
     pub(crate) session: Option<Entered>,
 }
 
 impl Attached {
-    /// A command that a backend has started. Reading its outputs never blocks from now on. The process id is the shell's,
-    /// if it has one on this machine.
+    /// A command that a backend has started. Makes its outputs non-blocking. `pid` is the process id of the shell, if
+    /// it has one on this machine.
     pub fn new(link: Box<dyn Link>, outputs: Outputs, pid: Option<i32>) -> io::Result<Self> {
         match &outputs {
             Outputs::Combined(output) | Outputs::Terminal(output) => pipe::set_nonblocking(output)?,
@@ -113,17 +114,17 @@ impl Attached {
         Ok(Self { link, outputs, pid, session: None })
     }
 
-    /// The same command, in a session.
+    /// Adds the session that the command runs in.
     #[must_use]
     pub fn in_session(self, entered: Entered) -> Self {
         Self { session: Some(entered), ..self }
     }
 }
 
-/// The ends from which the engine reads the output of a command.
+/// The descriptors from which the engine reads the output of a command.
 #[derive(Debug)]
 pub enum Outputs {
-    /// One pipe for both streams, in their true order.
+    /// One pipe for both streams, which keeps their order.
     Combined(OwnedFd),
     /// One pipe for each stream.
     Split {
@@ -132,159 +133,157 @@ pub enum Outputs {
         /// Standard error.
         stderr: OwnedFd,
     },
-    /// The outside end of a terminal, which carries both streams in their true order. It ends when the last process has closed
-    /// the inside end; the backend must not hold that.
+    /// The outside end of a pseudo-terminal, which carries both streams in order. It ends when the last process has
+    /// closed the inside end, so the backend must not hold that.
     Terminal(OwnedFd),
 }
 
-/// When preparations are made.
+/// Reason to prepare for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// The host knows that such commands will come: as many as can be.
+    /// The host expects such commands. As many preparations as possible are made.
     Request,
-    /// Such a command has just ended: as many as can be if the one before was alike, and otherwise one, so that commands which
-    /// take turns leave room for each other.
+    /// Such a command has just ended. As many as possible are made if the command before it was alike, and otherwise
+    /// one, so that commands that alternate leave room for each other.
     Command,
 }
 
-/// Why a command could not be started. Nothing of it was done.
+/// Error: a command that could not be started. None of it ran.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// This process has as many descriptors open as it may.
+    /// This process has reached its limit on open descriptors.
     #[error(
         "cannot start the command: this program has no file descriptors left (limit {limit}); wait for others to end, or raise `ulimit -n`"
     )]
     Descriptors {
-        /// How many it may have.
+        /// Limit on open descriptors.
         limit: u64,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The user has as many processes as they may.
+    /// The user has reached the limit on processes.
     #[error(
         "cannot start the command: no more processes can be made; end some, or raise `ulimit -u` or the container's pids limit"
     )]
     Processes {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The shell is not there.
+    /// The shell cannot be executed.
     #[error("cannot start the command: {shell} cannot be run")]
     Shell {
-        /// Its path.
+        /// Path of the shell.
         shell: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The directory has gone since it was looked at.
+    /// The working directory has been removed since the command was planned.
     #[error("Working directory does not exist: {directory}")]
     Directory {
-        /// Its path.
+        /// Path of the directory.
         directory: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The directory cannot be entered.
+    /// The user has no permission to enter the working directory.
     #[error("cannot enter the working directory {directory}")]
     NoEntry {
-        /// Its path.
+        /// Path of the directory.
         directory: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The environment and the script together are more than the system passes to a program.
+    /// Environment and script together exceed the system's limit on arguments.
     #[error("cannot start the command: its environment ({bytes} bytes) is larger than the system allows")]
     TooLarge {
-        /// Size of the environment.
+        /// Size of the environment, in bytes.
         bytes: usize,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The backend has no jobs.
+    /// The backend cannot run background jobs.
     #[error("cannot start a job: this backend runs no background jobs; run the command in the foreground")]
     JobsUnsupported,
     /// The backend has no sessions.
     #[error("cannot start a session: this backend has no sessions; leave out the session")]
     SessionsUnsupported,
-    /// A job needs a keeper that outlives this program.
+    /// A job needs a keeper process, which outlives this program.
     #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
     NoKeeper,
     /// The terminal of a command needs a keeper process that leads its session.
     #[error("cannot start the command with a terminal: this program has no keeper process; run it without a terminal")]
     NoKeeperForTerminal,
-    /// A job's keeper could not write it down.
+    /// The keeper could not write the job's record.
     #[error("cannot start a job: its keeper cannot use {}", directory.display())]
     Record {
-        /// The job's directory.
+        /// Directory of the job.
         directory: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A session needs a keeper that stays.
+    /// A session needs a keeper process.
     #[error("cannot start a session: this program has no keeper process")]
     NoKeeperForSession,
-    /// A session has no place on disk.
+    /// The directory of the session cannot be used.
     #[error("cannot start a session: {} cannot be used", place.display())]
     Session {
-        /// Its directory.
+        /// Directory of the session.
         place: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// There are as many sessions as there may be, and none can be ended.
+    /// The limit on sessions is reached, and every session is in use.
     #[error("there are {limit} sessions already, and all of them are in use ({}); end one", names.join(", "))]
     TooManySessions {
-        /// How many there may be.
+        /// Limit on sessions.
         limit: usize,
-        /// What they are called.
+        /// Names of the sessions.
         names: Vec<String>,
     },
-    /// Its session has something else to do, and the settings say not to wait.
+    /// The session runs another command, and the settings say not to wait.
     #[error("the session is busy with another command; wait for it to end, or use another session")]
     SessionBusy,
-    /// Its session had something else to do for as long as the caller had patience.
+    /// The session ran another command until the caller's patience was over.
     #[error(
-        "the session was busy with another command for as long as this one could wait; nothing of it was run, and nothing will be: send it again later, or use another session"
+        "the session was busy with another command for as long as this call could wait; the command did not run and is no longer queued: send it again later, or use another session"
     )]
     NoTurn,
-    /// So many commands run at once that it did not come to its turn for as long as the caller had patience.
+    /// The limit on running commands was reached until the caller's patience was over.
     #[error(
-        "{limit} commands were running for as long as this one could wait, and there are no more at once; nothing of it was run, and nothing will be: send it again later"
+        "{limit} commands, the most at once, were running for as long as this call could wait; the command did not run and is no longer queued: send it again later"
     )]
     TooManyCommands {
-        /// How many run at once.
+        /// Limit on running commands.
         limit: usize,
     },
-    /// The shell of its session is not where it was when the command was judged.
-    #[error(
-        "the session has gone to another directory since the command was judged; nothing of it was done, send it again"
-    )]
+    /// The shell of the session has changed its directory since the guard judged the command.
+    #[error("the session changed its directory after the command was judged; the command did not run, send it again")]
     SessionMoved,
-    /// Its session was started by another version of bashful, and none of the versions that its keeper speaks is ours.
+    /// The session belongs to another version of bashful, and the two share no protocol version.
     #[error(
         "session {name:?} belongs to a newer bashful (protocol version {protocol}, this one speaks up to {}); nothing was run: use the newer bashful or another session, or end this one with `bashful sessions end`",
         bashful_keeper::protocol::VERSION
     )]
     SessionVersion {
-        /// The name of the session.
+        /// Name of the session.
         name: String,
-        /// The newest version that the keeper speaks.
+        /// Newest protocol version that the keeper speaks.
         protocol: u32,
     },
-    /// The program that is to be the keeper is of another version, and none of the versions that it speaks is ours.
+    /// The keeper program is another version of bashful, and the two share no protocol version.
     #[error(
         "cannot start the command: the keeper program speaks protocol version {protocol}, this program up to {}; use two of the same version",
         bashful_keeper::protocol::VERSION
     )]
     KeeperVersion {
-        /// The newest version that the keeper speaks.
+        /// Newest protocol version that the keeper speaks.
         protocol: u32,
     },
-    /// The keeper could not be told what to do.
+    /// The keeper ended before it read its orders.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,
-    /// Anything else.
+    /// Another error of the system.
     #[error("cannot start the command")]
     System(#[from] std::io::Error),
 }

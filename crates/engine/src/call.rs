@@ -1,9 +1,10 @@
-//! The one road of a command: from a request to a reply.
+//! Runs one command from request to reply: the only way through the engine.
 //!
-//! Intercepting, refreshing the snapshot, rewriting, planning, judging, starting, waiting, handing over to the background and
-//! logging come in this order, here and nowhere else. Every surface parses its arguments, calls, and words the reply.
+//! The steps come in this order, here and nowhere else: intercept, refresh the snapshot, rewrite, plan, judge, start,
+//! wait, move to the background, log. Every surface parses its arguments, calls this, and formats the reply.
 //!
-//! Invariant: whatever becomes of a call that was intercepted or got as far as a plan, its log gets one record.
+//! Invariant: a call that was intercepted, or that reached a plan, writes one record to its log, whatever happens to
+//! it.
 
 mod caller;
 mod reply;
@@ -32,24 +33,24 @@ use crate::running::{Handles, InBackground, NotSent, Run, Running};
 use crate::units::Lifetime;
 use crate::window::Window;
 
-/// A command may have started without the engine having heard of it yet. One that has not after this long waits for something.
+/// Time for a cancelled command to report its start. One that has not by then still waits for something.
 const ALMOST_STARTED: Duration = Duration::from_millis(250);
 
-/// A command that becomes a job before its time is up does so this much earlier.
+/// Time before the end of the lifetime at which a command becomes a job, if its caller wants that.
 const BEFORE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A command that has been started, or was kept from it.
+/// A command that was started, or the reply that says why not.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one for each command, and nobody keeps many")]
 pub enum Started {
     /// The command runs.
     Running(Running),
-    /// The command does not run, for the reason that the reply tells.
+    /// The command does not run; the reply has the reason.
     NotRun(Reply),
 }
 
 impl Started {
-    /// The command, if it runs.
+    /// The running command; none if it was not started.
     pub fn running(self) -> Option<Running> {
         match self {
             Self::Running(running) => Some(running),
@@ -58,12 +59,12 @@ impl Started {
     }
 }
 
-/// A command that waits less than this for its turn gets no notice of it.
-const WAIT_TOLD: Duration = Duration::from_millis(100);
+/// Shortest wait for a turn that the reply mentions.
+const WAIT_MENTIONED: Duration = Duration::from_millis(100);
 
 impl Engine {
-    /// Runs a command for a caller. A dropped future stops the command, unless it is a job by then. A caller that cancels
-    /// instead is told what the command had written.
+    /// Runs a command for a caller. A dropped future stops the command, unless it has become a job. A caller that
+    /// cancels instead gets the output so far.
     ///
     /// ```
     /// # use bashful_engine::{Caller, Canceller, End, Engine, Options, Reply, Request, Script, StopReason};
@@ -85,40 +86,40 @@ impl Engine {
     pub async fn call(&self, request: Request, mut caller: Caller) -> Result<Reply, RunError> {
         let deadline = caller.waiting.deadline();
         let mut cancellation = caller.cancellation.take();
-        let cleared = tokio::select! {
-            cleared = Box::pin(self.clear(request, &caller)) => cleared?,
+        let judged = tokio::select! {
+            judged = Box::pin(self.judge(request, &caller)) => judged?,
             () = cancelled(&mut cancellation) => return Ok(Reply::Cancelled),
         };
-        let cleared = match cleared {
-            Ok(cleared) if caller.waiting == Waiting::InBackground => return self.start_in_background(cleared).await,
-            Ok(cleared) => cleared,
+        let judged = match judged {
+            Ok(judged) if caller.waiting == Waiting::InBackground => return self.start_in_background(judged).await,
+            Ok(judged) => judged,
             Err(reply) => return Ok(reply),
         };
         let mut is_cancelled = false;
         let started = {
-            let mut starting = Box::pin(self.start_cleared(cleared, deadline, &mut caller));
+            let mut starting = Box::pin(self.start_judged(judged, deadline, &mut caller));
             tokio::select! {
                 started = &mut starting => started?,
                 () = cancelled(&mut cancellation) => {
                     is_cancelled = true;
-                    // Dropping it stops the command, if it starts after all.
+                    // Dropping the future stops the command, if it starts after all.
                     let started = timeout(ALMOST_STARTED, &mut starting).await;
                     started.unwrap_or(Ok(Err(Reply::Cancelled)))?
                 }
             }
         };
         match started {
-            Ok(mut under_way) => {
+            Ok(mut running) => {
                 if is_cancelled {
-                    under_way.run.ask(StopReason::Cancelled).await;
+                    running.run.stop(StopReason::Cancelled).await;
                 }
-                Ok(Box::pin(under_way.until_reply(caller.waiting, deadline, cancellation)).await)
+                Ok(Box::pin(running.until_reply(caller.waiting, deadline, cancellation)).await)
             }
             Err(reply) => Ok(reply),
         }
     }
 
-    /// Runs a command and waits for its end: [`call`](Self::call) for a caller without wishes of its own.
+    /// Runs a command and waits for its end: [`call`](Self::call) for a default caller.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit};
@@ -135,8 +136,8 @@ impl Engine {
         Box::pin(self.call(request, Caller::default())).await
     }
 
-    /// Starts a command as a job, which goes on whatever becomes of this program: [`call`](Self::call) for a caller that does
-    /// not wait. A dropped future has started nothing, or stops what it had started.
+    /// Starts a command as a job, which continues even if this program ends: [`call`](Self::call) for a caller that
+    /// does not wait. A dropped future has started nothing, or stops what it had started.
     ///
     /// ```standalone_crate
     /// use std::sync::Arc;
@@ -165,9 +166,9 @@ impl Engine {
         self.call(request, Caller { waiting: Waiting::InBackground, ..Caller::default() }).await
     }
 
-    /// Starts a command that goes on by itself: [`call`](Self::call) up to the moment when the command runs. Of the caller,
-    /// `waiting` only says how long the command may wait for its turn, and `cancellation` means nothing. A dropped future has
-    /// started nothing, or stops what it had started.
+    /// Starts a command on a task of its own: [`call`](Self::call) up to the moment when the command runs. The caller's
+    /// `waiting` only limits the wait for a turn, and `cancellation` is ignored. A dropped future has started nothing,
+    /// or stops what it had started.
     ///
     /// ```
     /// # use bashful_engine::{Caller, End, Engine, Options, Request, Script, StopReason};
@@ -182,18 +183,18 @@ impl Engine {
     /// ```
     pub async fn start(&self, request: Request, mut caller: Caller) -> Result<Started, RunError> {
         let deadline = caller.waiting.deadline();
-        let started = match self.clear(request, &caller).await? {
-            Ok(cleared) => Box::pin(self.start_cleared(cleared, deadline, &mut caller)).await?,
+        let started = match self.judge(request, &caller).await? {
+            Ok(judged) => Box::pin(self.start_judged(judged, deadline, &mut caller)).await?,
             Err(reply) => Err(reply),
         };
         Ok(match started {
-            Ok(UnderWay { run, handles, about, .. }) => Started::Running(run.into_running(handles, about.entry)),
+            Ok(RunningCall { run, handles, context, .. }) => Started::Running(run.into_running(handles, context.entry)),
             Err(reply) => Started::NotRun(reply),
         })
     }
 
-    /// Decides whether the command runs, and as what. The inner error is the reply to a command that does not run.
-    async fn clear(&self, request: Request, caller: &Caller) -> Result<Result<Cleared, Reply>, RunError> {
+    /// Prepares and judges a command. The inner error is the reply to a command that does not run.
+    async fn judge(&self, request: Request, caller: &Caller) -> Result<Result<JudgedCall, Reply>, RunError> {
         if let Some(better) = self.intercept(&request, caller) {
             return Ok(Err(Reply::Intercepted(better)));
         }
@@ -216,18 +217,18 @@ impl Engine {
         plan.owner.clone_from(&caller.owner);
         let redactor = self.redactor_for(&plan);
         let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
-        let mut about = CallContext { entry, notices, redactor, limit: caller.limit };
+        let mut context = CallContext { entry, notices, redactor, limit: caller.limit };
         let checked = match self.check(plan, caller.approver.as_deref()).await {
             Ok(checked) => checked,
-            Err(refusal) => return Ok(Err(about.refused(refusal))),
+            Err(refusal) => return Ok(Err(context.refused(refusal))),
         };
-        about.notices.extend(warnings(checked.verdict()));
-        rewritten.make_room().inspect_err(|_| about.note(LogEntry::not_started))?;
-        Ok(Ok(Cleared { checked, rewritten, about }))
+        context.notices.extend(warnings(checked.verdict()));
+        rewritten.make_room().inspect_err(|_| context.update_entry(LogEntry::not_started))?;
+        Ok(Ok(JudgedCall { checked, rewritten, context }))
     }
 
-    /// Names a better tool for a command, as it was given or without its leading `cd`. Nothing has been looked up by then: a
-    /// command that is for another tool needs neither its URLs nor its directory.
+    /// Names a better tool for a command, as it was given or without its leading `cd`. Comes before everything else: a
+    /// command for another tool needs neither its URLs nor its directory.
     fn intercept(&self, request: &Request, caller: &Caller) -> Option<BetterTool> {
         let interceptor = caller.interceptor.as_ref()?;
         let given = &request.script;
@@ -245,37 +246,38 @@ impl Engine {
         Some(BetterTool { name: redactor.redact(name), text: redactor.redact(text) })
     }
 
-    async fn start_in_background(&self, cleared: Cleared) -> Result<Reply, RunError> {
-        let Cleared { checked, mut about, .. } = cleared;
+    async fn start_in_background(&self, judged: JudgedCall) -> Result<Reply, RunError> {
+        let JudgedCall { checked, mut context, .. } = judged;
         let lifetime = checked.plan().lifetime;
-        let job = self.start_job_checked(checked).await.inspect_err(|_| about.note(LogEntry::not_started))?;
-        about.note(|entry| entry.became_job(&job, None, None));
+        let job = self.start_job_checked(checked).await.inspect_err(|_| context.update_entry(LogEntry::not_started))?;
+        context.update_entry(|entry| entry.became_job(&job, None, None));
         Ok(Reply::Background(Background {
             job,
             shown: None,
             lifetime,
-            notices: about.redacted_notices(),
-            redactor: about.redactor,
+            notices: context.redacted_notices(),
+            redactor: context.redactor,
         }))
     }
 
-    /// Starts a command that may run. The inner error is the reply to one whose session has moved to where it may not.
-    async fn start_cleared(
+    /// Starts a judged command. The inner error is the reply to one that was refused after its session changed the
+    /// directory.
+    async fn start_judged(
         &self,
-        cleared: Cleared,
+        judged: JudgedCall,
         turn_by: Option<Instant>,
         caller: &mut Caller,
-    ) -> Result<Result<UnderWay, Reply>, RunError> {
-        let Cleared { checked, rewritten, mut about } = cleared;
+    ) -> Result<Result<RunningCall, Reply>, RunError> {
+        let JudgedCall { checked, rewritten, mut context } = judged;
         let plan = checked.plan();
-        let shape = PlanFacts { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
+        let facts = PlanFacts { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
         let begun = self.begin(checked, turn_by, caller.approver.as_deref()).await;
-        let (mut run, mut handles) = match begun.inspect_err(|_| about.note(LogEntry::not_started))? {
+        let (mut run, mut handles) = match begun.inspect_err(|_| context.update_entry(LogEntry::not_started))? {
             Ok(begun) => begun,
-            Err(refusal) => return Ok(Err(about.refused(refusal))),
+            Err(refusal) => return Ok(Err(context.refused(refusal))),
         };
-        about.note(|entry| entry.started(run.written()));
-        about.notices.extend(run.waited().filter(|waited| *waited >= WAIT_TOLD).map(|waited| {
+        context.update_entry(|entry| entry.started(run.written()));
+        context.notices.extend(run.waited().filter(|waited| *waited >= WAIT_MENTIONED).map(|waited| {
             let seconds = waited.as_secs_f64();
             format!("waited {seconds:.1} s for its turn: the shell was busy with another command")
         }));
@@ -289,18 +291,18 @@ impl Engine {
             run.listen(listener);
         }
         let had_line_limit = rewritten.request.lines.is_some();
-        Ok(Ok(UnderWay { run, handles, about, shape, had_line_limit }))
+        Ok(Ok(RunningCall { run, handles, context, facts, had_line_limit }))
     }
 }
 
 /// A command that may run, and everything that its reply will need.
-struct Cleared {
+struct JudgedCall {
     checked: Checked,
     rewritten: Rewritten,
-    about: CallContext,
+    context: CallContext,
 }
 
-/// Facts about a command that its reply needs, whatever becomes of it.
+/// Facts for the reply and the log, however the call ends.
 struct CallContext {
     entry: Option<LogEntry>,
     notices: Vec<String>,
@@ -309,14 +311,14 @@ struct CallContext {
 }
 
 impl CallContext {
-    fn note(&mut self, note: impl FnOnce(&mut LogEntry)) {
+    fn update_entry(&mut self, note: impl FnOnce(&mut LogEntry)) {
         if let Some(entry) = &mut self.entry {
             note(entry);
         }
     }
 
     fn refused(&mut self, refusal: Refusal) -> Reply {
-        self.note(|entry| entry.refused(&refusal));
+        self.update_entry(|entry| entry.refused(&refusal));
         Reply::Refused(refusal)
     }
 
@@ -325,25 +327,25 @@ impl CallContext {
     }
 }
 
-/// A command under way, and its call.
-struct UnderWay {
+/// A running command and its call.
+struct RunningCall {
     run: Run,
     /// Held so that the run knows that somebody waits for it.
     handles: Handles,
-    about: CallContext,
-    shape: PlanFacts,
+    context: CallContext,
+    facts: PlanFacts,
     had_line_limit: bool,
 }
 
-/// The part of a plan that its reply tells or needs.
+/// The part of a plan that the reply needs.
 struct PlanFacts {
     directory: PathBuf,
     lifetime: Lifetime,
     window: Window,
 }
 
-impl UnderWay {
-    /// Waits for the end, or until the caller's patience is over and the command has become a job.
+impl RunningCall {
+    /// Waits for the end, or until the caller's patience is over and the command becomes a job.
     async fn until_reply(
         mut self,
         waiting: Waiting,
@@ -351,7 +353,7 @@ impl UnderWay {
         mut cancellation: Option<Cancellation>,
     ) -> Reply {
         let mut give_up = match waiting {
-            Waiting::BeforeTimeout(_) => [deadline, before_timeout(self.shape.lifetime)].into_iter().flatten().min(),
+            Waiting::BeforeTimeout(_) => [deadline, before_timeout(self.facts.lifetime)].into_iter().flatten().min(),
             _ => deadline,
         };
         loop {
@@ -359,12 +361,12 @@ impl UnderWay {
                 outcome = self.run.until_end() => {
                     return self.finished(outcome.expect("`handles` is still held, so somebody could have asked"));
                 }
-                () = cancelled(&mut cancellation) => self.run.ask(StopReason::Cancelled).await,
+                () = cancelled(&mut cancellation) => self.run.stop(StopReason::Cancelled).await,
                 () = until(give_up) => match self.run.send_to_background().await {
                     Ok(sent) => return self.became_job(sent),
                     Err(why) => {
                         give_up = None;
-                        self.about.notices.extend(why_not_sent(&why));
+                        self.context.notices.extend(not_sent_notice(&why));
                     }
                 },
             }
@@ -372,37 +374,37 @@ impl UnderWay {
     }
 
     fn finished(self, mut outcome: Outcome) -> Reply {
-        let Self { run, handles: _handles, mut about, shape, .. } = self;
+        let Self { run, handles: _handles, mut context, facts, .. } = self;
         run.give_back();
-        about.note(|entry| entry.ended(&outcome));
+        context.update_entry(|entry| entry.ended(&outcome));
         let has_failed = outcome.end != End::Own(Exit::Code(0));
-        let window = if has_failed { about.limit.shorten(&mut outcome, shape.window) } else { shape.window };
+        let window = if has_failed { context.limit.shorten(&mut outcome, facts.window) } else { facts.window };
         Reply::Finished(Finished {
             outcome,
-            directory: shape.directory,
-            lifetime: shape.lifetime,
+            directory: facts.directory,
+            lifetime: facts.lifetime,
             window,
-            notices: about.redacted_notices(),
-            redactor: about.redactor,
+            notices: context.redacted_notices(),
+            redactor: context.redactor,
         })
     }
 
     fn became_job(self, sent: InBackground) -> Reply {
-        let Self { mut about, shape, had_line_limit, .. } = self;
+        let Self { mut context, facts, had_line_limit, .. } = self;
         let InBackground { job, output, stderr, session } = sent;
-        about.note(|entry| entry.became_job(&job, Some(&output), stderr.as_ref()));
+        context.update_entry(|entry| entry.became_job(&job, Some(&output), stderr.as_ref()));
         Reply::Background(Background {
             job,
-            shown: Some(ShownSoFar { output, stderr, session, window: shape.window, had_line_limit }),
-            lifetime: shape.lifetime,
-            notices: about.redacted_notices(),
-            redactor: about.redactor,
+            shown: Some(ShownSoFar { output, stderr, session, window: facts.window, had_line_limit }),
+            lifetime: facts.lifetime,
+            notices: context.redacted_notices(),
+            redactor: context.redactor,
         })
     }
 }
 
-/// The notice about a command that could not become a job; none if it has just ended.
-fn why_not_sent(why: &NotSent) -> Option<String> {
+/// Notice about a command that could not become a job; none if it has just ended.
+fn not_sent_notice(why: &NotSent) -> Option<String> {
     let why = match why {
         NotSent::Ended => return None,
         other => error_chain(other),
@@ -410,7 +412,7 @@ fn why_not_sent(why: &NotSent) -> Option<String> {
     Some(format!("could not move it to the background ({why}), so this call waited until it ended"))
 }
 
-/// Shortly before the time of a command is up that has just begun; none if that is beyond what the clock can say.
+/// Time shortly before the end of a lifetime that begins now; none if it is beyond the range of the clock.
 fn before_timeout(lifetime: Lifetime) -> Option<Instant> {
     Instant::now().checked_add(lifetime.0.saturating_sub(BEFORE_TIMEOUT))
 }

@@ -1,4 +1,5 @@
-//! Takes what a command writes on one stream: counts it, keeps what is to be shown, and saves the whole when it is too much.
+//! Captures one stream of a command: counts its bytes, keeps the part to show, and saves the whole in an artifact if it
+//! is too long.
 //!
 //! ```text
 //! raw bytes ──┬─▶ counted
@@ -6,7 +7,7 @@
 //!             └─▶ cleaned for the eyes ─▶ window ─▶ clip
 //! ```
 //!
-//! Invariant: memory held is bounded, whatever comes, and nothing that happens to the artifact touches the rest.
+//! Invariant: memory is bounded, whatever comes, and a failure of the artifact affects nothing else.
 
 pub(crate) mod aside;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
 use crate::cluster;
-use crate::last_lines::{Total, last_lines};
+use crate::last_lines::{LastOfFirst, Total};
 use crate::mask::{Edges, Mask};
 use crate::outcome::Output;
 use crate::running::OutputForm;
@@ -26,22 +27,23 @@ use crate::units::ByteSize;
 use crate::window::{Clip, View, Window};
 use aside::WriterThread;
 
-/// So many raw bytes are held in memory before they go to an artifact. Progress bars write far more than what is left of
-/// them to show.
-const HELD: usize = 256 * 1024;
+/// Raw bytes held in memory before they go to an artifact. Progress bars write far more than the text that is left of
+/// them.
+const HELD_IN_MEMORY: usize = 256 * 1024;
 
-/// An artifact of more bytes is written by a thread of its own. Starting one takes as long as writing some 100 KiB.
-const LONG: u64 = 4 << 20;
+/// An artifact of more bytes than this is written by a thread of its own. Starting one takes as long as writing some
+/// 100 KiB.
+const THREAD_FROM: u64 = 4 << 20;
 
-/// Notices of a reply need up to this much of its limit. Output that leaves less gets a second, smaller clip.
+/// Part of a reply's limit that its notices may need. Output that leaves less gets a second, smaller clip.
 const ROOM_FOR_NOTICES: ByteSize = ByteSize::kib(4);
 
-/// How what is shown differs from what was written.
+/// Difference between the shown text and the raw output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
-    /// Escape sequences are removed, redrawn lines folded to their last state, control characters dropped.
+    /// Escape sequences are removed, redrawn lines are reduced to their last state, and control characters are dropped.
     ForEyes,
-    /// Not at all.
+    /// Nothing is removed.
     None,
 }
 
@@ -50,41 +52,45 @@ pub(crate) struct Capture {
     bytes: u64,
     cleaner: Option<Cleaner>,
     view: View,
-    /// Lines of more columns than this are shortened in what is shown.
+    /// Longest line that is shown, in columns; longer ones are shortened.
     columns: Option<usize>,
-    /// Of the beginning that is shown, so many lines at its end are.
-    last: Option<u64>,
-    /// The form in which a listener hears the output; none if nobody listens.
-    told: Option<OutputForm>,
-    /// More raw bytes than this go to an artifact, also while all of the text is shown.
+    /// The lines that `head` and then `tail` leave; none if not both are limits.
+    last_of_first: Option<LastOfFirst>,
+    /// Form in which a listener gets the output; none without a listener.
+    listener_form: Option<OutputForm>,
+    /// Raw bytes beyond which an artifact is written, even while all of the text is shown.
     save_beyond: usize,
-    whole: Whole,
+    raw: RawBytes,
     /// False once the system has refused a thread.
     may_write_aside: bool,
 }
 
-/// A file that others may go on writing to.
-pub(crate) struct HandedOver<'a> {
+/// A file that another process may continue to write to.
+pub(crate) struct ContinuedFile<'a> {
     pub(crate) file: &'a File,
     pub(crate) path: &'a Path,
-    /// So much of it is kept.
+    /// Limit on the file, in bytes.
     pub(crate) at_most: u64,
-    /// What is missing in its middle.
+    /// Byte range that is missing in the middle.
     pub(crate) gap: Range<u64>,
 }
 
-/// Hears output as it comes.
+/// Gets output as it comes.
 type Listener<'a> = dyn FnMut(&[u8]) + 'a;
 
-/// Where settled text goes.
-struct ShownAndTold<'a, 'b> {
+/// Destinations of finished text: the view, and a listener.
+struct ViewAndListener<'a, 'b> {
     view: &'a mut View,
+    last_of_first: Option<&'a mut LastOfFirst>,
     listener: Option<&'a mut Listener<'b>>,
 }
 
-impl Settled for ShownAndTold<'_, '_> {
+impl Settled for ViewAndListener<'_, '_> {
     fn text(&mut self, text: &[u8]) {
         self.view.push(text);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push(text);
+        }
         if let Some(listener) = &mut self.listener {
             listener(text);
         }
@@ -92,28 +98,31 @@ impl Settled for ShownAndTold<'_, '_> {
 
     fn repeated(&mut self, three: [u8; 3], times: usize) {
         self.view.push_repeated(three, times);
+        if let Some(lines) = &mut self.last_of_first {
+            lines.push_repeated(three, times);
+        }
         if let Some(listener) = &mut self.listener {
             listener.repeated(three, times);
         }
     }
 }
 
-/// The part of a text that is shown.
+/// The shown part of a text.
 struct ClippedOutput {
     clip: Clip,
-    /// Lines that lack their end.
+    /// Number of lines that were shortened.
     shortened: u64,
 }
 
-/// Where the raw bytes are.
-enum Whole {
-    /// All of them in memory, so far.
+/// Place of the raw bytes.
+enum RawBytes {
+    /// All bytes are in memory, so far.
     Held { store: Option<Arc<ArtifactStore>>, bytes: Vec<u8> },
-    /// In a file.
+    /// All bytes are in a file.
     Saved(ArtifactWriter),
-    /// On their way to a file.
+    /// A thread is writing the bytes to a file.
     Saving(WriterThread),
-    /// Not kept, and this is why.
+    /// No bytes are kept, for this reason.
     NotSaved(String),
 }
 
@@ -124,17 +133,17 @@ impl Capture {
             cleaner: (cleaning == Cleaning::ForEyes).then(Cleaner::new),
             view: View::new(window),
             columns: window.columns,
-            last: None,
-            told: None,
-            save_beyond: HELD,
-            whole: Whole::Held { store, bytes: Vec::new() },
+            last_of_first: None,
+            listener_form: None,
+            save_beyond: HELD_IN_MEMORY,
+            raw: RawBytes::Held { store, bytes: Vec::new() },
             may_write_aside: true,
         }
     }
 
-    /// Of the beginning that is shown, only so many lines at its end are.
-    pub(crate) fn only_last(mut self, lines: Option<u64>) -> Self {
-        self.last = lines;
+    /// Shows the last of the first lines, as `head` and then `tail` would.
+    pub(crate) fn only_last_of_first(mut self, lines: Option<LastOfFirst>) -> Self {
+        self.last_of_first = lines;
         self
     }
 
@@ -144,40 +153,40 @@ impl Capture {
         self
     }
 
-    /// Saves more than so many bytes, because whoever shows them may have to show less.
+    /// Saves output of more than so many bytes, because the caller may have to show less.
     pub(crate) fn save_beyond(mut self, bytes: Option<ByteSize>) -> Self {
-        self.save_beyond = bytes.map_or(HELD, |bytes| bytes.in_memory().min(HELD));
+        self.save_beyond = bytes.map_or(HELD_IN_MEMORY, |bytes| bytes.in_memory().min(HELD_IN_MEMORY));
         self
     }
 
-    /// A listener hears the output from now on, in this form.
-    pub(crate) fn tell(&mut self, form: OutputForm) {
-        self.told = Some(form);
+    /// Passes the output on to a listener from now on, in this form.
+    pub(crate) fn set_listener(&mut self, form: OutputForm) {
+        self.listener_form = Some(form);
     }
 
-    /// Takes what has arrived, and tells a listener, if there is one, the text that it settled, or the bytes as they are.
+    /// Captures bytes, and passes them on to the listener, if there is one.
     #[cfg(test)]
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.push_buffer(&mut raw.to_vec(), raw.len(), listener);
     }
 
-    /// Takes what has arrived at the beginning of a buffer, and tells a listener, if there is one, the text that it settled,
-    /// or the bytes as they are. The buffer may be another one of the same size afterwards.
+    /// Captures the first `length` bytes of a buffer, and passes finished text or raw bytes on to the listener. The
+    /// buffer may be another one of the same size afterwards.
     pub(crate) fn push_buffer(&mut self, buffer: &mut Vec<u8>, length: usize, listener: &mut dyn FnMut(&[u8])) {
         self.show(&buffer[..length], listener);
-        match &mut self.whole {
-            Whole::Saving(thread) => thread.push_buffer(buffer, length),
+        match &mut self.raw {
+            RawBytes::Saving(thread) => thread.push_buffer(buffer, length),
             _ => self.save(&buffer[..length]),
         }
     }
 
     fn show(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.bytes += raw.len() as u64;
-        if self.told == Some(OutputForm::Raw) {
+        if self.listener_form == Some(OutputForm::Raw) {
             listener(raw);
         }
-        let listener = (self.told == Some(OutputForm::Text)).then_some(listener);
-        let mut shown = ShownAndTold { view: &mut self.view, listener };
+        let listener = (self.listener_form == Some(OutputForm::Text)).then_some(listener);
+        let mut shown = ViewAndListener { view: &mut self.view, last_of_first: self.last_of_first.as_mut(), listener };
         match &mut self.cleaner {
             Some(cleaner) => cleaner.push(raw, &mut shown),
             None => shown.text(raw),
@@ -185,36 +194,36 @@ impl Capture {
     }
 
     fn save(&mut self, raw: &[u8]) {
-        match &mut self.whole {
-            Whole::Held { bytes, .. } => {
+        match &mut self.raw {
+            RawBytes::Held { bytes, .. } => {
                 bytes.extend_from_slice(raw);
                 if bytes.len() > self.save_beyond || !self.view.is_whole() {
-                    self.open();
+                    self.open_artifact();
                 }
             }
-            Whole::Saved(writer) => {
-                // What went wrong is in its facts; the command goes on.
+            RawBytes::Saved(writer) => {
+                // The facts of the artifact contain the error; the command continues.
                 let is_right = writer.push(raw).is_ok();
-                if is_right && writer.written() >= LONG {
-                    self.write_aside();
+                if is_right && writer.written() >= THREAD_FROM {
+                    self.move_to_thread();
                 }
             }
-            Whole::Saving(thread) => thread.push(raw),
-            Whole::NotSaved(_) => {}
+            RawBytes::Saving(thread) => thread.push(raw),
+            RawBytes::NotSaved(_) => {}
         }
     }
 
-    /// Lets a thread write the rest, if there is one to be had.
-    fn write_aside(&mut self) {
+    /// Moves the writing to a thread, if the system allows one.
+    fn move_to_thread(&mut self) {
         if !self.may_write_aside {
             return;
         }
-        self.whole = match std::mem::replace(&mut self.whole, Whole::NotSaved(String::new())) {
-            Whole::Saved(writer) => match WriterThread::start(writer) {
-                Ok(thread) => Whole::Saving(thread),
+        self.raw = match std::mem::replace(&mut self.raw, RawBytes::NotSaved(String::new())) {
+            RawBytes::Saved(writer) => match WriterThread::start(writer) {
+                Ok(thread) => RawBytes::Saving(thread),
                 Err(writer) => {
                     self.may_write_aside = false;
-                    Whole::Saved(*writer)
+                    RawBytes::Saved(*writer)
                 }
             },
             other => other,
@@ -223,50 +232,54 @@ impl Capture {
 
     /// Waits until all bytes are in the file.
     fn finish_writing(&mut self) {
-        self.whole = match std::mem::replace(&mut self.whole, Whole::NotSaved(String::new())) {
-            Whole::Saving(thread) => Whole::Saved(thread.finish()),
+        self.raw = match std::mem::replace(&mut self.raw, RawBytes::NotSaved(String::new())) {
+            RawBytes::Saving(thread) => RawBytes::Saved(thread.finish()),
             other => other,
         };
     }
 
-    /// Moves what is held to a file.
-    fn open(&mut self) {
-        let Whole::Held { store, bytes } = &mut self.whole else { return };
+    /// Moves the held bytes to an artifact.
+    fn open_artifact(&mut self) {
+        let RawBytes::Held { store, bytes } = &mut self.raw else { return };
         let held = std::mem::take(bytes);
-        self.whole = match store.take().map(|store| store.create()) {
-            None => Whole::NotSaved("there is no place for artifacts".to_owned()),
+        self.raw = match store.take().map(|store| store.create()) {
+            None => RawBytes::NotSaved("the engine has no store for artifacts".to_owned()),
             Some(Err(error)) => {
                 tracing::warn!(%error, "no artifact");
-                Whole::NotSaved(with_cause(&error))
+                RawBytes::NotSaved(with_cause(&error))
             }
             Some(Ok(mut writer)) => {
                 drop(writer.push(&held));
-                Whole::Saved(writer)
+                RawBytes::Saved(writer)
             }
         };
     }
 
-    /// The unfinished last line, which listeners have not heard yet.
-    pub(crate) fn untold(&self) -> Vec<u8> {
-        self.cleaner.as_ref().filter(|_| self.told == Some(OutputForm::Text)).map(Cleaner::pending).unwrap_or_default()
+    /// The unfinished last line, which listeners have not got yet.
+    pub(crate) fn unfinished_line(&self) -> Vec<u8> {
+        self.cleaner
+            .as_ref()
+            .filter(|_| self.listener_form == Some(OutputForm::Text))
+            .map(Cleaner::pending)
+            .unwrap_or_default()
     }
 
-    /// How many bytes were written.
+    /// Number of raw bytes so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many lines were written; a last one without its newline counts.
+    /// Number of lines so far; a last one without a newline counts.
     pub(crate) fn lines(&self) -> u64 {
         self.finished_view().lines()
     }
 
-    /// How many lines have come to their end.
+    /// Number of lines that have ended with a newline.
     pub(crate) fn ended_lines(&self) -> u64 {
         self.view.ended_lines()
     }
 
-    /// The newest text, at most so many bytes, without withheld values.
+    /// The newest text, redacted, of at most this many bytes.
     pub(crate) fn newest(&self, at_most: usize, mask: &Mask) -> Vec<u8> {
         let view = self.finished_view();
         let newest = view.newest(at_most);
@@ -274,18 +287,18 @@ impl Capture {
         mask.apply(&newest, edges).unwrap_or(newest)
     }
 
-    /// The stream as it is now, redacted, with at most `at_most` bytes of text. The raw bytes go to a file unless the clip
-    /// shows all of them.
+    /// The output so far, redacted, with at most `at_most` bytes of text. The raw bytes go to an artifact unless the
+    /// clip shows all of them.
     pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
         self.finish_writing();
         let view = self.finished_view();
-        let ClippedOutput { clip, shortened } = self.shown(&view, mask, at_most);
+        let ClippedOutput { clip, shortened } = self.clip_within(&view, mask, at_most);
         let spare = at_most.0 - clip.text_bytes();
         let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
-        let narrower = (spare < room).then(|| self.shown(&view, mask, ByteSize(at_most.0 - room)).clip);
+        let narrower = (spare < room).then(|| self.clip_within(&view, mask, ByteSize(at_most.0 - room)).clip);
         let may_be_shown_less = clip.text_bytes() > self.save_beyond as u64;
         if shortened > 0 || narrower.is_some() || may_be_shown_less || matches!(clip, Clip::Cut { .. }) {
-            self.open();
+            self.open_artifact();
         }
         Output {
             clip,
@@ -298,24 +311,27 @@ impl Capture {
             lines: view.lines(),
             text_bytes: view.bytes(),
             artifact: self.artifact(),
-            not_saved: match &self.whole {
-                Whole::NotSaved(why) => Some(why.clone()),
-                Whole::Saved(writer) => writer.facts().error,
-                Whole::Held { .. } | Whole::Saving(_) => None,
+            not_saved: match &self.raw {
+                RawBytes::NotSaved(why) => Some(why.clone()),
+                RawBytes::Saved(writer) => writer.facts().error,
+                RawBytes::Held { .. } | RawBytes::Saving(_) => None,
             },
         }
     }
 
-    /// The clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than the bytes it came from, so the
-    /// window is scaled down until the text fits.
-    fn shown(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
-        let mut window = view.window();
+    /// A clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than its bytes, so the window is scaled
+    /// down until the text fits.
+    fn clip_within(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
+        let last_of_first = self.finished_last_of_first();
+        let widest = last_of_first.as_ref().map_or_else(|| view.window(), LastOfFirst::window);
+        let total = Total { bytes: view.bytes(), lines: view.lines() };
+        let mut window = widest;
         loop {
-            let clip = view.clip_to(window);
-            let total = Total { bytes: view.bytes(), lines: view.lines() };
-            let narrowed = self.last.and_then(|last| narrowed(&clip, last, total, mask));
-            let is_whole = narrowed.is_none() && matches!(clip, Clip::Whole(_)) && window == view.window();
-            let mut clip = narrowed.unwrap_or_else(|| masked(clip, mask));
+            let mut clip = match &last_of_first {
+                Some(lines) => lines.clip_to(window, total, mask),
+                None => masked(view.clip_to(window), mask),
+            };
+            let is_whole = matches!(clip, Clip::Whole(_)) && window == widest;
             let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
             let got = clip.text_bytes();
             if got <= at_most.0 {
@@ -325,63 +341,64 @@ impl Capture {
         }
     }
 
-    /// The file that all of it is in already, and what others need to know who go on writing to it. None while a thread writes:
-    /// [`save_now`](Self::save_now) and [`output`](Self::output) wait for that.
-    pub(crate) fn file(&self) -> Option<HandedOver<'_>> {
-        match &self.whole {
-            // Behind a part that could not be written, what others append would stand at the wrong place.
-            Whole::Saved(writer) if writer.facts().error.is_none() => Some(HandedOver {
+    /// The file that has all raw bytes, for another process to continue. None while a thread writes:
+    /// [`save_now`](Self::save_now) and [`output`](Self::output) wait for it.
+    pub(crate) fn file(&self) -> Option<ContinuedFile<'_>> {
+        match &self.raw {
+            // After a failed write, appended bytes would be at the wrong offset.
+            RawBytes::Saved(writer) if writer.facts().error.is_none() => Some(ContinuedFile {
                 file: writer.file(),
                 path: writer.path(),
                 at_most: writer.limit(),
                 gap: writer.gap(),
             }),
-            Whole::Saving(_) => {
+            RawBytes::Saving(_) => {
                 debug_assert!(false, "nobody asks for the file before all of it is written");
                 None
             }
-            Whole::Saved(_) | Whole::Held { .. } | Whole::NotSaved(_) => None,
+            RawBytes::Saved(_) | RawBytes::Held { .. } | RawBytes::NotSaved(_) => None,
         }
     }
 
-    /// All of it, while it is in memory.
-    pub(crate) fn held(&self) -> Option<&[u8]> {
-        match &self.whole {
-            Whole::Held { bytes, .. } => Some(bytes),
-            Whole::Saved(_) | Whole::Saving(_) | Whole::NotSaved(_) => None,
+    /// All raw bytes, while they are in memory.
+    pub(crate) fn bytes_in_memory(&self) -> Option<&[u8]> {
+        match &self.raw {
+            RawBytes::Held { bytes, .. } => Some(bytes),
+            RawBytes::Saved(_) | RawBytes::Saving(_) | RawBytes::NotSaved(_) => None,
         }
     }
 
-    /// Moves it to an artifact, if it is not in one yet and can be, and waits until all of it is there.
+    /// Moves the bytes to an artifact, if they are in none and one can be created, and waits until all of them are
+    /// there.
     pub(crate) fn save_now(&mut self) {
-        self.open();
+        self.open_artifact();
         self.finish_writing();
     }
 
-    /// Gives back what was reserved on disk: from now on others write to the file.
+    /// Releases the space reserved on disk, because another process writes to the file from now on.
     pub(crate) fn reserve_no_more(&mut self) {
         self.finish_writing();
-        if let Whole::Saved(writer) = &mut self.whole {
+        if let RawBytes::Saved(writer) = &mut self.raw {
             writer.reserve_no_more();
         }
     }
 
-    /// The size of its artifact on disk, in bytes; none if it has no artifact.
+    /// Size of the artifact on disk, in bytes; none without an artifact.
     pub(crate) fn saved_on_disk(&self) -> Option<u64> {
-        match &self.whole {
-            Whole::Saved(writer) => Some(writer.on_disk()),
-            Whole::Held { .. } | Whole::Saving(_) | Whole::NotSaved(_) => None,
+        match &self.raw {
+            RawBytes::Saved(writer) => Some(writer.on_disk()),
+            RawBytes::Held { .. } | RawBytes::Saving(_) | RawBytes::NotSaved(_) => None,
         }
     }
 
     fn artifact(&self) -> Option<ArtifactFacts> {
-        match &self.whole {
-            Whole::Saved(writer) => Some(writer.facts()),
-            Whole::Held { .. } | Whole::Saving(_) | Whole::NotSaved(_) => None,
+        match &self.raw {
+            RawBytes::Saved(writer) => Some(writer.facts()),
+            RawBytes::Held { .. } | RawBytes::Saving(_) | RawBytes::NotSaved(_) => None,
         }
     }
 
-    /// The view as it would be if nothing more came.
+    /// The view with the unfinished last line.
     fn finished_view(&self) -> View {
         let mut view = self.view.clone();
         if let Some(cleaner) = &self.cleaner {
@@ -389,9 +406,19 @@ impl Capture {
         }
         view
     }
+
+    /// The last of the first lines as they would be if nothing more came.
+    fn finished_last_of_first(&self) -> Option<LastOfFirst> {
+        let mut lines = self.last_of_first.clone()?;
+        if let Some(cleaner) = &self.cleaner {
+            lines.push(&cleaner.pending());
+        }
+        Some(lines)
+    }
 }
 
-/// Shortens the lines that are shown, and tells how many there were. After masking, so that no value is cut in two.
+/// Shortens the shown lines, and returns how many were too long. Comes after redaction, so that no withheld value is
+/// cut in two.
 fn shorten(clip: &mut Clip, columns: usize) -> u64 {
     let apply = |bytes: &mut Vec<u8>| {
         cluster::shorten(bytes, columns).map_or(0, |(short, count)| {
@@ -405,25 +432,12 @@ fn shorten(clip: &mut Clip, columns: usize) -> u64 {
     }
 }
 
-/// An error and its cause: who reads that something was not saved wants to know why.
+/// The error with its cause, for a reader who learns that output was not saved.
 fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-/// The last lines of the beginning that is shown, redacted before they are cut out; none if there are not more lines.
-fn narrowed(clip: &Clip, last: u64, total: Total, mask: &Mask) -> Option<Clip> {
-    let (text, edges) = match clip {
-        Clip::Whole(bytes) => (bytes, Edges::None),
-        Clip::Cut { head, .. } => (&head.bytes, Edges::End),
-    };
-    let mut narrowed = last_lines(text, last, total)?;
-    if let Clip::Cut { tail, .. } = &mut narrowed {
-        tail.bytes = mask.cut(text, text.len() - tail.bytes.len()..text.len(), edges);
-    }
-    Some(narrowed)
 }
 
 fn masked(mut clip: Clip, mask: &Mask) -> Clip {

@@ -1,7 +1,7 @@
-//! The gate between a plan and its start.
+//! The check between a plan and its start.
 //!
-//! Nothing starts without a [`Checked`], and only [`check`] makes one. The guard judges what the script would do; where it
-//! would not let it run, somebody may still say yes: see [`Approver`].
+//! Nothing starts without a [`Checked`], and only [`check`] makes one. The guard judges the script. If it refuses, an
+//! [`Approver`] may still approve the command.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::request::Script;
 
 /// A plan that may run.
 ///
-/// Its fields are private, so there is no way around the check:
+/// The fields are private, so there is no way around the check:
 ///
 /// ```compile_fail,E0451
 /// # fn demo(plan: bashful_engine::Plan) {
@@ -32,33 +32,34 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// What may run.
+    /// The plan that may run.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Not yet allowed again.
+    /// Returns the plan, which has to be checked again.
     pub(crate) fn into_plan(self) -> Plan {
         self.plan
     }
 
-    /// What the guard said about it; what it refused, somebody has let pass.
+    /// Verdict of the guard. A refusal in it was approved.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
     }
 }
 
-/// Who judges scripts.
+/// The guard, and its approver.
 #[derive(Clone)]
 pub struct Judge {
-    /// The rules.
+    /// Rules of the guard.
     pub guard: Arc<Guard>,
-    /// Decides about commands that the guard refuses, before the caller's approver does. Without either, they are refused.
+    /// Decides about commands that the guard refuses, before the caller's approver does. Without either, they are
+    /// refused.
     pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl Judge {
-    /// A judge by these rules who has nobody to ask.
+    /// A judge with these rules, and without an approver.
     pub fn new(guard: Guard) -> Self {
         Self { guard: Arc::new(guard), approver: None }
     }
@@ -68,7 +69,7 @@ impl Judge {
         self.guard.judge(script, &Prelude::default()).refuses()
     }
 
-    /// What the guard says about a plan.
+    /// Returns the guard's verdict on a plan.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
         let script = String::from_utf8_lossy(plan.script.as_bytes());
         let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
@@ -87,8 +88,14 @@ impl Judge {
         self.guard.judge(&script, &prelude)
     }
 
-    /// The findings about text that is sent to a running job: those that the job's script has with this text on its standard
-    /// input, and not without it. A shell or an interpreter that waits for commands runs the text; `cat` does not.
+    /// The guard's verdict on lines that are typed at a shell which is in this directory.
+    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
+        self.guard.judge(lines, &prelude_in(directory))
+    }
+
+    /// Returns the findings about text for a running job: those that the job's script has with this text on its
+    /// standard input, and not without it. A shell or an interpreter that waits for commands runs the text; `cat` does
+    /// not.
     pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
         let without = prelude_in(&job.directory);
         let with = Prelude { input: Some(text.to_owned()), ..without.clone() };
@@ -107,7 +114,7 @@ impl fmt::Debug for Judge {
     }
 }
 
-/// The working directory for the guard, which reads no file system: as it is spelled, and as it is without symbolic links.
+/// The working directory for the guard, which reads no file system: as it is spelled, and without symbolic links.
 pub fn prelude_in(directory: &Path) -> Prelude {
     let real = directory.canonicalize().ok().filter(|real| real != directory);
     Prelude {
@@ -117,47 +124,47 @@ pub fn prelude_in(directory: &Path) -> Prelude {
     }
 }
 
-/// Decides whether a command that the guard refuses may run this once.
+/// Decides if a command that the guard refuses may run this once.
 pub trait Approver: Send + Sync {
-    /// Decides about this very command. A dropped future takes the question back.
+    /// Decides about this very command. A dropped future withdraws the question.
     fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval>;
 }
 
-/// The answer of an [`Approver`].
+/// Answer of an [`Approver`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Approval {
     /// The command may run.
     Approved,
-    /// Nobody was asked.
+    /// The approver asked nobody.
     #[default]
     NotAsked,
-    /// The user was asked and said no.
+    /// The user was asked and declined.
     Declined,
-    /// The user put the question away without an answer.
+    /// The user dismissed the question without an answer.
     Dismissed,
     /// The user did not answer in time.
     NoAnswer,
-    /// The answer comes with the call when it is made again.
+    /// The answer comes with the repeated call.
     Later,
-    /// Nobody could be asked, because of this.
+    /// Nobody could be asked, for this reason.
     Unavailable(String),
 }
 
-/// Why a plan may not run.
+/// Error: a plan that may not run.
 #[derive(Debug, Clone, Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// Which rule, what would happen, and what to do instead.
+    /// The rule, the effect, and what to do instead.
     pub reason: String,
-    /// What the guard found.
+    /// Findings of the guard.
     pub verdict: Verdict,
-    /// The script, as it was given: that is what somebody would have to allow.
+    /// Script before rewriting: the one that a user would approve.
     pub script: Script,
-    /// Where it was to run, as it was given.
+    /// Working directory before rewriting.
     pub directory: PathBuf,
-    /// The answer of whoever was asked.
+    /// Answer of the approver.
     pub approval: Approval,
-    /// Redacts what is said about the command.
+    /// Redactor for texts about the command.
     pub redactor: Redactor,
 }
 
@@ -193,7 +200,7 @@ pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
     warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
 }
 
-/// The words in which a verdict refuses.
+/// Text of a refusal, for the model.
 pub fn reason(verdict: &Verdict) -> String {
     let mut parts: Vec<String> = verdict.refusals().map(bashful_guard::Finding::text).collect();
     if verdict.level() == Some(Level::Ask) {
@@ -207,7 +214,7 @@ mod tests {
     use super::*;
     use crate::{Options, Request, Script};
 
-    /// Says always the same.
+    /// An approver that always gives the same answer.
     struct Always(Approval);
 
     impl Approver for Always {
@@ -222,7 +229,7 @@ mod tests {
         crate::Engine::new(options).expect("an engine").plan(request).expect("a plan")
     }
 
-    /// The result if these are asked: the judge's own approver, and the caller's.
+    /// Result with these two approvers: the judge's own, and the caller's.
     fn check_with(script: &str, own: Option<Approval>, caller: Option<Approval>) -> Result<Checked, Box<Refusal>> {
         let mut judge = Judge::new(Guard::default());
         judge.approver = own.map(|answer| Arc::new(Always(answer)) as Arc<dyn Approver>);
@@ -231,7 +238,7 @@ mod tests {
         now(check(plan(script), Some(&judge), caller)).map_err(Box::new)
     }
 
-    /// What a future comes to that waits for nothing.
+    /// Result of a future that waits for nothing.
     fn now<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
     }

@@ -1,15 +1,15 @@
-//! Turns what a command writes into text for a model's eyes.
+//! Cleans raw output into text for a model.
 //!
-//! Escape sequences and control characters are removed, and a line that was redrawn comes out as it stood last. A NUL
-//! becomes `␀`, because it separates words that would otherwise be one. [`Changes`] counts what a reader cannot see. This is
-//! a line, not a screen: moving up, clearing the screen and saved cursors are ignored, so that nothing which scrolled by
-//! is lost. Every character and every tab counts as one column, whatever its width.
+//! Escape sequences and control characters are removed, and a redrawn line is shown in its last state. A NUL becomes
+//! `␀`, because it separates words that would otherwise be one. [`Changes`] counts changes that a reader cannot see.
+//! This is a line, not a screen: moving up, clearing the screen and saved cursors are ignored, so that nothing that
+//! scrolled by is lost. Every character and every tab counts as one column, whatever its width.
 //!
 //! Bytes that are not UTF-8 pass as they are, and become U+FFFD when the text is shown. A column is a byte together
-//! with the continuation bytes after it, so a character that arrives in two pieces needs no care.
+//! with the continuation bytes after it, so a character that arrives in two pieces needs no special care.
 //!
-//! Invariants: as many newlines come out as go in; the result depends on the bytes alone and not on how they were cut
-//! into chunks; memory held is at most a small multiple of [`LONGEST_LINE`], whatever the command writes.
+//! Invariants: as many newlines come out as go in. The result depends on the bytes alone, and not on the chunks in
+//! which they came. Memory is at most a small multiple of [`LONGEST_LINE`], whatever the command writes.
 
 mod line;
 mod swift;
@@ -23,33 +23,33 @@ use vte::{Params, Parser, Perform};
 use crate::mask::Mask;
 use line::Line;
 
-/// An unfinished line is settled when it has this length, and what follows is handled like a new line that is glued to
-/// it. Lines that are redrawn have the width of a terminal; a longer one is data.
+/// Length, in bytes, at which an unfinished line is passed on. Later bytes are treated as a new line attached to it.
+/// Redrawn lines have the width of a terminal; a longer one is data.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// So many bytes at a time are found to be plain or not: enough to be quick, and few enough to stay in the cache until
-/// they are copied.
+/// Bytes that are checked for controls at a time: enough to be quick, and few enough to stay in the cache until they
+/// are copied.
 const BLOCK: usize = 4096;
 
-/// So many bytes are worked through before they are looked at as a whole again.
+/// Bytes that the swift way handles before the next check of a whole block.
 const SWIFTLY: usize = 4 * BLOCK;
 
 const ESCAPE: u8 = 0x1B;
 
-/// The first byte of the characters from U+0080 to U+00BF, the first half of which are controls.
+/// First byte of the characters from U+0080 to U+00BF, the first half of which are controls.
 const LATIN_LEAD: u8 = 0xC2;
 
 const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
-/// Stands for a NUL: `␀`.
+/// Shown in place of a NUL: `␀`.
 const VISIBLE_NUL: [u8; 3] = [0xE2, 0x90, 0x80];
 
-/// As many of them as a block has NULs at most: where there is one there are often thousands.
+/// As many of them as a block can have NULs: one NUL is often followed by thousands.
 static VISIBLE_NULS: [[u8; 3]; BLOCK] = [VISIBLE_NUL; BLOCK];
 
-/// Takes text that is settled.
+/// Receives finished text.
 pub(crate) trait Settled {
-    /// A piece of it.
+    /// A piece of finished text.
     fn text(&mut self, text: &[u8]);
 
     /// The same three bytes, none of them a newline, so many times.
@@ -70,38 +70,38 @@ impl<F: FnMut(&[u8])> Settled for F {
     }
 }
 
-/// How the text of an output differs from its bytes, beside escape sequences and redrawn lines.
+/// Differences between the text of an output and its bytes, beside escape sequences and redrawn lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Lines that end in CRLF, and are shown with LF.
+    /// Number of lines that end in CRLF, and are shown with LF.
     pub crlf_lines: u64,
-    /// NULs, which are shown as `␀`.
+    /// Number of NULs, which are shown as `␀`.
     pub nuls: u64,
-    /// Other control characters, which are left out.
+    /// Number of other control characters, which are left out.
     pub controls: u64,
 }
 
 /// Cleans one stream of output.
 pub(crate) struct Cleaner {
     line: Line,
-    place: Place,
-    // Titles, links and images are thrown away, so there is no room for them.
+    state: StreamState,
+    // Titles, links and images are dropped, so the parser needs no buffer for them.
     parser: Parser<0>,
-    /// Text on its way out; kept to save allocations.
+    /// Buffer for finished text; kept to save allocations.
     text: Vec<u8>,
-    /// The same for [`append_swiftly`](Self::append_swiftly). Empty until that is needed.
+    /// Buffer for [`append_swiftly`](Self::append_swiftly). Empty until that is needed.
     swift: Vec<u8>,
-    /// The last byte was a carriage return.
+    /// True if the last byte was a carriage return.
     returned: bool,
     changes: Changes,
 }
 
-/// Where in the stream we are. `vte` knows it too, but does not tell.
+/// State of the stream. `vte` knows it too, but does not expose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StreamState {
     /// In text.
     Text,
-    /// After a [`LATIN_LEAD`]: what follows says whether this is a letter or a control.
+    /// After a [`LATIN_LEAD`]: the next byte decides if this is a letter or a control.
     Lead,
     /// After ESC.
     Escape,
@@ -115,7 +115,7 @@ impl Cleaner {
     pub(crate) fn new() -> Self {
         Self {
             line: Line::default(),
-            place: Place::Text,
+            state: StreamState::Text,
             parser: new_parser(),
             text: Vec::new(),
             swift: Vec::new(),
@@ -124,19 +124,19 @@ impl Cleaner {
         }
     }
 
-    /// Keeps withheld values from being shown in part, where a line is redrawn over them.
+    /// Redacts withheld values before a line is redrawn over a part of them.
     pub(crate) fn redacting(mut self, mask: &Arc<Mask>) -> Self {
         self.line.mask = Arc::clone(mask);
         self
     }
 
-    /// Takes the next bytes and hands on what is settled by them, piece by piece. Plain lines are handed on as they are,
+    /// Cleans the next bytes, and passes on the text that they finish, piece by piece. Plain lines are passed on
     /// without a copy.
     pub(crate) fn push(&mut self, raw: &[u8], settled: &mut dyn Settled) {
         let mut text = std::mem::take(&mut self.text);
         let mut raw = raw;
         while !raw.is_empty() {
-            let at_rest = self.place == Place::Text && self.line.is_plain() && !self.returned;
+            let at_rest = self.state == StreamState::Text && self.line.is_plain() && !self.returned;
             let done = if at_rest { self.push_at_rest(raw, &mut text, settled) } else { 0 };
             let done = if done > 0 {
                 done
@@ -151,7 +151,7 @@ impl Cleaner {
         self.text = text;
     }
 
-    /// Takes bytes that only add to the line, and returns how many these were.
+    /// Appends bytes that only add to the line, and returns their number.
     fn push_at_rest(&mut self, raw: &[u8], text: &mut Vec<u8>, settled: &mut dyn Settled) -> usize {
         let plain = plain_prefix(raw);
         if plain == 0 {
@@ -181,7 +181,7 @@ impl Cleaner {
     pub(crate) fn pending(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut line = self.line.clone();
-        if self.place == Place::Lead {
+        if self.state == StreamState::Lead {
             line.write(REPLACEMENT, &mut text);
         }
         text.extend(line.bytes);
@@ -191,7 +191,7 @@ impl Cleaner {
     fn work_through(&mut self, block: &[u8], text: &mut Vec<u8>) {
         let mut rest = block;
         while let [byte, after @ ..] = rest {
-            if self.place == Place::Text {
+            if self.state == StreamState::Text {
                 let run = ascii::find_special(rest);
                 if run > 0 {
                     self.returned = false;
@@ -214,30 +214,30 @@ impl Cleaner {
     }
 
     fn step(&mut self, byte: u8, text: &mut Vec<u8>) {
-        let returned = std::mem::replace(&mut self.returned, byte == b'\r' && self.place == Place::Text);
-        if self.place == Place::Lead {
-            self.place = Place::Text;
+        let returned = std::mem::replace(&mut self.returned, byte == b'\r' && self.state == StreamState::Text);
+        if self.state == StreamState::Lead {
+            self.state = StreamState::Text;
             match byte {
                 0x80..=0x9F => return self.changes.controls += 1,
                 0xA0..=0xBF => return self.line.write(&[LATIN_LEAD, byte], text),
-                // Replaced here and not left for later: once a sequence between them is removed, it could make a
-                // control together with what follows.
+                // Replaced here and not later: once a sequence between them is removed, it could form a control
+                // together with the next bytes.
                 _ => self.line.write(REPLACEMENT, text),
             }
         }
-        match (self.place, byte) {
+        match (self.state, byte) {
             (_, b'\n') => {
-                if self.place != Place::Text {
+                if self.state != StreamState::Text {
                     // An unfinished sequence must not swallow more than its own line.
                     self.parser = new_parser();
-                    self.place = Place::Text;
+                    self.state = StreamState::Text;
                 }
                 self.changes.crlf_lines += u64::from(returned);
                 self.line.settle(text);
                 text.push(b'\n');
             }
-            (Place::Text, LATIN_LEAD) => self.place = Place::Lead,
-            (Place::Text, byte) if byte != ESCAPE => {
+            (StreamState::Text, LATIN_LEAD) => self.state = StreamState::Lead,
+            (StreamState::Text, byte) if byte != ESCAPE => {
                 self.changes.controls += u64::from(!matches!(byte, b'\r' | b'\x08' | b'\t'));
                 self.line.obey(byte, text);
             }
@@ -245,24 +245,24 @@ impl Cleaner {
         }
     }
 
-    /// Hands one byte of an escape sequence to the parser, and follows where it goes.
+    /// Passes one byte of an escape sequence to the parser, and tracks its state.
     fn parse(&mut self, byte: u8, text: &mut Vec<u8>) {
         let mut sequence = Sequence { line: &mut self.line, text, ended: false };
         self.parser.advance(&mut sequence, &[byte]);
-        self.place = match (self.place, byte) {
-            // Whatever it ends, it begins the next one.
-            (_, ESCAPE) => Place::Escape,
-            _ if sequence.ended => Place::Text,
-            (Place::Escape, b'[') => Place::Control,
-            (Place::Escape, b' '..=b'/' | b'P' | b']' | b'X' | b'^' | b'_') => Place::Other,
-            // A control sequence that makes no sense ends without a word from the parser.
-            (Place::Control, b'@'..=b'~') => Place::Text,
+        self.state = match (self.state, byte) {
+            // ESC ends any sequence, and begins the next one.
+            (_, ESCAPE) => StreamState::Escape,
+            _ if sequence.ended => StreamState::Text,
+            (StreamState::Escape, b'[') => StreamState::Control,
+            (StreamState::Escape, b' '..=b'/' | b'P' | b']' | b'X' | b'^' | b'_') => StreamState::Other,
+            // The parser does not report the end of an invalid control sequence.
+            (StreamState::Control, b'@'..=b'~') => StreamState::Text,
             (place, _) => place,
         };
     }
 }
 
-/// How many bytes from the beginning need no work, in whole blocks.
+/// Number of bytes from the beginning that need no work, in whole blocks.
 fn plain_prefix(raw: &[u8]) -> usize {
     raw.chunks(BLOCK).take_while(|block| is_plain(block)).map(<[u8]>::len).sum()
 }
@@ -274,19 +274,19 @@ fn hand_on(text: &mut Vec<u8>, settled: &mut dyn Settled) {
     }
 }
 
-/// This constructor exists only without the feature `std` of `vte`, with which there would be no limit to the length of
-/// a title: whoever turns it on should not get past the compiler.
+/// This constructor exists only with the feature `no_std` of `vte`, without which there would be no limit to the length of
+/// a title: whoever turns it off should not get past the compiler.
 fn new_parser() -> Parser<0> {
     Parser::new_with_size()
 }
 
-/// Whether all bytes can be copied as they are. Most output is ASCII, and the question is answered twice as fast for that.
+/// True if all bytes can be copied as they are. Most output is ASCII, for which the check is twice as fast.
 fn is_plain(block: &[u8]) -> bool {
     ascii::is_plain_ascii(block) || is_plain_text(block)
 }
 
-/// There is no way out of the loop, and numbers stand for truths in it, on purpose: this way the compiler looks at
-/// sixteen or more bytes at a time.
+/// Checks all bytes without an early exit, and with numbers for truth values, so that the compiler checks sixteen or
+/// more bytes at a time.
 fn is_plain_text(block: &[u8]) -> bool {
     let [first @ .., last] = block else { return true };
     let mut found = control(*last) | u8::from(*last == LATIN_LEAD);
@@ -297,17 +297,17 @@ fn is_plain_text(block: &[u8]) -> bool {
     found == 0
 }
 
-/// 1 if this is a control character that does more than a newline or a tab, 0 otherwise.
+/// 1 for a control character other than a newline or a tab, 0 otherwise.
 fn control(byte: u8) -> u8 {
     let low = u8::from(byte < 0x20) & u8::from(byte != b'\n') & u8::from(byte != b'\t');
     low | u8::from(byte == 0x7F)
 }
 
-/// Carries out what one byte of an escape sequence means for the line.
+/// Applies one byte of an escape sequence to the line.
 struct Sequence<'a> {
     line: &'a mut Line,
     text: &'a mut Vec<u8>,
-    /// Text follows, unless the byte begins the next sequence.
+    /// True if text follows, unless the byte begins the next sequence.
     ended: bool,
 }
 

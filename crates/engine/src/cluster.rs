@@ -1,34 +1,34 @@
-//! Where text may be cut without tearing what a reader sees as one character.
+//! Finds places where text can be cut without splitting what a reader sees as one character.
 //!
-//! Bytes that are not UTF-8 are no reason to fail: there, a cut falls between the bytes that would be characters.
+//! Bytes that are not UTF-8 do not cause an error: there, a cut is between bytes that would be characters.
 //!
-//! Invariant: a cut is never inside the bytes of a character, and never inside a cluster of up to [`LOOK_AROUND`] bytes.
+//! Invariant: a cut is never inside the bytes of a character, and never inside a cluster of up to [`EXAMINED`] bytes.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// So many bytes before and behind a cut are looked at. A family of emoji has 25; what is longer is a joke on programs.
-const LOOK_AROUND: usize = 256;
+/// Bytes before and after a cut that are examined. An emoji of a family has 25; longer ones are a joke on programs.
+const EXAMINED: usize = 256;
 
-/// The border of a cluster at or before `at`.
+/// Border of a cluster at or before `at`.
 pub(crate) fn before(bytes: &[u8], at: usize) -> usize {
-    around(bytes, at).map_or_else(|| char_begin_before(bytes, at), |cluster| cluster.start)
+    cluster_at(bytes, at).map_or_else(|| char_begin_before(bytes, at), |cluster| cluster.start)
 }
 
-/// The border of a cluster at or behind `at`.
+/// Border of a cluster at or after `at`.
 pub(crate) fn after(bytes: &[u8], at: usize) -> usize {
-    around(bytes, at).map_or_else(|| char_begin_after(bytes, at), |cluster| cluster.end)
+    cluster_at(bytes, at).map_or_else(|| char_begin_after(bytes, at), |cluster| cluster.end)
 }
 
-/// Shortens lines of more than so many columns, marks them, and tells how many there were.
+/// Shortens lines of more than `columns`, marks them, and returns how many there were; none if no line is longer.
 pub(crate) fn shorten(text: &[u8], columns: usize) -> Option<(Vec<u8>, u64)> {
     let mut out = Vec::new();
     let mut shortened = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let content = line.strip_suffix(b"\n").unwrap_or(line);
-        let end = fitting(content, columns);
+        let end = bytes_within(content, columns);
         if end == content.len() {
             out.extend_from_slice(line);
             continue;
@@ -41,8 +41,8 @@ pub(crate) fn shorten(text: &[u8], columns: usize) -> Option<(Vec<u8>, u64)> {
     (shortened > 0).then_some((out, shortened))
 }
 
-/// How many bytes of a line fit into so many columns.
-fn fitting(line: &[u8], columns: usize) -> usize {
+/// Number of bytes of a line that fit into so many columns.
+fn bytes_within(line: &[u8], columns: usize) -> usize {
     // No character is wider than it has bytes.
     if line.len() <= columns {
         return line.len();
@@ -68,33 +68,33 @@ fn fitting(line: &[u8], columns: usize) -> usize {
     end
 }
 
-/// The cluster that `at` is inside of, or nothing between two if it is at a border. None if nobody can say.
-fn around(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+/// The cluster that contains `at`, or an empty range if `at` is a border. None if nobody can tell.
+fn cluster_at(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if at == 0 || at >= bytes.len() {
         return Some(at..at);
     }
-    // Among bytes that are no text, what looks like the next beginning may lie behind the cut.
-    let oldest = char_begin_after(bytes, at.saturating_sub(LOOK_AROUND)).min(at);
-    // A cluster begins at every ASCII character; elsewhere its beginning depends on what comes before.
+    // Among bytes that are no text, the next beginning may be after the cut.
+    let oldest = char_begin_after(bytes, at.saturating_sub(EXAMINED)).min(at);
+    // A cluster begins at every ASCII character; elsewhere its beginning depends on the characters before.
     let from = bytes[oldest..at].iter().rposition(u8::is_ascii).map_or(oldest, |behind| oldest + behind);
-    let known = &bytes[from..(at + LOOK_AROUND).min(bytes.len())];
+    let known = &bytes[from..(at + EXAMINED).min(bytes.len())];
     let text = known.utf8_chunks().next()?.valid();
     let mut clusters = text.grapheme_indices(true).map(|(begin, cluster)| from + begin..from + begin + cluster.len());
     let cluster = clusters.find(|cluster| at < cluster.end)?;
     if cluster.start == at {
         return Some(at..at);
     }
-    // One that fills all that was looked at may be of any length.
+    // A cluster that fills the examined bytes may have any length.
     (cluster.start > oldest || oldest == 0).then_some(cluster)
 }
 
-/// The border of a character at or before `at`.
+/// Border of a character at or before `at`.
 fn char_begin_before(bytes: &[u8], at: usize) -> usize {
-    // A character has at most three bytes behind its first.
+    // A character has at most three bytes after its first.
     (at.saturating_sub(3)..=at).rev().find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
 }
 
-/// The border of a character at or behind `at`.
+/// Border of a character at or after `at`.
 fn char_begin_after(bytes: &[u8], at: usize) -> usize {
     (at..at + 4).find(|at| bytes.get(*at).is_none_or(|byte| !is_continuation(*byte))).unwrap_or(at)
 }
@@ -113,7 +113,7 @@ mod tests {
     fn any_text() -> impl Strategy<Value = String> {
         let piece =
             prop::sample::select(vec!["a", " ", "\n", "é", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "🇩🇪", "漢", "각"]);
-        // Flags in a row have no border that could be told from their middle.
+        // The border between flags in a row cannot be told from their middle.
         prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat().replace("🇩🇪", "🇩🇪 "))
     }
 

@@ -1,6 +1,6 @@
-//! The record of every command, for a log: what was asked for, and what became of it.
+//! The log record of every command: its script and its fate.
 //!
-//! A call that is cancelled is just dropped, so the record is handed over by `Drop`, whatever has become of the command.
+//! A cancelled call is just dropped, so `Drop` writes the record, however the command ended.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,58 +18,58 @@ use crate::request::Script;
 use crate::running::Written;
 use crate::units::ByteSize;
 
-/// Bytes of a command that a record holds. A script of megabytes is no reading matter.
+/// Longest script in a record. Nobody reads a script of megabytes.
 const LONGEST_TEXT: ByteSize = ByteSize::kib(8);
 
-/// Receives the record of each command once, when the command has ended, became a job, or was not run. Must not take long.
+/// Receives one record for each command: when it has ended, has become a job, or was not run. Must be quick.
 pub trait CommandLog: std::fmt::Debug + Send + Sync {
-    /// Writes one record.
+    /// Writes one record. Called once for each command.
     fn record(&self, record: &CommandRecord);
 }
 
-/// One command and what became of it.
+/// A command and its fate.
 #[derive(Debug, Clone)]
 pub struct CommandRecord {
-    /// The command as the caller gave it.
+    /// Command as the caller gave it.
     pub given: CommandText,
-    /// The command as it ran, if the engine rewrote it.
+    /// Command as it ran; none if the engine did not rewrite it.
     pub rewritten: Option<CommandText>,
-    /// The end of the command, or the reason why it was not run.
+    /// End of the command, or the reason why it was not run.
     pub fate: Fate,
-    /// From its start to its end, or to the moment when it became a job.
+    /// Time from the start to the end, or to the moment when it became a job.
     pub elapsed: Duration,
     /// Bytes written to both streams.
     pub output_bytes: u64,
-    /// The job that the command, or what it left running, has become.
+    /// Id of the job that the command, or its leftover processes, became.
     pub job: Option<u64>,
 }
 
-/// The end of a command, or the reason why it was not run.
+/// End of a command, or the reason why it was not run.
 #[derive(Debug, Clone)]
 pub enum Fate {
     /// The caller went away or cancelled before the command had ended.
     Cancelled,
-    /// The guard refused it and nobody approved it.
+    /// The guard refused it, and nobody approved it.
     Refused(Box<Refusal>),
     /// The interceptor named a better tool.
     Intercepted,
-    /// It could not be started.
+    /// The command could not be started.
     NotStarted,
-    /// It goes on as a job.
+    /// The command continues as a job.
     InBackground,
-    /// It ended like this.
+    /// The command has ended.
     Ended(End),
-    /// It was a job whose keeper is gone.
+    /// The command was a job whose keeper is gone.
     Lost,
 }
 
-/// The text of a command and its directory, redacted.
+/// Script and directory of a command, redacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandText {
-    /// The script, or its beginning. Control characters stay: a carriage return that hides a part of the command from a
-    /// reader must not hide it from the log.
+    /// The script, or its beginning. Control characters stay: a carriage return may hide a part of the command from a
+    /// reader, but not from the log.
     pub script: Redacted,
-    /// Where it was to run.
+    /// Working directory that was asked for.
     pub directory: Redacted,
 }
 
@@ -77,19 +77,19 @@ impl CommandText {
     /// Redacts a script and its directory.
     pub fn new(redactor: &Redactor, script: &[u8], directory: &Path) -> Self {
         let directory = redactor.redact(directory.to_string_lossy());
-        // Redacted before it is cut, so that no value is cut in two.
+        // Redacted before the cut, so that no value is cut in two.
         let script = redactor.redact(String::from_utf8_lossy(script)).truncated(LONGEST_TEXT);
         Self { script, directory }
     }
 }
 
 impl CommandRecord {
-    /// True unless somebody or something kept the command from being run.
+    /// True unless the guard or the interceptor kept the command from running.
     pub fn is_allowed(&self) -> bool {
         !matches!(self.fate, Fate::Refused(_) | Fate::Intercepted)
     }
 
-    /// True if the command waits for an answer that comes with its next call.
+    /// True if the user's answer comes with the next call of the command.
     pub fn is_asked_later(&self) -> bool {
         matches!(&self.fate, Fate::Refused(refusal) if refusal.approval == Approval::Later)
     }
@@ -99,15 +99,15 @@ impl CommandRecord {
 #[derive(Debug)]
 pub(crate) struct LogEntry {
     record: CommandRecord,
-    /// Since the machine was started.
+    /// Start of the call, as time since boot.
     began: Duration,
-    /// Counts what the command writes while it runs.
+    /// Counts the output while the command runs.
     written: Option<Written>,
     log: Arc<dyn CommandLog>,
 }
 
 impl LogEntry {
-    /// An entry for a command that counts as cancelled until more is known.
+    /// Begins an entry. The command counts as cancelled until more is known.
     pub(crate) fn new(log: &Arc<dyn CommandLog>, plan: &Plan, redactor: &Redactor) -> Self {
         let text = |script: &Script, directory| CommandText::new(redactor, script.as_bytes(), directory);
         let mut entry = Self::unplanned(log, text(plan.given_script(), plan.given_directory()));
@@ -115,7 +115,7 @@ impl LogEntry {
         entry
     }
 
-    /// The same for a command that has no plan.
+    /// Begins an entry for a command without a plan.
     pub(crate) fn unplanned(log: &Arc<dyn CommandLog>, given: CommandText) -> Self {
         let record = CommandRecord {
             given,
@@ -128,7 +128,7 @@ impl LogEntry {
         Self { record, began: boot_time(), written: None, log: Arc::clone(log) }
     }
 
-    /// The command has started, and counts what it writes.
+    /// Notes that the command has started, and the counter of its output.
     pub(crate) fn started(&mut self, written: Written) {
         self.written = Some(written);
     }
@@ -152,7 +152,7 @@ impl LogEntry {
         self.record.job = outcome.leftover.as_ref().and_then(|left| left.job);
     }
 
-    /// The command goes on as a job, and had written these outputs by then.
+    /// Notes that the command continues as a job, and its output so far.
     pub(crate) fn became_job(&mut self, job: &JobRecord, output: Option<&Output>, stderr: Option<&Output>) {
         self.record.fate = Fate::InBackground;
         self.record.elapsed = job.elapsed;

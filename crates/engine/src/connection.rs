@@ -18,50 +18,58 @@ use tokio::time::timeout;
 /// A keeper that has been silent for so long may have been stopped.
 const SILENT_AT_MOST: Duration = Duration::from_secs(1);
 
-/// A connection to a keeper. Closing it tells the keeper to stop what was started over it.
+/// A connection to a keeper. Closing it makes the keeper stop everything that was started over it.
 ///
-/// It is watched for what comes, and not for room to write: there is always room, and whoever waits for it is woken each
-/// time the keeper reads.
+/// The event loop watches it for reading only. There is always room to write, and a task that waits for room would wake
+/// up each time the keeper reads.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: AsyncFd<OwnedFd>,
     inbox: Inbox,
-    /// Our hello goes with the next order, so that it costs no message of its own.
+    /// True while our hello waits for the first order, so that it costs no message of its own.
     owes_hello: bool,
-    /// The versions that the keeper speaks, as it has said.
+    /// Versions that the keeper speaks.
     keeper: Hello,
+    /// Descriptors that have arrived. None if none is expected: then reading costs less.
+    descriptors: Option<Vec<OwnedFd>>,
 }
 
-/// One message of the keeper.
-enum Message {
+/// A message from the keeper.
+enum KeeperMessage {
     Hello(Hello),
     Report(Report),
-    /// A report of a version that is not ours.
+    /// A report of a version that this program does not speak.
     Foreign,
 }
 
 impl Connection {
-    /// A connection to a keeper that this program has started.
+    /// Wraps the socket of a keeper that this program has started.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         pipe::set_nonblocking(&socket)?;
-        Ok(Self { socket: event::readable(socket)?, inbox: Inbox::default(), owes_hello: true, keeper: Hello::UNSAID })
+        Ok(Self {
+            socket: event::readable(socket)?,
+            inbox: Inbox::default(),
+            owes_hello: true,
+            keeper: Hello::UNSAID,
+            descriptors: None,
+        })
     }
 
-    /// Connects to the keeper that listens in this directory. Its record says which `protocol` it speaks: a keeper of version 0
-    /// hangs up on a hello, and gets none.
+    /// Connects to the keeper that listens in this directory. `protocol` comes from its record: a keeper of version 0
+    /// closes the connection after a hello, and gets none.
     pub(crate) fn connect(directory: &Path, protocol: u32) -> io::Result<Self> {
-        let connection = Self::new(reach(directory)?)?;
+        let connection = Self::new(connect_socket(directory)?)?;
         Ok(Self { owes_hello: protocol > 0, ..connection })
     }
 
-    /// Says hello now. For those who only listen: the others say it with their first order.
+    /// Sends the hello now. For callers that only listen; others send it with their first order.
     pub(crate) fn greet(&mut self) -> io::Result<()> {
         let hello = self.take_hello();
         // There is room for it: nothing was sent before.
         if hello.is_empty() { Ok(()) } else { socket::send(&self.socket, &hello, &[]).map(drop) }
     }
 
-    /// The bytes of the hello, if it is still to be said.
+    /// Returns the bytes of the hello, if it has not been sent.
     fn take_hello(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if std::mem::take(&mut self.owes_hello) {
@@ -70,13 +78,13 @@ impl Connection {
         bytes
     }
 
-    /// The newest version that the keeper speaks, if it shares none with this program. Known when it has said something.
+    /// Newest version that the keeper speaks, if the two share none. Known once the keeper has sent something.
     pub(crate) fn foreign_version(&self) -> Option<u32> {
         if Hello::OURS.common(self.keeper).is_some() { None } else { Some(self.keeper.version) }
     }
 
-    /// Sends orders, the first of them with descriptors. Dropped halfway, the keeper sees half an order and then the end,
-    /// which it takes as a reason to stop.
+    /// Sends orders, and descriptors with the first of them. If the future is dropped halfway, the keeper reads half an
+    /// order and end of file, and stops its tree.
     pub(crate) async fn send(&mut self, orders: &[&Order], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut bytes = self.take_hello();
         for order in orders {
@@ -100,78 +108,93 @@ impl Connection {
         Ok(())
     }
 
-    /// Lets the process at the other end go on, if somebody has stopped it.
+    /// Receives descriptors from now on, which [`take_descriptor`](Self::take_descriptor) hands out.
+    pub(crate) fn expect_descriptors(&mut self) {
+        self.descriptors.get_or_insert_default();
+    }
+
+    /// The oldest descriptor that has arrived.
+    pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
+        self.descriptors.as_mut().filter(|descriptors| !descriptors.is_empty()).map(|descriptors| descriptors.remove(0))
+    }
+
+    /// Sends `SIGCONT` to the process at the other end, if somebody has stopped it.
     pub(crate) fn wake_peer(&self) -> io::Result<()> {
-        // The keeper that listens on the socket still lives, or there would be no connection: so the id is not a stranger's.
+        // A connection exists only while its keeper lives, so the process id is not a stranger's.
         let keeper = Process::read(self.peer()?).ok_or(Errno::SRCH)?;
         Ok(pidfd::send_to(&keeper, &[Signal::CONT])?)
     }
 
-    /// The keeper at the other end of a connection that was made by [`connect`](Self::connect).
+    /// Process id of the keeper at the other end of a connection made by [`connect`](Self::connect).
     pub(crate) fn peer(&self) -> io::Result<Pid> {
         Ok(rustix::net::sockopt::socket_peercred(&self.socket)?.pid)
     }
 
-    /// The next report, however long it takes to come. A keeper that is silent may have been stopped, by a command perhaps,
-    /// and is woken. May be dropped and called again without losing anything.
+    /// Waits for the next report, however long it takes. Wakes a silent keeper, which somebody may have stopped. The
+    /// future may be dropped and requested again without loss.
     pub(crate) async fn next_awake(&mut self) -> Result<Report, Silence> {
         loop {
             if let Ok(word) = timeout(SILENT_AT_MOST, self.next()).await {
                 return word;
             }
-            // If it cannot be woken it is gone, and the connection says so.
+            // A keeper that cannot be woken is gone, and the connection reports that.
             let _ = self.wake_peer();
         }
     }
 
-    /// True if something has arrived, or the keeper is gone.
+    /// True if bytes have arrived, or the keeper is gone.
     pub(crate) fn has_news(&self) -> bool {
         socket::has_news(&self.socket)
     }
 
-    /// Gives the socket back; none if something has arrived that nobody has taken.
+    /// Returns the socket; none if bytes have arrived that nobody has read.
     pub(crate) fn into_socket(self) -> Option<OwnedFd> {
         (self.inbox.is_empty() && !self.has_news()).then(|| self.socket.into_inner())
     }
 
-    fn next_message(&mut self) -> Result<Option<Message>, Garbled> {
+    fn next_message(&mut self) -> Result<Option<KeeperMessage>, Garbled> {
         let shares_version = self.foreign_version().is_none();
         self.inbox.next(|body| match Hello::decode(body) {
-            Some(hello) => hello.map(Message::Hello),
-            None if shares_version => Report::decode(body).map(Message::Report),
-            None => Ok(Report::decode_core(body).map_or(Message::Foreign, Message::Report)),
+            Some(hello) => hello.map(KeeperMessage::Hello),
+            None if shares_version => Report::decode(body).map(KeeperMessage::Report),
+            None => Ok(Report::decode_core(body).map_or(KeeperMessage::Foreign, KeeperMessage::Report)),
         })
     }
 
-    /// The next report. May be dropped and called again without losing anything.
+    /// Waits for the next report. The future may be dropped and requested again without loss.
     pub(crate) async fn next(&mut self) -> Result<Report, Silence> {
         loop {
             match self.next_message() {
-                Ok(Some(Message::Report(report))) => return Ok(report),
-                Ok(Some(Message::Hello(hello))) => {
+                Ok(Some(KeeperMessage::Report(report))) => return Ok(report),
+                Ok(Some(KeeperMessage::Hello(hello))) => {
                     self.keeper = hello;
                     continue;
                 }
-                // Nobody here can read it, and its end says enough.
-                Ok(Some(Message::Foreign)) => continue,
-                // A keeper that talks nonsense is as good as gone.
+                // Nobody here can read it, and the end of the connection says enough.
+                Ok(Some(KeeperMessage::Foreign)) => continue,
+                // A keeper whose messages cannot be decoded counts as gone.
                 Err(_) => return Err(Silence::Gone),
                 Ok(None) => {}
             }
             let mut buffer = [0; 1024];
             let mut ready = self.socket.readable().await.map_err(|_| Silence::Gone)?;
-            match recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map(|(count, _)| count) {
+            let received = match &mut self.descriptors {
+                Some(descriptors) => socket::receive(&self.socket, &mut buffer, descriptors)
+                    .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+                None => recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map(|(count, _)| count),
+            };
+            match received {
                 Ok(0) => return Err(Silence::Gone),
                 Ok(count) => {
                     self.inbox.add(&buffer[..count]);
                     if count < buffer.len() {
-                        // That was all of it.
+                        // The buffer is not full, so nothing more has arrived.
                         ready.clear_ready();
                     }
                 }
                 Err(Errno::AGAIN) => ready.clear_ready(),
                 Err(Errno::INTR) => {}
-                // The system says so when an end is closed on which something was still to be read.
+                // The system reports this when the peer closed its end with unread bytes.
                 Err(Errno::CONNRESET) => return Err(Silence::Unheard),
                 Err(_) => return Err(Silence::Gone),
             }
@@ -179,19 +202,20 @@ impl Connection {
     }
 }
 
-/// A socket to the keeper that listens in this directory. Needs no runtime: an engine may be dropped outside of one.
-pub(crate) fn reach(directory: &Path) -> io::Result<OwnedFd> {
-    // A socket's path may have 107 bytes only; through a handle on the directory it always fits.
+/// Connects a socket to the keeper that listens in this directory. Needs no runtime: an engine may be dropped outside
+/// of one.
+pub(crate) fn connect_socket(directory: &Path) -> io::Result<OwnedFd> {
+    // A socket's path may have 107 bytes at most; through a handle on the directory it always fits.
     let handle = plain::open_directory(directory)?;
     let path = format!("/proc/self/fd/{}/{CONTROL}", handle.as_raw_fd());
     socket::connect(Path::new(&path))
 }
 
-/// Why no report will ever come.
+/// Reason why no report will come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Silence {
     /// The keeper is gone.
     Gone,
-    /// It is gone, and has not even read all that it was sent.
+    /// The keeper is gone, and has not read everything that it was sent.
     Unheard,
 }

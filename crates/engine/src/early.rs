@@ -1,9 +1,9 @@
-//! One keeper started before there is an engine.
+//! Starts one keeper before there is an engine.
 //!
-//! A program that runs a single command spends about a millisecond on arguments and settings first. A keeper takes about as
-//! long to start. Started early, it does so on another processor at the same time.
+//! A program that runs a single command first spends about a millisecond on arguments and settings. A keeper takes
+//! about as long to start. Started early, it does so on another processor at the same time.
 //!
-//! Invariant: an early keeper has no order. It ends when its socket is closed, which happens at the latest with this program.
+//! Invariant: an early keeper has no order. It ends when its socket is closed, at the latest with this program.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ use std::io;
 
 use crate::reserve::Standing;
 
-/// The path of this executable, whatever has become of its file.
+/// Path of this executable, even if its file was moved or replaced.
 pub(crate) const THIS_PROGRAM: &CStr = c"/proc/self/exe";
 
 static EARLY: Mutex<Option<EarlyKeeper>> = Mutex::new(None);
@@ -28,17 +28,17 @@ pub(crate) struct EarlyKeeper {
     pub(crate) socket: OwnedFd,
     pub(crate) pid: Pid,
     pub(crate) handle: OwnedFd,
-    /// None if it cannot be determined; no engine uses the keeper then.
+    /// None if the settings cannot be read; no engine uses the keeper then.
     pub(crate) standing: Option<Standing>,
 }
 
 /// Starts a keeper now, for the first command of the first engine of this program.
 ///
-/// To be called after [`keeper_main`](crate::keeper_main) by a program that is about to run one command, while it still has a
-/// single thread. The keeper gets the highest limit of open descriptors that this process may set. An engine takes the
-/// keeper only if the other limits and the file-creation mask of this process are still the same, and only if its keepers
-/// are [this program](crate::KeeperProgram::This). If no keeper can be started now, nothing happens: the engine starts its
-/// own, and reports the error if that fails too.
+/// Call this after [`keeper_main`](crate::keeper_main) in a program that is about to run one command, while it still
+/// has a single thread. The keeper gets the highest limit on open descriptors that this process may set. An engine uses
+/// the keeper only if the other limits and the file-creation mask of this process are still the same, and only if its
+/// keepers are [this program](crate::KeeperProgram::This). If no keeper can be started now, nothing happens: the engine
+/// starts its own, and reports the error if that fails too.
 ///
 /// ```standalone_crate
 /// use bashful_engine::{Engine, Options, Reply, Request, Script};
@@ -77,7 +77,7 @@ fn start() -> io::Result<EarlyKeeper> {
 /// Starts a keeper that gets its orders over this socket.
 pub(crate) fn spawn(program: &CStr, socket: &OwnedFd, limits: &[Limit]) -> io::Result<Child> {
     let nothing = bashful_sys::null_file()?;
-    // Nothing of the host's environment: a keeper needs none, and every process that can read the keeper could read it.
+    // An empty environment: a keeper needs none, and every process that can read the keeper could read it.
     let spawn = Spawn {
         program,
         argv: &[bashful_keeper::NAME.to_owned()],

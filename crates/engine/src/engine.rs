@@ -1,8 +1,8 @@
-//! The engine: from a request to a reply.
+//! The engine: options, planning, checking and starting.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::environment::{Environment, EnvironmentPolicy};
-use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, NewJobRecord, Room, StderrFile};
+use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
 use crate::output_redactor::OutputRedactor;
@@ -34,52 +34,50 @@ use crate::sweeping::sweep_aside_if_due;
 use crate::units::{ByteSize, Grace, Lifetime};
 use crate::window::Window;
 
-/// How an engine works. It reads nothing by itself, neither files nor variables: all of it is in here.
+/// Options of an engine. It reads no file and no variable by itself: everything is in here.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Absolute path of bash; see [`find_bash`](crate::find_bash).
     pub shell: PathBuf,
-    /// Where commands run that do not say where.
+    /// Working directory of commands that name none.
     pub directory: PathBuf,
     /// The variables of the host program; see [`inherit`](Self::inherit).
     pub host_environment: Vec<(OsString, OsString)>,
-    /// Which of them commands get: by default, those that are no secrets.
+    /// Policy for the host's variables. By default, commands get all that are not secrets.
     pub environment: EnvironmentPolicy,
-    /// What [`Engine::rewrite`] does; nothing, unless it is asked to.
+    /// Changes that [`Engine::rewrite`] makes to a command; none by default.
     pub rewriting: Rewriting,
-    /// Who judges scripts before they run; without it, everything runs.
+    /// Judge of scripts before they run. Without it, everything runs.
     pub judge: Option<Judge>,
-    /// How long a command may run that does not say how long.
+    /// Lifetime of commands that name none.
     pub lifetime: Lifetime,
-    /// How long a command may take to stop.
+    /// Time between `SIGTERM` and `SIGKILL` when a command is stopped.
     pub grace: Grace,
-    /// How much of the output is shown.
+    /// Limit on the output that is shown.
     pub window: Window,
-    /// What becomes of processes that outlive their shell.
+    /// Fate of processes that outlive their shell.
     pub leftovers: LeftoverPolicy,
-    /// How what is shown differs from what was written.
+    /// Removal of escape sequences and redrawn lines from the shown text.
     pub cleaning: Cleaning,
-    /// Where output goes that is too much to show, and what processes that were left behind write. Without it, both are
-    /// dropped.
+    /// Store for output that is too long to show, and for output of leftover processes. Without it, both are dropped.
     pub artifacts: Option<Arc<ArtifactStore>>,
-    /// Where commands are written down that outlive their call. Without it there are no jobs.
+    /// Store for commands that outlive their call. Without it there are no jobs.
     pub jobs: Option<Arc<JobStore>>,
-    /// Where sessions are. Without it there are none.
+    /// Store of persistent shells. Without it there are no sessions.
     pub sessions: Option<Arc<SessionStore>>,
-    /// Where commands are registered that run in the foreground, for other programs of this user to see. Without it, nobody
-    /// sees them.
+    /// Registry of running foreground commands, for other programs of this user. Without it, they do not see them.
     pub registry: Option<Arc<Registry>>,
-    /// What commands get of the user's rc files, and where that is kept. Without it, nothing.
+    /// Options for the snapshot of the user's rc files. Without it, commands get none of them.
     pub snapshot: Option<SnapshotOptions>,
-    /// How many keepers wait ready.
+    /// Number of keepers that wait with a started shell.
     pub ready: usize,
-    /// How many commands run at once; others wait their turn.
+    /// Most commands that run at once; others wait for their turn.
     pub at_once: usize,
-    /// What becomes a keeper.
+    /// Program that becomes a keeper.
     pub keeper: KeeperProgram,
-    /// Whether this program's orphans are the engine's to end.
+    /// Decides if the engine ends orphans of this program.
     pub orphans: Orphans,
-    /// Resource limits that commands get instead of this program's own.
+    /// Resource limits of commands that differ from this program's own.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Limit, LimitedResource, Options, Request, Script};
@@ -91,60 +89,60 @@ pub struct Options {
     /// # Ok(()) }
     /// ```
     pub limits: Vec<Limit>,
-    /// File-creation mask that commands get instead of this program's own.
+    /// File-creation mask of commands; this program's own if none.
     pub umask: Option<u32>,
 }
 
-/// The options that may differ from one command of an engine to the next; see [`Engine::with_shell`].
+/// Options that may differ from one command of an engine to the next; see [`Engine::with_shell`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellOptions {
-    /// [`Options::shell`].
+    /// Replaces [`Options::shell`].
     pub shell: PathBuf,
-    /// [`Rewriting::prefix`].
+    /// Replaces [`Rewriting::prefix`].
     pub prefix: String,
-    /// [`EnvironmentPolicy::set`].
+    /// Replaces [`EnvironmentPolicy::set`].
     pub set: BTreeMap<String, Option<String>>,
 }
 
-/// What becomes of processes that outlive their shell.
+/// Fate of processes that outlive their shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftoverPolicy {
-    /// They go on, are reported, and write to a file.
+    /// Leftover processes continue, the reply names them, and their output goes to a file.
     Keep,
-    /// They are stopped before the reply.
+    /// The keeper stops leftover processes before the reply.
     Stop,
 }
 
-/// What becomes a keeper.
+/// Program that becomes a keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeeperProgram {
-    /// This very program, if it calls [`keeper_main`](crate::keeper_main) first thing in `main`; otherwise a thread.
+    /// This very program, if it calls [`keeper_main`](crate::keeper_main) first in `main`; otherwise a thread.
     This,
-    /// Another program that does. It has to speak a protocol version of this one. A keeper of bashful 0.1 does not: it hangs
-    /// up on the hello, and its commands count as lost although nothing of them ran.
+    /// Another program that does so. It has to share a protocol version with this one. A keeper of bashful 0.1 does
+    /// not: it closes the connection after the hello, and its commands count as lost although none of them ran.
     At(PathBuf),
     /// A thread of this program, with weaker promises; see [`Promises`].
     Thread,
 }
 
-/// Whether orphans that come to this program are the engine's to end.
+/// Owner of orphans that this program adopts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orphans {
-    /// They may be somebody else's children: left alone.
+    /// Orphans may be children of somebody else, and are left alone.
     NotOurs,
-    /// All children of this program are the engine's. It adopts what a killed keeper leaves, and ends it.
+    /// All children of this program belong to the engine. It adopts and kills what a killed keeper leaves.
     Adopt,
 }
 
-/// Descriptors that a command takes: its output, its link and a handle on its keeper while it runs; the other end of its
-/// output and a long script while it starts.
+/// Descriptors of one command. While it runs: its output, its link and a handle on its keeper. While it starts: the
+/// other end of its output, and a long script.
 const DESCRIPTORS_A_COMMAND: u64 = 5;
 
-/// Descriptors for everything else.
+/// Descriptors reserved for everything else.
 const DESCRIPTORS_RESERVED: u64 = 64;
 
 impl Options {
-    /// Options for this shell and directory; the rest is what suits a host that asks for nothing.
+    /// Options for this shell and directory, with defaults for the rest.
     pub fn new(shell: PathBuf, directory: PathBuf) -> Self {
         let descriptors = Limit::descriptors().soft.unwrap_or(1 << 20);
         let at_once = (descriptors.saturating_sub(DESCRIPTORS_RESERVED) / DESCRIPTORS_A_COMMAND).max(1);
@@ -174,9 +172,8 @@ impl Options {
         }
     }
 
-    /// Takes the variables of this process as those of the host. [`environment`](Self::environment) decides which of them
-    /// commands get: those whose names or values say secret are withheld. Without this call commands have no variables at
-    /// all, not even `PATH`.
+    /// Uses the variables of this process as those of the host. [`environment`](Self::environment) withholds those
+    /// whose names or values look secret. Without this call, commands have no variables at all, not even `PATH`.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options, Request, Script};
@@ -193,24 +190,24 @@ impl Options {
     }
 }
 
-/// So many commands begin between two looks at whether a sweep is due. Commands that save output, and jobs, look by themselves.
+/// Commands between two checks for a due sweep. Commands that save output, and jobs, check by themselves.
 const SWEEP_EVERY: u64 = 256;
 
-/// A session whose shell is somewhere else each time that a command comes to its turn is given up on.
-const JUDGED_ANEW: usize = 20;
+/// Attempts to judge a command whose session changes its directory every time before the turn comes.
+const MOST_VERDICTS: usize = 20;
 
-/// Runs commands. Cheap to clone; all clones are one engine.
+/// Runs commands. Cheap to clone; all clones share one engine.
 #[derive(Clone)]
 pub struct Engine {
     options: Arc<Options>,
-    /// What every command gets of the host's variables.
+    /// Variables of the host that every command gets, and those that are withheld.
     environment: Arc<Environment>,
     backend: Arc<dyn Backend>,
     turns: Arc<Semaphore>,
     _sessions: Option<Arc<SessionsInUse>>,
     mask: Arc<LastMask>,
     pub(crate) snapshots: Option<Arc<Snapshots>>,
-    /// How many commands have begun.
+    /// Number of commands that have begun.
     begun: Arc<AtomicU64>,
 }
 
@@ -220,26 +217,26 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Why a request came to nothing. What the command itself did wrong is never in here.
+/// Error: a request that could not be run. A failure of the command itself is never one.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// It cannot be planned.
+    /// The request cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// It cannot be rewritten.
+    /// The command cannot be rewritten.
     #[error(transparent)]
     Rewrite(#[from] RewriteError),
-    /// It could not be started.
+    /// The command could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It could not become a job.
+    /// The command could not become a job.
     #[error(transparent)]
     Job(#[from] CreateJobError),
-    /// There is no place for jobs.
+    /// The engine has no store for jobs.
     #[error("jobs need a state directory: set XDG_STATE_HOME or HOME")]
     NoJobs,
-    /// A job outlives every call, and a session does one command after the other.
+    /// A job outlives every call, and a session runs one command after another.
     #[error("a background job has a shell of its own; leave out the session, or run it in the foreground")]
     JobInSession,
 }
@@ -251,8 +248,8 @@ impl Engine {
         Ok(Self::with_backend(options, backend))
     }
 
-    /// Makes an engine whose commands run elsewhere. Of the options, `keeper`, `orphans`, `limits`, `umask` and `ready` mean what
-    /// the backend makes of them.
+    /// Makes an engine with another backend, which decides what the options `keeper`, `orphans`, `limits`, `umask` and
+    /// `ready` mean.
     pub fn with_backend(options: Options, backend: Arc<dyn Backend>) -> Self {
         let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
         Self {
@@ -267,9 +264,9 @@ impl Engine {
         }
     }
 
-    /// The same engine for commands with another shell, prefix or variables: it shares everything that runs, waits or is kept.
-    /// The guard and the lists of what is withheld are the same. Rc files are read anew, because the shell and the variables
-    /// are part of what comes of them.
+    /// The same engine for commands with another shell, prefix or variables. It shares running commands, waiting shells
+    /// and stores. The guard and the lists of withheld variables stay. Rc files are read again, because shell and
+    /// variables affect their result.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options, Request, Script, ShellOptions};
@@ -297,7 +294,7 @@ impl Engine {
         }
     }
 
-    /// The options that [`with_shell`](Self::with_shell) changes.
+    /// Returns the options that [`with_shell`](Self::with_shell) changes.
     pub fn shell_options(&self) -> ShellOptions {
         ShellOptions {
             shell: self.options.shell.clone(),
@@ -306,13 +303,13 @@ impl Engine {
         }
     }
 
-    /// What can be relied on.
+    /// Guarantees that hold on this machine.
     pub fn promises(&self) -> Promises {
         self.backend.promises()
     }
 
-    /// Decides what exactly would run. The rc files are not looked at for it: what is known of them is used, and that is
-    /// nothing before the first [`refresh_snapshot`](Self::refresh_snapshot).
+    /// Decides the exact command that would run. Uses the last snapshot of the rc files, without reading them again;
+    /// there is none before the first [`refresh_snapshot`](Self::refresh_snapshot).
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
         Plan::resolve(request, &self.options, &*self.backend, &self.environment, current.as_deref())
@@ -324,27 +321,25 @@ impl Engine {
         all.find(|(variable, _)| variable == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// How it works.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Where its commands run.
     pub(crate) fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
 
-    /// The same engine, working otherwise, for a command of its own.
+    /// The same engine with other options, for one of the engine's own commands.
     pub(crate) fn with_options(&self, options: Options) -> Self {
         Self { options: Arc::new(options), snapshots: None, ..self.clone() }
     }
 
-    /// What the guard says about a plan. Nobody is asked, and nothing is decided.
+    /// Returns the guard's verdict on a plan. Asks nobody, and decides nothing.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
         self.options.judge.as_ref().map(|judge| judge.verdict(plan)).unwrap_or_default()
     }
 
-    /// True if the guard would refuse this script in an ordinary shell. Nothing runs, and nobody is asked.
+    /// True if the guard would refuse this script in an ordinary shell. Runs nothing, and asks nobody.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options};
@@ -358,28 +353,33 @@ impl Engine {
         self.options.judge.as_ref().is_some_and(|judge| judge.refuses(script))
     }
 
-    /// The guard's verdict on text that is to be sent to a job.
+    /// Returns the guard's verdict on text for a job's standard input.
     pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
         self.options.judge.as_ref().map(|judge| judge.verdict_on_input(job, text)).unwrap_or_default()
     }
 
-    /// Judges whether a plan may run. The caller's approver decides if the engine's own has not.
+    /// The guard's verdict on lines that are typed at a shell which is in this directory.
+    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
+        self.options.judge.as_ref().map(|judge| judge.verdict_on_lines(lines, directory)).unwrap_or_default()
+    }
+
+    /// Judges if a plan may run. The caller's approver decides if the engine's own has not.
     pub async fn check(&self, plan: Plan, approver: Option<&dyn Approver>) -> Result<Checked, Refusal> {
         check::check(plan, self.options.judge.as_ref(), approver).await
     }
 
-    /// Makes preparations for a command like this one, in the background.
+    /// Prepares for a command like this one, in the background.
     pub fn prepare(&self, checked: &Checked) {
         self.backend.prepare(checked, After::Request);
     }
 
-    /// How many shells wait that this very command could be given, as far as is known: one that has died is only found
-    /// out when it is needed. Always zero for a command that could tell the difference and is started afresh.
+    /// Number of waiting shells that this very command could use. A shell that has died is only noticed when it is
+    /// needed. Always zero for a command that could tell the difference and gets a new shell.
     pub fn ready_for(&self, checked: &Checked) -> usize {
         self.backend.ready_for(checked)
     }
 
-    /// Starts a job that has been checked.
+    /// Starts a checked command as a job.
     pub(crate) async fn start_job_checked(&self, checked: Checked) -> Result<JobRecord, RunError> {
         let store = self.options.jobs.as_ref().ok_or(RunError::NoJobs)?;
         if checked.plan().session.is_some() {
@@ -398,12 +398,12 @@ impl Engine {
             input: plan.input == Input::Open,
             terminal: plan.streams.terminal().is_some(),
         };
-        let job = store.create(asked, Room::Limited)?;
+        let job = store.create(asked, LimitCheck::Apply)?;
         let id = job.id;
         match self.backend.start_job(&checked, &job).await {
             Ok(()) => {
                 let record = store.get(id).map_err(|error| StartError::System(std::io::Error::other(error)))?;
-                // From here on its keeper alone holds it.
+                // From here on, the keeper alone holds the lock.
                 drop(job);
                 if self.begun.fetch_add(1, Ordering::Relaxed) > 0 {
                     sweep_aside_if_due(&self.options);
@@ -418,49 +418,50 @@ impl Engine {
         }
     }
 
-    /// What makes raw output fit to be shown, as this engine does it.
+    /// Redactor for raw output, with this engine's cleaning.
     pub fn output_redactor(&self) -> OutputRedactor {
         OutputRedactor::new(self.options.cleaning, self.mask())
     }
 
-    /// What hides all that is withheld from a command that is given nothing of it.
+    /// The mask for every withheld value, for texts about no particular command.
     pub(crate) fn mask(&self) -> Arc<Mask> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
         let withheld = current.as_ref().map_or(&self.environment.withheld, |current| &current.withheld);
         self.mask.for_these(withheld)
     }
 
-    /// Redacts what is said where nothing runs: error texts, names of tools, lists.
+    /// Redactor for texts without a command: errors, tool names, lists.
     pub fn redactor(&self) -> Redactor {
         Redactor::new(self.mask())
     }
 
-    /// Redacts what is said about a command that was planned. Values that the command was given stay.
+    /// Redactor for texts about a planned command. Values that the command was given stay.
     pub fn redactor_for(&self, plan: &Plan) -> Redactor {
         Redactor::new(self.mask.for_these(&plan.environment.withheld))
     }
 
-    /// The same for the text of a command that was planned.
+    /// Redactor for the output of a planned command.
     pub fn output_redactor_for(&self, plan: &Plan) -> OutputRedactor {
         OutputRedactor::new(self.options.cleaning, self.mask.for_these(&plan.environment.withheld))
     }
 
-    /// What was kept on disk of long outputs, by this engine and by others that share its directory.
+    /// Store of long outputs, which other engines of the user share.
     pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
         self.options.artifacts.as_ref()
     }
 
-    /// The jobs, this engine's and those of others that share its directory.
+    /// Store of jobs, which other engines of the user share.
     pub fn jobs(&self) -> Option<&Arc<JobStore>> {
         self.options.jobs.as_ref()
     }
 
-    /// The sessions, if there is a place for them.
+    /// Store of sessions; none if the options name none.
     pub fn sessions(&self) -> Option<&Arc<SessionStore>> {
         self.options.sessions.as_ref()
     }
 
-    /// Starts a command once it is its turn. The inner error refuses one whose session has moved since it was judged.
+    /// Starts a command once its turn has come. The inner error is a refusal: its session changed the directory after
+    /// the first verdict.
     pub(crate) async fn begin(
         &self,
         mut checked: Checked,
@@ -486,21 +487,22 @@ impl Engine {
                 }
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            // It may have had to wait for its turn.
+            // The command may have waited for its turn.
             began = Instant::now();
             attached
         } else {
             self.backend.start(&checked).await?
         };
-        // While the shell starts.
+        // Done while the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
-        self.sweep_now_and_then();
+        self.sweep_regularly();
         let run =
             Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit);
         Ok(Ok(run.map_err(StartError::from)?))
     }
 
-    /// Hands a command to its session. If its shell is not where the command was judged, it is judged anew for where it is.
+    /// Hands a command to its session. If the shell has changed its directory since the verdict, the command is judged
+    /// again there.
     async fn enter(
         &self,
         mut checked: Checked,
@@ -508,7 +510,7 @@ impl Engine {
         turn_by: Option<Instant>,
         approver: Option<&dyn Approver>,
     ) -> Result<Result<(Attached, Checked), Refusal>, RunError> {
-        for _ in 0..JUDGED_ANEW {
+        for _ in 0..MOST_VERDICTS {
             let Some(at) = checked.plan().session.clone() else { break };
             match self.backend.enter(&checked, &at, store, turn_by).await {
                 Err(StartError::SessionMoved) => {
@@ -525,9 +527,9 @@ impl Engine {
         Err(StartError::SessionMoved.into())
     }
 
-    /// Looks whether a sweep is due when the second command has begun, and now and then from there on. A program that runs just
-    /// one has no time for it.
-    fn sweep_now_and_then(&self) {
+    /// Checks for a due sweep when the second command has begun, and every [`SWEEP_EVERY`] commands from then on. A
+    /// program that runs only one command has no time for it.
+    fn sweep_regularly(&self) {
         if self.begun.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == 1 {
             sweep_aside_if_due(&self.options);
         }

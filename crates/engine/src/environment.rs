@@ -1,7 +1,7 @@
-//! Which variables a command gets, and which are kept from it.
+//! Decides which variables a command gets, and which are withheld.
 //!
-//! Later layers win: the host's variables without those whose names or values say secret, then defaults for unattended work, then
-//! what the caller gives. Nothing is read from the process here; the host's variables are handed in.
+//! Later layers win: the host's variables without those whose names or values look secret, then defaults for unattended
+//! work, then the caller's own. Nothing is read from the process here; the caller passes the host's variables in.
 
 mod names;
 
@@ -19,18 +19,18 @@ use crate::output_redactor::OutputRedactor;
 use crate::redact::Redactor;
 use crate::url_secrets;
 
-/// Which of the host's variables are passed on, and what is set beside them.
+/// Policy for the host's variables: which ones commands get, and which are set beside them.
 ///
-/// A variable is also withheld, whatever its name, if its value has a URL with a password in it. Names on the list `allow`
-/// are excepted. Proxies (`*PROXY`) are passed with their passwords, which `pip`, `npm` and `git` need; there the password
-/// is redacted in output.
+/// A variable is also withheld, whatever its name, if its value has a URL with a password. Names on the list `allow`
+/// are excepted. Proxies (`*PROXY`) are passed with their passwords, which `pip`, `npm` and `git` need; there the
+/// password is redacted in output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentPolicy {
-    /// Names that are kept back. `*` stands for anything; case does not matter.
+    /// Names that are withheld. `*` stands for anything; case does not matter.
     pub withhold: Vec<Pattern>,
-    /// Names that are passed on although they are on the list above.
+    /// Names that are passed although they are on the list above.
     pub allow: Vec<Pattern>,
-    /// Names that are kept back whatever the lists say.
+    /// Names that are withheld whatever the lists say.
     pub never: Vec<Pattern>,
     /// Variables that are set, whatever the host has; without a value they are removed.
     pub set: BTreeMap<String, Option<String>>,
@@ -38,7 +38,7 @@ pub struct EnvironmentPolicy {
     pub terminal: BTreeMap<String, Option<String>>,
 }
 
-/// Withholds every variable whose name or value says secret, and sets nothing.
+/// Withholds every variable whose name or value looks secret, and sets nothing.
 ///
 /// ```
 /// use bashful_engine::EnvironmentPolicy;
@@ -62,17 +62,17 @@ impl Default for EnvironmentPolicy {
     }
 }
 
-/// A name, or a family of names.
+/// A variable name, or a family of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// Without small letters.
+    /// In upper case, as all comparisons are.
     text: Cow<'static, str>,
-    /// The characters without which no name matches.
+    /// Characters that every matching name contains.
     needed: ByteSet,
 }
 
-/// A set of bytes, folded into 64 bits: it may hold more than was put into it, and never less. Capitals, digits and `_`
-/// have a bit each.
+/// A set of bytes, folded into 64 bits. It may report more bytes than were added, but never fewer. Capitals, digits and
+/// `_` have a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ByteSet(u64);
 
@@ -86,13 +86,13 @@ impl ByteSet {
     }
 }
 
-/// A name of a variable, made ready to be held against many patterns.
-struct Capitals {
+/// A variable name, prepared for a comparison with many patterns.
+struct UpperName {
     name: Vec<u8>,
     bytes: ByteSet,
 }
 
-impl Capitals {
+impl UpperName {
     fn of(name: &OsStr) -> Self {
         let name = name.as_bytes().to_ascii_uppercase();
         Self { bytes: ByteSet::of(name.iter().copied()), name }
@@ -100,12 +100,12 @@ impl Capitals {
 }
 
 impl Pattern {
-    /// `*` stands for any number of characters; case does not matter.
+    /// Makes a pattern. `*` stands for any number of characters; case does not matter.
     pub fn new(text: &str) -> Self {
         Self::of(Cow::Owned(text.to_owned()))
     }
 
-    /// The same, without a copy of a text that is there as long as the program, as the hundreds of the default policy are.
+    /// Makes a pattern without a copy of a static text, as the hundreds of the default policy are.
     pub fn of(mut text: Cow<'static, str>) -> Self {
         if text.bytes().any(|byte| byte.is_ascii_lowercase()) {
             text.to_mut().make_ascii_uppercase();
@@ -113,13 +113,13 @@ impl Pattern {
         Self { needed: ByteSet::of(text.bytes().filter(|byte| *byte != b'*')), text }
     }
 
-    /// Whether a name is meant.
+    /// True if the pattern matches a name.
     pub fn matches(&self, name: &OsStr) -> bool {
-        self.matches_capitals(&Capitals::of(name))
+        self.matches_upper(&UpperName::of(name))
     }
 
-    fn matches_capitals(&self, Capitals { name, bytes }: &Capitals) -> bool {
-        // Settles nearly all of the ten thousand questions that a program with seventy variables asks at its start.
+    fn matches_upper(&self, UpperName { name, bytes }: &UpperName) -> bool {
+        // Settles nearly all of the ten thousand checks that a program with seventy variables makes at its start.
         if !self.needed.is_within(*bytes) {
             return false;
         }
@@ -137,19 +137,19 @@ impl Pattern {
 /// The variables of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
-    /// What the command gets, by name.
+    /// Variables that the command gets, by name.
     pub variables: BTreeMap<OsString, OsString>,
-    /// What it does not get. The values are only for masking them in output.
+    /// Variables that the command does not get. Their values are only for redacting them in output.
     pub withheld: Vec<Withheld>,
 }
 
-/// A variable that was kept back.
+/// A variable that was withheld.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// Its name.
+    /// Name of the variable, which may be shown.
     pub name: OsString,
     value: OsString,
-    /// The command has the variable, and only the passwords in its value are kept out of output.
+    /// True if the command gets the variable, and only the passwords in its value are redacted.
     is_passed: bool,
 }
 
@@ -158,8 +158,8 @@ impl Withheld {
         Self { name, value, is_passed: false }
     }
 
-    /// True if the command gets the variable all the same, as it needs its proxy. Then only the passwords in the value are
-    /// redacted in output.
+    /// True if the command gets the variable all the same, because it needs its proxy. Then only the passwords in the
+    /// value are redacted in output.
     pub fn is_passed(&self) -> bool {
         self.is_passed
     }
@@ -169,36 +169,36 @@ impl Withheld {
     }
 }
 
-/// Without the value: this ends up in logs.
+/// Without the value, because this ends up in logs.
 impl std::fmt::Debug for Withheld {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Withheld({})", self.name.display())
     }
 }
 
-/// A variable that cannot be.
+/// Error: a variable that bash cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EnvError {
-    /// Bash has no variables of such a name.
+    /// The name is no valid bash name.
     #[error("Invalid bash env name: {name}")]
     Name {
-        /// The name.
+        /// Name that was given.
         name: String,
     },
-    /// Values end at a NUL byte.
+    /// The value has a NUL byte, at which values end.
     #[error("the value of {name} has a NUL byte, which no variable can hold")]
     Nul {
-        /// Whose value.
+        /// Name of the variable.
         name: String,
     },
 }
 
-/// Variables that tell of the host's own shell and would be wrong for another.
-const ABOUT_THE_HOST: [&str; 2] = ["_", "OLDPWD"];
+/// Variables that describe the host's own shell, and would be wrong for another.
+const HOST_SHELL_VARIABLES: [&str; 2] = ["_", "OLDPWD"];
 
 impl EnvironmentPolicy {
-    /// Decides what a command gets of the host's variables, with the caller's own on top.
+    /// Combines the host's variables, as far as the policy passes them, with the caller's own.
     pub fn resolve(
         &self,
         host: &[(OsString, OsString)],
@@ -207,7 +207,7 @@ impl EnvironmentPolicy {
         self.of_host(host).with(caller)
     }
 
-    /// The policy that passes every variable on, secrets too.
+    /// Policy that passes every variable on, secrets too.
     pub fn pass_everything() -> Self {
         Self {
             withhold: Vec::new(),
@@ -223,11 +223,11 @@ impl EnvironmentPolicy {
         BTreeMap::from([("TERM".to_owned(), Some("xterm-256color".to_owned()))])
     }
 
-    /// What every command gets of the host's variables.
+    /// Variables of the host that every command gets, and those that are withheld.
     pub(crate) fn of_host(&self, host: &[(OsString, OsString)]) -> Environment {
         let mut environment = Environment::default();
         for (name, value) in host {
-            if ABOUT_THE_HOST.iter().any(|own| name == own) {
+            if HOST_SHELL_VARIABLES.iter().any(|own| name == own) {
                 continue;
             }
             let fate = self.fate(name, value);
@@ -243,14 +243,14 @@ impl EnvironmentPolicy {
         environment
     }
 
-    /// True if a variable is kept back.
+    /// True if a variable is withheld.
     pub(crate) fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
         self.fate(name, value) == VariableFate::Withhold
     }
 
     fn fate(&self, name: &OsStr, value: &OsStr) -> VariableFate {
-        let capitals = Capitals::of(name);
-        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_capitals(&capitals));
+        let upper = UpperName::of(name);
+        let is_on = |list: &[Pattern]| list.iter().any(|pattern| pattern.matches_upper(&upper));
         if is_on(&self.never) {
             return VariableFate::Withhold;
         }
@@ -259,20 +259,20 @@ impl EnvironmentPolicy {
         if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(value) {
             return VariableFate::Pass;
         }
-        if !is_secret && capitals.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
+        if !is_secret && upper.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
     }
 }
 
-/// True if a value is the path of something that is there. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
+/// True if a value is the path of an existing file. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
 /// could read the file without it.
 fn names_a_file(value: &OsStr) -> bool {
     value.as_bytes().starts_with(b"/") && std::path::Path::new(value).exists()
 }
 
-/// Names of proxies end like this: `HTTPS_PROXY`, `npm_config_proxy`.
+/// Ending of the names of proxies: `HTTPS_PROXY`, `npm_config_proxy`.
 const PROXY: &[u8] = b"PROXY";
 
-/// The fate of a variable of the host.
+/// Treatment of a variable of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VariableFate {
     Pass,
@@ -292,22 +292,22 @@ impl Environment {
         }
     }
 
-    /// Keeps the withheld values out of texts.
+    /// Redactor for texts about a command with this environment.
     pub fn redactor(&self) -> Redactor {
         Redactor::new(Arc::new(Mask::new(&self.withheld)))
     }
 
-    /// What keeps the withheld values out of texts.
+    /// Redactor for the output of a command with this environment.
     pub fn output_redactor(&self, cleaning: Cleaning) -> OutputRedactor {
         OutputRedactor::new(cleaning, Arc::new(Mask::new(&self.withheld)))
     }
 
-    /// The same with the caller's variables on top.
+    /// Adds the caller's variables on top.
     pub(crate) fn with(mut self, caller: &[(String, OsString)]) -> Result<Self, EnvError> {
         for (name, value) in caller {
             check(name, value)?;
             self.variables.insert(name.into(), value.clone());
-            // Given on purpose, it is no secret from this command any more.
+            // The caller gave it on purpose, so it is no secret from this command.
             self.withheld.retain(|withheld| withheld.name != **name);
         }
         Ok(self)
@@ -324,7 +324,7 @@ fn check(name: &str, value: &OsStr) -> Result<(), EnvError> {
     Ok(())
 }
 
-/// Whether bash can have a variable of this name.
+/// True if bash can have a variable of this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     let first_is_right = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');

@@ -1,12 +1,12 @@
 //! Names on disk that are made from contents: the same in every version, with every compiler, on every machine.
 //!
-//! The name is the 128-bit SipHash-2-4 (Aumasson and Bernstein) with a key of zeros, over all fields one after the other. Each
-//! field is preceded by its length in bytes, as 8 bytes with the lowest first. The hash is fast and hard to collide by
-//! accident; it keeps nobody out who wants to find a collision, and nobody has to be kept out of his own state directory.
+//! The name is the 128-bit SipHash-2-4 (Aumasson and Bernstein) with a key of zeros, over all fields one after another.
+//! The length of each field comes before it, as 8 bytes with the lowest first. The hash is fast and hard to collide by
+//! accident. It does not stop an attacker who wants a collision, but nobody attacks their own state directory.
 
 use std::fmt::Write;
 
-/// A name in the making.
+/// A name under construction.
 ///
 /// ```
 /// use bashful_engine::FixedName;
@@ -21,12 +21,12 @@ pub struct FixedName {
 }
 
 impl FixedName {
-    /// A name for this purpose, which is its first field.
+    /// Begins a name for this purpose, which is its first field.
     pub fn new(purpose: &str) -> Self {
         Self { bytes: Vec::new() }.field(purpose.as_bytes())
     }
 
-    /// Adds a field.
+    /// Adds a field, which cannot run together with the next.
     #[must_use]
     pub fn field(mut self, field: &[u8]) -> Self {
         self.bytes.extend((field.len() as u64).to_le_bytes());
@@ -34,7 +34,7 @@ impl FixedName {
         self
     }
 
-    /// Adds a field for the number of those that follow, and then those.
+    /// Adds a field with the number of items, and then the items.
     #[must_use]
     pub fn list<'a>(self, list: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
         let counted = self.field(&(list.len() as u64).to_le_bytes());
@@ -72,7 +72,7 @@ fn siphash(key: u64, key_behind: u64, bytes: &[u8]) -> [u8; 16] {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    // The lowest byte of the length is the last one of the input.
+    // The lowest byte of the length is the last byte of the input.
     last[7] = bytes.len().to_le_bytes()[0];
     for word in words.iter().chain([&last]) {
         let word = u64::from_le_bytes(*word);

@@ -1,14 +1,14 @@
-//! Numbers that are given out once, in order, to any number of programs that share a directory.
+//! Gives out ids once, in order, to any number of programs that share a directory.
 //!
-//! The counter's file is the lock of the directory. It holds a [`Ledger`]: the number to come, and the two figures that say
-//! whether a sweep is due. Giving out a number therefore costs the same in a full directory as in an empty one.
+//! The counter's file is the lock of the directory. It holds a [`Ledger`]: the next id, and two figures that say if a
+//! sweep is due. So giving out an id costs the same in a full directory as in an empty one.
 //!
-//! The file has no version, because bashful 0.1 takes any other text than its own for a garbled one and would give out numbers a
-//! second time. A newer version adds a third line, `version N`; its first line is the number to come in every version. This
-//! version then counts on in that line, and leaves everything else as it is.
+//! The file has no version, because bashful 0.1 treats every other text than its own as garbled, and would give out ids
+//! a second time. A newer version adds a third line, `version N`; its first line is the next id in every version. This
+//! version then continues in that line, and leaves everything else as it is.
 //!
-//! Invariant: the directory is only scanned for the number to come if the ledger is missing, garbled, or contradicted by the
-//! entry that it would make next.
+//! Invariant: the directory is scanned for the next id only if the ledger is missing, garbled, or contradicted by an
+//! existing entry of that id.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,14 +22,14 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-/// The file that holds the number to come.
+/// Name of the counter's file.
 pub(crate) const COUNTER: &str = "next";
 
-/// The largest number: longer ones are not ours, and a garbled counter cannot use up all there are.
+/// Largest id. Longer numbers are not ours, and a garbled counter cannot use up all ids.
 const LARGEST: u64 = 999_999_999_999;
 
-/// How long the lock is waited for. It is held for milliseconds, or for as long as whoever holds it is suspended; and a
-/// command must not wait for that.
+/// Time to wait for the lock. A program holds it for milliseconds, or for as long as it is suspended, and a command
+/// must not wait for that.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A sweep for age is due after this part of the age, ...
@@ -38,21 +38,21 @@ const AGE_STEPS: u32 = 16;
 /// ... and at least this often.
 const SWEEP_PERIOD: Duration = Duration::from_hours(1);
 
-/// The contents of the counter's file.
+/// Contents of the counter's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ledger {
-    /// The number to come.
+    /// Next id to give out.
     next: u64,
-    /// The owner's measure of growth since the last sweep: bytes for artifacts, records for jobs.
+    /// Growth since the last sweep, in the owner's measure: bytes for artifacts, records for jobs.
     used: u64,
-    /// Seconds since 1970 at which the last sweep began; 0 if there was none.
+    /// Unix time, in seconds, at which the last sweep began; 0 if there was none.
     swept: u64,
-    /// A newer version has written the file: only the number to come is known.
+    /// True if a newer version wrote the file. Then only the next id is known.
     is_newer: bool,
 }
 
 impl Ledger {
-    /// Always of the same length and written in one go, so that not even a crash leaves half a number.
+    /// Always of the same length and written at once, so that not even a crash leaves half a number.
     fn to_text(self) -> String {
         let first = format!("{:>15}\n", self.next);
         if self.is_newer { first } else { format!("{first}{:>20} {:>20}\n", self.used, self.swept) }
@@ -67,12 +67,12 @@ impl Ledger {
         let mut words = text.split_ascii_whitespace().map(|word| word.parse().ok());
         let mut word = || words.next().flatten();
         let ledger = Self { next: word()?, used: word()?, swept: word()?, is_newer: false };
-        // A counter that is nearly used up was not counted up to there.
+        // A counter near its end was not counted up to there.
         let is_sensible = (1..LARGEST / 2).contains(&ledger.next);
         (is_sensible && ledger.to_text() == text).then_some(ledger)
     }
 
-    /// None for a text that does not say that it is of a newer version.
+    /// None for a text without the version of a newer program.
     fn parse_newer(text: &str) -> Option<Self> {
         let version: u64 = text.lines().nth(2)?.strip_prefix("version ")?.parse().ok()?;
         let next = text.lines().next()?.trim().parse().ok().filter(|next| (1..LARGEST / 2).contains(next))?;
@@ -81,14 +81,14 @@ impl Ledger {
     }
 }
 
-/// A directory whose entries are named by numbers.
+/// A directory whose entries are named by ids.
 #[derive(Debug, Clone)]
 pub(crate) struct IdCounter {
     directory: PathBuf,
 }
 
-/// The directory is ours until this is dropped.
-pub(crate) struct Locked {
+/// Lock on the directory, until it is dropped.
+pub(crate) struct DirectoryLock {
     counter: File,
 }
 
@@ -101,32 +101,31 @@ impl IdCounter {
         &self.directory
     }
 
-    /// Makes the directory, if it is not there.
+    /// Creates the directory, if it is missing.
     pub(crate) fn make(&self) -> io::Result<()> {
         crate::make_directory(&self.directory)
     }
 
-    pub(crate) fn lock(&self) -> io::Result<Locked> {
+    pub(crate) fn lock(&self) -> io::Result<DirectoryLock> {
         if longest_file() < 4096 {
-            // Not even the counter could be written: `ulimit -f 0` would have us killed for trying.
+            // Not even the counter could be written: `ulimit -f 0` would kill this process for trying.
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let path = self.directory.join(COUNTER);
         let counter = plain::open_with(File::options().read(true).write(true).create(true).truncate(false), &path)?;
         lock_soon(&counter)?;
-        Ok(Locked { counter })
+        Ok(DirectoryLock { counter })
     }
 
-    /// The lock without making anything. A directory that cannot be locked can still be looked at.
-    pub(crate) fn lock_if_there(&self) -> Option<Locked> {
+    /// Locks without creating anything. A directory that cannot be locked can still be read.
+    pub(crate) fn lock_if_there(&self) -> Option<DirectoryLock> {
         let counter = plain::open(&self.directory.join(COUNTER)).ok()?;
         lock_soon(&counter).ok()?;
-        Some(Locked { counter })
+        Some(DirectoryLock { counter })
     }
 
-    /// Gives out the next number, and adds to what is used. The number is written down before it is used: one that is lost
-    /// does no harm.
-    pub(crate) fn give_out(&self, lock: &Locked, adds: u64) -> io::Result<u64> {
+    /// Gives out the next id, and adds to the growth. The id is recorded before it is used: a lost one does no harm.
+    pub(crate) fn give_out(&self, lock: &DirectoryLock, adds: u64) -> io::Result<u64> {
         let ledger = self.ledger()?;
         if ledger.next > LARGEST {
             return Err(io::Error::other("there are no numbers left"));
@@ -135,51 +134,51 @@ impl IdCounter {
         Ok(ledger.next)
     }
 
-    /// Whether this number has been given out before.
+    /// True if this id has been given out before.
     pub(crate) fn was_given_out(&self, id: u64) -> io::Result<bool> {
         Ok(id < self.ledger()?.next)
     }
 
-    /// Adds to what is used.
+    /// Adds to the growth since the last sweep.
     pub(crate) fn add_used(&self, adds: u64) -> io::Result<()> {
         let lock = self.lock()?;
         let ledger = self.ledger()?;
         lock.write(Ledger { used: ledger.used.saturating_add(adds), ..ledger })
     }
 
-    /// True if more than `most` is used, or entries may have reached their `age` since the last sweep. Costs one read of a
-    /// small file.
+    /// True if the growth exceeds `most`, or entries may have reached their `age` since the last sweep. Costs one read
+    /// of a small file.
     pub(crate) fn is_sweep_due(&self, most: u64, age: Duration) -> bool {
-        // Without a counter nothing was ever made here.
+        // Without a counter, nothing was ever created here.
         let Ok(text) = plain::read(&self.directory.join(COUNTER)) else { return false };
         let Some(ledger) = Ledger::parse(&text) else { return true };
         if ledger.is_newer {
-            // That version sweeps.
+            // The newer version sweeps.
             return false;
         }
         let period = SWEEP_PERIOD.min(age / AGE_STEPS).as_secs();
-        // A sweep from the future, after the clock was set back, says nothing.
+        // A sweep in the future, after the clock was set back, says nothing.
         ledger.used > most || unix_seconds().checked_sub(ledger.swept).is_none_or(|since| since >= period)
     }
 
-    /// Notes that a sweep begins. Nobody else begins one before `used` has grown past the limit again: a sweeper that is
-    /// killed delays the next one by no more than that.
+    /// Notes that a sweep begins. No other begins before `used` has grown past the limit again, so a killed sweeper
+    /// delays the next sweep by no more than that.
     pub(crate) fn begin_sweep(&self, used: u64) {
-        self.change(|ledger| Ledger { used, swept: unix_seconds(), ..ledger });
+        self.update_ledger(|ledger| Ledger { used, swept: unix_seconds(), ..ledger });
     }
 
-    /// Notes the end of a sweep that began with `used` and has found so much in use. Entries that came meanwhile count too.
-    /// A counter that is behind `highest`, the highest number that the sweep has seen, is set right.
+    /// Notes the end of a sweep that began with `used` and found this much in use. Entries that came meanwhile count
+    /// too. A counter behind `highest`, the highest id that the sweep has seen, is corrected.
     pub(crate) fn end_sweep(&self, used: u64, found: u64, highest: u64) {
-        self.change(|ledger| Ledger {
+        self.update_ledger(|ledger| Ledger {
             used: ledger.used.saturating_sub(used).saturating_add(found),
             next: ledger.next.max(highest + 1),
             ..ledger
         });
     }
 
-    /// Changes the ledger of a directory that has one. Where that cannot be done, the next sweep comes sooner.
-    fn change(&self, change: impl FnOnce(Ledger) -> Ledger) {
+    /// Changes the ledger of a directory that has one. If that fails, the next sweep comes sooner.
+    fn update_ledger(&self, change: impl FnOnce(Ledger) -> Ledger) {
         if !self.directory.join(COUNTER).exists() {
             return;
         }
@@ -189,7 +188,7 @@ impl IdCounter {
         }
     }
 
-    /// The ledger, or one made from what is there if it cannot be trusted.
+    /// Reads the ledger, or reconstructs it from the directory if it cannot be trusted.
     fn ledger(&self) -> io::Result<Ledger> {
         let text = match plain::read(&self.directory.join(COUNTER)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -201,25 +200,25 @@ impl IdCounter {
             return Ok(ledger);
         }
         let behind_all = self.taken()?.last().map_or(1, |id| id + 1);
-        // A number of another form may still say how far somebody has come.
+        // A number in another format may still say how far the counter was.
         let counted = str::from_utf8(&text).ok().and_then(|text| number(text.trim()));
         let counted = counted.filter(|counted| *counted < LARGEST / 2).unwrap_or(1);
         Ok(Ledger { next: ledger.next.max(counted).max(behind_all), ..ledger })
     }
 
-    /// The numbers that are taken, in order.
+    /// Ids of the existing entries, in order.
     pub(crate) fn taken(&self) -> io::Result<Vec<u64>> {
         numbers_in(&self.directory)
     }
 }
 
-impl Locked {
+impl DirectoryLock {
     fn write(&self, ledger: Ledger) -> io::Result<()> {
         self.counter.write_all_at(ledger.to_text().as_bytes(), 0)
     }
 }
 
-/// The numbers among the names in a directory, in order. One that is not there holds none.
+/// Ids among the names in a directory, in order. A missing directory has none.
 pub(crate) fn numbers_in(directory: &Path) -> io::Result<Vec<u64>> {
     let files = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -243,10 +242,10 @@ pub(crate) fn lock_soon(file: &File) -> io::Result<()> {
     }
 }
 
-/// The number of this name; none if we would never call anything so.
+/// Parses an id; none for names that the counter never gives.
 pub(crate) fn number(name: &str) -> Option<u64> {
     let id = name.parse().ok().filter(|id| (1..=LARGEST).contains(id))?;
-    // `07` and `+7` are numbers too, but not names that we give.
+    // `07` and `+7` are numbers too, but not ids.
     (name == id.to_string()).then_some(id)
 }
 
@@ -254,7 +253,7 @@ fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// How long this process may make a file.
+/// Longest file that this process may write, in bytes.
 pub(crate) fn longest_file() -> u64 {
     getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }

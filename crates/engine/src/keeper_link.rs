@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
-use bashful_keeper::protocol::{Order, Release, Report};
+use bashful_keeper::protocol::{Order, PipeHandover, Report};
 use bashful_sys::signal::Signal;
 use bashful_sys::{Errno, pidfd, wait};
 use rustix::process::Pid;
@@ -17,35 +17,35 @@ use tokio::sync::watch;
 
 use crate::backend::BoxFuture;
 use crate::connection::Connection;
-use crate::link::{Carried, Ended, Handover, Link};
+use crate::link::{Ended, Handover, Link, OutputHandover};
 use crate::reserve::{Reserve, Standing};
 use crate::running::NotSent;
 use crate::sessions::SessionStore;
 
-/// A keeper that has not written a job down by then has been stopped.
+/// A keeper that has not written the job's record by then has been stopped.
 const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
 
-/// A command under a keeper. Dropping it closes the connection, and the keeper then stops the command.
+/// A command under a keeper. Dropping it closes the connection, on which the keeper stops the command.
 #[derive(Debug)]
 pub(crate) struct KeeperLink {
     connection: Connection,
     keeper: Keeper,
-    /// Waits here for the next command.
-    home: Home,
-    /// An end that was told while another report was waited for.
-    early: Option<Ended>,
+    /// Place that gets the keeper back for the next command.
+    home: KeeperHome,
+    /// An end that arrived while another report was awaited.
+    early_end: Option<Ended>,
     suspensions: watch::Sender<u64>,
 }
 
-/// The place of a keeper, or of the connection to it, between two commands.
+/// Place of a keeper, or of the connection to it, between two commands.
 #[derive(Debug)]
-pub(crate) enum Home {
-    /// Keepers of single commands.
+pub(crate) enum KeeperHome {
+    /// The reserve of keepers for single commands.
     Reserve(Arc<Reserve>),
-    /// Connections to the keepers of sessions.
+    /// The connections to keepers of sessions.
     Session {
         store: Arc<SessionStore>,
-        /// The directory of the session.
+        /// Directory of the session.
         place: PathBuf,
     },
 }
@@ -57,12 +57,12 @@ pub(crate) enum Keeper {
     Process(KeeperProcess),
     /// A thread of this program.
     Thread,
-    /// The keeper of a session, which has others to serve too.
+    /// The keeper of a session, which serves other clients too.
     Session,
 }
 
 impl Keeper {
-    /// Kills the keeper; whether there was one to kill.
+    /// Kills the keeper. False if it has no process of its own.
     pub(crate) fn kill(&self) -> bool {
         match self {
             Self::Process(process) => process.kill(),
@@ -70,24 +70,24 @@ impl Keeper {
         }
     }
 
-    /// Continues the keeper if somebody has stopped it.
+    /// Sends `SIGCONT` to a keeper that somebody may have stopped.
     pub(crate) fn wake(&self) {
         match self {
             Self::Process(process) => process.wake(),
-            // A session's keeper is woken over its connection.
+            // A message on its connection wakes the keeper of a session.
             Self::Thread | Self::Session => {}
         }
     }
 }
 
-/// A keeper process of ours. Dropping it never ends it: closing its link does.
+/// A keeper process of this program. Dropping it does not end the process; closing its connection does.
 #[derive(Debug)]
 pub(crate) struct KeeperProcess {
     pid: Pid,
     handle: Option<OwnedFd>,
-    /// The keepers that live, from which it is taken when it has ended.
+    /// Process ids of all keepers that live. This one is removed once it has ended.
     all: Arc<Mutex<HashSet<i32>>>,
-    /// The conditions that it was started under, if it may be used again.
+    /// Limits, niceness and other settings at its start; none if it cannot be used again.
     pub(crate) standing: Option<Box<Standing>>,
 }
 
@@ -101,12 +101,12 @@ impl KeeperProcess {
         Self { pid, handle: Some(handle), all, standing }
     }
 
-    /// The last resort against a keeper that does not answer; whether it could be reached.
+    /// Kills a keeper that does not answer. False if the signal could not be sent.
     fn kill(&self) -> bool {
         self.send(Signal::KILL)
     }
 
-    /// Continues it if somebody has stopped it.
+    /// Continues a keeper that somebody may have stopped.
     fn wake(&self) {
         self.send(Signal::CONT);
     }
@@ -120,7 +120,7 @@ impl KeeperProcess {
     }
 }
 
-/// Takes it away once it has ended. Without a runtime at hand it stays as a zombie until this program ends.
+/// Reaps the keeper once it has ended. Without a tokio runtime it stays a zombie until this program ends.
 impl Drop for KeeperProcess {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
@@ -145,19 +145,19 @@ impl Drop for KeeperProcess {
 }
 
 impl KeeperLink {
-    pub(crate) fn new(connection: Connection, keeper: Keeper, home: Home) -> Self {
-        Self { connection, keeper, home, early: None, suspensions: watch::channel(0).0 }
+    pub(crate) fn new(connection: Connection, keeper: Keeper, home: KeeperHome) -> Self {
+        Self { connection, keeper, home, early_end: None, suspensions: watch::channel(0).0 }
     }
 
     async fn next_end(&mut self) -> Option<Ended> {
-        if let Some(early) = self.early.take() {
-            return Some(early);
+        if let Some(early_end) = self.early_end.take() {
+            return Some(early_end);
         }
         loop {
             match self.connection.next().await.ok()? {
                 Report::Suspended => self.suspensions.send_modify(|count| *count += 1),
                 report => {
-                    if let Some(ended) = as_end(report) {
+                    if let Some(ended) = ended_report(report) {
                         return Some(ended);
                     }
                 }
@@ -165,22 +165,25 @@ impl KeeperLink {
         }
     }
 
-    async fn record(&mut self, Handover { job, kind, leftovers, outputs }: Handover<'_>) -> Result<(), NotSent> {
+    async fn hand_over_to_keeper(
+        &mut self,
+        Handover { job, kind, leftovers, outputs }: Handover<'_>,
+    ) -> Result<(), NotSent> {
         let mut order = job.order(kind, leftovers);
-        order.pipes = outputs.iter().map(as_release).collect();
+        order.pipes = outputs.iter().map(pipe_handover).collect();
         let mut descriptors = vec![job.alive.as_fd()];
-        descriptors.extend(outputs.iter().flat_map(ends));
-        // A keeper that cannot be reached is gone, and will not answer either.
+        descriptors.extend(outputs.iter().flat_map(descriptors_of));
+        // A keeper that cannot be reached is gone, and does not answer either.
         let _ = self.connection.send(&[&Order::Record(order)], &descriptors).await;
-        self.recorded().await
+        self.wait_until_recorded().await
     }
 
-    /// Waits for word that the keeper has written the job down.
-    async fn recorded(&mut self) -> Result<(), NotSent> {
+    /// Waits until the keeper has written the job's record.
+    async fn wait_until_recorded(&mut self) -> Result<(), NotSent> {
         loop {
             let report = match tokio::time::timeout(RECORDED_AT_LATEST, self.connection.next()).await {
                 Ok(Ok(report)) => report,
-                // The next look at the connection will tell.
+                // The next read of the connection reports the end.
                 Ok(Err(_)) => return Err(NotSent::Ended),
                 Err(_) => return Err(NotSent::Keeper(io::ErrorKind::TimedOut.into())),
             };
@@ -188,10 +191,11 @@ impl KeeperLink {
                 Report::Recorded { errno: 0 } => return Ok(()),
                 Report::Recorded { errno } => return Err(NotSent::Keeper(io::Error::from_raw_os_error(errno))),
                 other => {
-                    let Some(ended) = as_end(other) else { return Err(NotSent::Ended) };
+                    let Some(ended) = ended_report(other) else { return Err(NotSent::Ended) };
                     let more_to_come = !ended.left.is_empty();
-                    self.early = Some(ended);
-                    // If its shell has just ended and left something, its keeper stays with the rest, and will answer.
+                    self.early_end = Some(ended);
+                    // A shell that has just ended may leave processes. The keeper then stays with them, and will
+                    // answer.
                     if !more_to_come {
                         return Err(NotSent::Ended);
                     }
@@ -208,7 +212,7 @@ impl Link for KeeperLink {
 
     fn stop(&mut self, why: StopReason) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            // A keeper that cannot be reached is gone, and the next look at the connection says so.
+            // A keeper that cannot be reached is gone, and the next read of the connection reports that.
             let _ = self.connection.send(&[&Order::Stop(why)], &[]).await;
         })
     }
@@ -250,14 +254,14 @@ impl Link for KeeperLink {
     }
 
     fn hand_over<'a>(&'a mut self, handover: Handover<'a>) -> BoxFuture<'a, Result<(), NotSent>> {
-        Box::pin(self.record(handover))
+        Box::pin(self.hand_over_to_keeper(handover))
     }
 
-    fn release<'a>(&'a mut self, outputs: Vec<Carried<'a>>) -> BoxFuture<'a, ()> {
+    fn release<'a>(&'a mut self, outputs: Vec<OutputHandover<'a>>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let order = Order::Release(outputs.iter().map(as_release).collect());
-            let descriptors: Vec<_> = outputs.iter().flat_map(ends).collect();
-            // A keeper that cannot be reached is gone, and its tree with it.
+            let order = Order::Release(outputs.iter().map(pipe_handover).collect());
+            let descriptors: Vec<_> = outputs.iter().flat_map(descriptors_of).collect();
+            // A keeper that cannot be reached is gone, and its process tree too.
             let _ = self.connection.send(&[&order], &descriptors).await;
         })
     }
@@ -265,24 +269,24 @@ impl Link for KeeperLink {
     fn give_back(self: Box<Self>) {
         let Self { connection, keeper, home, .. } = *self;
         match (home, keeper) {
-            (Home::Session { store, place }, _) => store.keep(&place, connection),
-            (Home::Reserve(reserve), keeper @ Keeper::Process(_)) => reserve.put(connection, keeper),
-            // A thread ends with its command.
-            (Home::Reserve(_), Keeper::Thread | Keeper::Session) => {}
+            (KeeperHome::Session { store, place }, _) => store.keep(&place, connection),
+            (KeeperHome::Reserve(reserve), keeper @ Keeper::Process(_)) => reserve.put(connection, keeper),
+            // A keeper thread ends with its command.
+            (KeeperHome::Reserve(_), Keeper::Thread | Keeper::Session) => {}
         }
     }
 }
 
-fn as_end(report: Report) -> Option<Ended> {
+fn ended_report(report: Report) -> Option<Ended> {
     match report {
         Report::Ended { end, left, shell_stays, at } => Some(Ended { end, left, shell_stays, at }),
         _ => None,
     }
 }
 
-/// The output as the keeper is told of it. Its descriptors travel beside.
-fn as_release(output: &Carried<'_>) -> Release {
-    Release {
+/// Describes an output for the keeper. Its descriptors travel beside.
+fn pipe_handover(output: &OutputHandover<'_>) -> PipeHandover {
+    PipeHandover {
         path: output.path.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         at_most: output.at_most,
         gap: output.gap.clone(),
@@ -290,6 +294,6 @@ fn as_release(output: &Carried<'_>) -> Release {
     }
 }
 
-fn ends<'a>(output: &Carried<'a>) -> [BorrowedFd<'a>; 2] {
+fn descriptors_of<'a>(output: &OutputHandover<'a>) -> [BorrowedFd<'a>; 2] {
     [output.from, output.to]
 }

@@ -1,6 +1,6 @@
 //! Runs shell commands for a model and always tells the truth about them.
 //!
-//! A command passes through a row of types, each of which can only be made from the one before:
+//! A command passes through a row of types. Each can only be made from the one before:
 //!
 //! ```text
 //! Request ──plan──▶ Plan ──check──▶ Checked ──start──▶ Running ──▶ Outcome
@@ -27,9 +27,9 @@
 //! }
 //! ```
 //!
-//! Every command has a keeper, a tiny process between this program and bash that ends the whole process tree when its
-//! time is up, when it is cancelled, and when this program dies. A program that does not call [`keeper_main`] gets a
-//! thread instead, with weaker promises: [`Engine::promises`] says which.
+//! Every command has a keeper: a tiny process between this program and bash. It stops the whole process tree when the
+//! lifetime is over, when the command is cancelled, and when this program dies. A program that does not call
+//! [`keeper_main`] gets a thread instead, with weaker promises: see [`Engine::promises`].
 //!
 //! The crate prints nothing and reads no environment, home directory or settings by itself.
 
@@ -91,6 +91,7 @@ pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
+pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
@@ -105,10 +106,10 @@ pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withhel
 pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
-    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
-    job_id,
+    JobTerminal, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, ScreenUntil, SendError,
+    Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
 };
-pub use link::{Carried, Ended, Handover, Link};
+pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
@@ -132,7 +133,7 @@ pub use sessions::{
 pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
-pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, TerminalSize, TypeError};
+pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, ProgramAt, TerminalSize, TypeError};
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
@@ -142,7 +143,7 @@ static ENTRY_IS_LATE: AtomicBool = AtomicBool::new(false);
 
 /// Becomes a keeper and never returns, if this process was started as one.
 ///
-/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file. Inside of
+/// Call this first in `main`, before anything reads arguments, starts a thread or opens a file. Inside of
 /// `#[tokio::main]` it is late: every keeper then starts that runtime too, which makes it slower and larger, and
 /// [`Promises::keepers_are_small`] is false.
 pub fn keeper_main() {
@@ -151,13 +152,14 @@ pub fn keeper_main() {
     ENTRY_IS_THERE.store(true, Ordering::Relaxed);
 }
 
-/// Keeps commands from reading the memory and the environment of this process, withheld variables among them.
+/// Keeps commands from reading the memory and the environment of this process, including withheld variables.
 ///
 /// A command runs as the same user as its host, so it could read `/proc/PID/environ` of the host. After this call the
-/// kernel refuses that, and debuggers too. The host decides, because the call is for the whole process, for good, and has a
-/// price: no core dumps; `gdb`, `strace` and `perf` can attach only as root; the files below `/proc/self` belong to root, so
-/// this process cannot list `/proc/self/fd` or write its own `uid_map`; and children cannot open `/proc/PID/fd/N` of it.
-/// A program that this process executes is not affected. Keepers need no such call: their environment is empty.
+/// kernel refuses that, and debuggers too. The host decides, because the call is for the whole process, for good, and
+/// has a price. There are no core dumps. `gdb`, `strace` and `perf` can attach only as root. The files below
+/// `/proc/self` belong to root, so this process cannot list `/proc/self/fd` or write its own `uid_map`. Children cannot
+/// open `/proc/PID/fd/N` of it. Programs that this process executes are not affected. Keepers need no such call: their
+/// environment is empty.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {

@@ -1,7 +1,7 @@
-//! The engine's side of a command under way, whoever supervises it.
+//! The engine's side of a running command, whoever supervises it.
 //!
-//! A [`Link`] tells the engine's loop of the end of one command and takes the loop's orders. A backend makes one for each
-//! command that it starts. `keeper_link.rs` has the one for commands under bashful's keeper.
+//! A [`Link`] reports the end of one command to the engine's loop, and carries out the loop's orders. A backend makes
+//! one for each command that it starts. `keeper_link.rs` has the link for commands under bashful's keeper.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,45 +18,45 @@ use crate::jobs::{JobKind, NewJob};
 use crate::outcome::Leftover;
 use crate::running::NotSent;
 
-/// The control of one command under way.
+/// Control of one running command.
 ///
-/// Dropping a link stops its command, unless the command has become a job. The lifetime and the grace of the plan are the
-/// backend's to enforce: they hold even if nobody polls the link.
+/// Dropping a link stops its command, unless the command has become a job. The backend enforces the plan's lifetime and
+/// grace, even if nobody polls the link.
 pub trait Link: Send + fmt::Debug {
-    /// Waits for the end of the command. None: the backend has lost sight of it. The future may be dropped and asked for
-    /// again, and nothing is lost. An end with leftovers is followed by another one if they are stopped, and by nothing
-    /// otherwise.
+    /// Waits for the end of the command; none if the backend has lost track of it. The future may be dropped and
+    /// requested again without loss. After an end with leftover processes, a second one follows if they are stopped,
+    /// and otherwise none.
     fn ended(&mut self) -> BoxFuture<'_, Option<Ended>>;
 
-    /// Asks the command to stop, and kills it when the grace of its plan is over. A second call kills it at once. The end
-    /// is told by [`ended`](Self::ended).
+    /// Stops the command: `SIGTERM`, then `SIGKILL` after the plan's grace. A second call kills it at once.
+    /// [`ended`](Self::ended) reports the end.
     fn stop(&mut self, why: StopReason) -> BoxFuture<'_, ()>;
 
-    /// The last resort against a supervisor that has been silent long after the command had to be gone. False if there is
-    /// nobody to kill: the command then counts as lost.
+    /// Kills a supervisor that has been silent long after the command had to be gone. False if there is none to kill;
+    /// the command then counts as lost.
     fn kill(&mut self) -> bool {
         false
     }
 
-    /// The process id of the supervisor, if it is a process of this machine.
+    /// Process id of the supervisor; none if it is no process of this machine.
     fn supervisor(&self) -> Option<i32> {
         None
     }
 
-    /// Tells whether the command could become a job, before anything is written down for it.
+    /// Checks if the command can become a job, before any record is written.
     fn can_hand_over(&self) -> Result<(), NotSent> {
         Err(NotSent::Unsupported)
     }
 
-    /// Makes a job of the command: the supervisor writes the record and reads the outputs from now on. After an error
-    /// everything is as it was.
+    /// Makes the command a job: the supervisor writes the record and reads the outputs from now on. After an error,
+    /// everything is unchanged.
     fn hand_over<'a>(&'a mut self, _handover: Handover<'a>) -> BoxFuture<'a, Result<(), NotSent>> {
         Box::pin(std::future::ready(Err(NotSent::Unsupported)))
     }
 
-    /// Lets the supervisor read the outputs of processes that were left behind. Without that they are closed, and whoever
-    /// writes to them gets `SIGPIPE`.
-    fn release<'a>(&'a mut self, _outputs: Vec<Carried<'a>>) -> BoxFuture<'a, ()> {
+    /// Makes the supervisor read the outputs of leftover processes. Without it the outputs are closed, and processes
+    /// that write to them get `SIGPIPE`.
+    fn release<'a>(&'a mut self, _outputs: Vec<OutputHandover<'a>>) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
 
@@ -75,55 +75,55 @@ pub trait Link: Send + fmt::Debug {
         Box::pin(std::future::ready(()))
     }
 
-    /// Leaves the supervisor to the next command. Called after a command that ended by itself and left nothing, and after
-    /// a command of a session whose shell stays.
+    /// Returns the supervisor for the next command. Called after a command that ended by itself and left nothing, and
+    /// after a command of a session whose shell stays.
     fn give_back(self: Box<Self>) {}
 }
 
-/// The end of a command, as its backend tells it.
+/// The end of a command, as its backend reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// The end of its shell.
+    /// End of its shell.
     pub end: End,
-    /// The processes of its tree that still run.
+    /// Processes of its tree that still run.
     pub left: Vec<Leftover>,
-    /// True if the shell stays, as those of sessions do if they can.
+    /// True if the shell stays for the next command, as that of a session does.
     pub shell_stays: bool,
-    /// The moment, as time since the start of the machine on which the engine runs.
+    /// Time of the end, since boot of the machine on which the engine runs.
     pub at: Duration,
 }
 
 impl Ended {
-    /// An end just now of a command that left nothing.
+    /// The end, now, of a command that left nothing.
     pub fn now(end: End) -> Self {
         Self { end, left: Vec::new(), shell_stays: false, at: bashful_sys::boot_time() }
     }
 }
 
-/// All that a supervisor needs to make a job of its command.
+/// Everything that a supervisor needs to make its command a job.
 #[derive(Debug)]
 pub struct Handover<'a> {
-    /// The job.
+    /// The job, whose record the engine has begun.
     pub job: &'a NewJob,
-    /// The reason why it is a job.
+    /// Reason why the command becomes a job.
     pub kind: JobKind,
-    /// The fate of processes that outlive the shell.
+    /// Fate of processes that outlive the shell.
     pub leftovers: LeftoverPolicy,
-    /// The outputs to read, standard error last.
-    pub outputs: Vec<Carried<'a>>,
+    /// Outputs to read; standard error comes last.
+    pub outputs: Vec<OutputHandover<'a>>,
 }
 
 /// An output that the supervisor reads from now on.
 #[derive(Debug)]
-pub struct Carried<'a> {
-    /// The end that the engine has read so far.
+pub struct OutputHandover<'a> {
+    /// Descriptor that the engine has read until now.
     pub from: BorrowedFd<'a>,
-    /// The file to fill, or the null device.
+    /// File to fill, or the null device.
     pub to: BorrowedFd<'a>,
-    /// The absolute path of the file; none if the contents are not kept.
+    /// Absolute path of the file; none if the bytes are dropped.
     pub path: Option<PathBuf>,
-    /// The most bytes that the file may have.
+    /// Limit on the file, in bytes.
     pub at_most: u64,
-    /// The range of the output that the file lacks already.
+    /// Byte range of the output that the file already lacks.
     pub gap: Range<u64>,
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_keeper::protocol::{
-    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup,
-    Terminal as WireTerminal, When,
+    Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, ShellStart,
+    Terminal as WireTerminal,
 };
 use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
@@ -25,7 +25,7 @@ use crate::check::Checked;
 use crate::connection::{Connection, Silence};
 use crate::early::{self, EarlyKeeper};
 use crate::jobs::{JobKind, NewJob, STDERR};
-use crate::keeper_link::{Home, Keeper, KeeperLink, KeeperProcess};
+use crate::keeper_link::{Keeper, KeeperHome, KeeperLink, KeeperProcess};
 use crate::plan::{self, Plan, PlanError};
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
@@ -35,35 +35,35 @@ use crate::sessions::{InSession, SessionStore};
 use crate::strays;
 use crate::{KeeperProgram, Options, Orphans};
 
-/// A keeper that has not said by then whether the shell runs never will.
+/// A keeper that has not reported the start of the shell by then never will.
 const STARTED_AT_LATEST: Duration = Duration::from_secs(20);
 
-/// A keeper that has not said by then whether the shell runs may have been stopped by the script, and is woken.
+/// A keeper that has not reported the start of the shell by then may have been stopped by the script, and is woken.
 const WAKE_AFTER: Duration = Duration::from_millis(100);
 
-/// No program gets more: Linux allows at most 6 MiB for arguments and environment together.
+/// Limit on the environment, in bytes: Linux allows at most 6 MiB for arguments and environment together.
 const LARGEST_ENVIRONMENT: usize = 6 << 20;
 
-/// Commands as processes of this machine.
+/// The backend whose commands are processes of this machine.
 pub(crate) struct Local {
-    program: Program,
+    program: KeeperKind,
     limits: Vec<Limit>,
     umask: Option<u32>,
     ready: Arc<ReadyKeepers>,
     reserve: Arc<Reserve>,
-    /// Keepers that live. What else is a child of a program that adopts orphans has lost its keeper.
+    /// Process ids of keepers that live. Other children of a program that adopts orphans have lost their keeper.
     keepers: Arc<Mutex<HashSet<i32>>>,
     orphans: Orphans,
-    /// Keepers have one thread each.
+    /// True if every keeper process has one thread.
     small_keepers: bool,
-    /// Children that this program had before: `exec` keeps them, and they are none of our business.
+    /// Children of this program from before the engine: `exec` keeps them, and the engine leaves them alone.
     strangers: Vec<proc::Process>,
 }
 
-/// What becomes a keeper.
+/// The program that becomes a keeper.
 #[derive(Debug, Clone)]
-enum Program {
-    /// This executable.
+enum KeeperKind {
+    /// The executable at this path.
     At(CString),
     /// A thread of this program.
     Thread,
@@ -79,18 +79,18 @@ impl Local {
             ));
         }
         let program = match &options.keeper {
-            KeeperProgram::This if crate::keeper_entry_is_there() => Program::At(early::THIS_PROGRAM.to_owned()),
-            KeeperProgram::At(path) => Program::At(c_string(path.as_os_str())?),
-            KeeperProgram::This | KeeperProgram::Thread => Program::Thread,
+            KeeperProgram::This if crate::keeper_entry_is_there() => KeeperKind::At(early::THIS_PROGRAM.to_owned()),
+            KeeperProgram::At(path) => KeeperKind::At(c_string(path.as_os_str())?),
+            KeeperProgram::This | KeeperProgram::Thread => KeeperKind::Thread,
         };
         if options.orphans == Orphans::Adopt {
             bashful_sys::become_subreaper()?;
         }
-        // A thread that waits is no gain over a thread that starts.
-        let ready = if matches!(program, Program::Thread) { 0 } else { options.ready };
+        // A waiting thread is not faster than a new one.
+        let ready = if matches!(program, KeeperKind::Thread) { 0 } else { options.ready };
         let keepers = Arc::default();
         let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
-        let early = early.map(|early| Connected::early(early, &keepers));
+        let early = early.map(|early| IdleKeeper::early(early, &keepers));
         let strangers = if options.orphans == Orphans::Adopt { strays::strangers(&keepers) } else { Vec::new() };
         Ok(Self {
             program,
@@ -119,7 +119,7 @@ impl Local {
         let plan = checked.plan();
         // The standard input of a waiting shell is empty, and cannot be changed any more.
         let fits = plan.input == Input::Nothing;
-        // One that died while it waited is found out here, and so may the next be.
+        // A waiting shell that has died is noticed here, and the next one is tried.
         while let Some(ready) = fits.then(|| self.ready.take(plan)).flatten() {
             if let Some(attached) = ready.begin(plan, &self.reserve).await {
                 return Ok(attached);
@@ -144,7 +144,7 @@ impl Backend for Local {
 
     fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<(), StartError>> {
         Box::pin(async move {
-            if matches!(self.program, Program::Thread) {
+            if matches!(self.program, KeeperKind::Thread) {
                 return Err(StartError::NoKeeper);
             }
             self.starter().start_job(checked.plan(), job).await
@@ -159,7 +159,7 @@ impl Backend for Local {
         turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(async move {
-            if matches!(self.program, Program::Thread) {
+            if matches!(self.program, KeeperKind::Thread) {
                 return Err(StartError::NoKeeperForSession);
             }
             self.starter().enter(checked.plan(), at, store, turn_by).await
@@ -184,31 +184,31 @@ impl Backend for Local {
 
     fn promises(&self) -> Promises {
         match self.program {
-            Program::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt, self.small_keepers),
-            Program::Thread => Promises::of_threads(),
+            KeeperKind::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt, self.small_keepers),
+            KeeperKind::Thread => Promises::of_threads(),
         }
     }
 }
 
-/// All that is needed to start keepers.
+/// Everything needed to start keepers.
 #[derive(Debug, Clone)]
 pub(crate) struct Starter {
-    program: Program,
+    program: KeeperKind,
     limits: Vec<Limit>,
     umask: Option<u32>,
     keepers: Arc<Mutex<HashSet<i32>>>,
     pub(crate) reserve: Arc<Reserve>,
 }
 
-/// A keeper that has nothing to do yet, or no more.
+/// An idle keeper, and the connection to it.
 #[derive(Debug)]
-pub(crate) struct Connected {
+pub(crate) struct IdleKeeper {
     pub(crate) socket: OwnedFd,
     pub(crate) keeper: Keeper,
 }
 
-impl Connected {
-    /// An early keeper becomes one of the keepers of an engine.
+impl IdleKeeper {
+    /// Adds an early keeper to the keepers of an engine.
     fn early(EarlyKeeper { socket, pid, handle, standing }: EarlyKeeper, all: &Arc<Mutex<HashSet<i32>>>) -> Self {
         all.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw_nonzero().get());
         let standing = standing.map(Box::new);
@@ -221,40 +221,40 @@ impl Starter {
     async fn start_command(&self, plan: &Plan) -> Result<Attached, StartError> {
         let Pipes { read, write } = Pipes::new(plan.streams).map_err(|error| explain(plan, error))?;
         let outside = if let Outputs::Terminal(outside) = &read { Some(outside.as_fd()) } else { None };
-        let (link, pid) = self.start_cold(plan, &write, outside, None).await?;
+        let (link, pid) = self.start_without_waiting_shell(plan, &write, outside, None).await?;
         Ok(Attached { link: Box::new(link), outputs: read, pid, session: None })
     }
 
-    /// Starts a job. Its processes write to its files themselves.
+    /// Starts a job, whose processes write to its files themselves.
     async fn start_job(&self, plan: &Plan, job: &NewJob) -> Result<(), StartError> {
         let failed = |error| explain(plan, error);
         let started = if let Some(terminal) = plan.streams.terminal() {
             let size = terminal.size;
             let Terminal { outside, inside, .. } =
                 Terminal::for_command(size.columns(), size.rows()).map_err(failed)?;
-            self.start_cold(plan, &[inside], Some(outside.as_fd()), Some(job)).await
+            self.start_without_waiting_shell(plan, &[inside], Some(outside.as_fd()), Some(job)).await
         } else {
             let write = job_files(job, plan.streams).map_err(failed)?;
-            self.start_cold(plan, &write, None, Some(job)).await
+            self.start_without_waiting_shell(plan, &write, None, Some(job)).await
         };
-        // The link changes nothing any more: the keeper has written the job down.
+        // Dropping the link changes nothing: the keeper has written the job's record.
         started.map(drop)
     }
 
-    /// Starts a command at once: under a keeper of the reserve, if one is there and hears of it, or a new one.
-    async fn start_cold(
+    /// Starts a command without a waiting shell: under a keeper of the reserve that still answers, or a new one.
+    async fn start_without_waiting_shell(
         &self,
         plan: &Plan,
         write: &[OwnedFd],
         outside: Option<BorrowedFd<'_>>,
         job: Option<&NewJob>,
     ) -> Result<(KeeperLink, Option<i32>), StartError> {
-        if outside.is_some() && matches!(self.program, Program::Thread) {
+        if outside.is_some() && matches!(self.program, KeeperKind::Thread) {
             return Err(StartError::NoKeeperForTerminal);
         }
         while let Some(connected) = self.reserve.take() {
             match self.start_under(connected, plan, write, outside, job).await {
-                // It has ended since, and has not read what it was to do.
+                // The keeper has ended, and has not read its orders.
                 Err(StartError::KeeperGone) => {}
                 other => return other,
             }
@@ -265,7 +265,7 @@ impl Starter {
 
     async fn start_under(
         &self,
-        Connected { socket, keeper }: Connected,
+        IdleKeeper { socket, keeper }: IdleKeeper,
         plan: &Plan,
         write: &[OwnedFd],
         outside: Option<BorrowedFd<'_>>,
@@ -278,13 +278,13 @@ impl Starter {
         }
         let files = StartFiles::open(plan, write, outside, job).map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
-        let mut setup = self.setup(plan, When::Asked);
+        let mut setup = self.setup(plan, ShellStart::WithScript);
         if files.input.is_some() {
             setup.input = WireInput::From(None);
         }
         // Each order, and the descriptors that belong to it.
         let mut orders = vec![Order::Setup(setup)];
-        let mut descriptors = both(write);
+        let mut descriptors = stdout_and_stderr(write);
         descriptors.extend(files.input.as_ref().map(AsFd::as_fd));
         if let Some(outside) = outside {
             orders.push(Order::Terminal(WireTerminal { outside: None }));
@@ -308,28 +308,30 @@ impl Starter {
         let orders: Vec<&Order> = orders.iter().collect();
         link.send(&orders, &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         attach(link, keeper, &self.reserve).await.map_err(|error| match (error, job) {
-            (NotStarted::Failed { step: FailedStep::Record, errno }, Some(job)) => {
+            (StartFailure::Failed { step: FailedStep::Record, errno }, Some(job)) => {
                 StartError::Record { directory: job.directory.clone(), source: io::Error::from_raw_os_error(errno) }
             }
-            (NotStarted::Failed { step, errno }, _) => explain_step(plan, step, errno),
-            (NotStarted::Unheard, _) => StartError::KeeperGone,
-            (NotStarted::OtherVersion { protocol }, _) => StartError::KeeperVersion { protocol },
+            (StartFailure::Failed { step, errno }, _) => explain_step(plan, step, errno),
+            (StartFailure::Unheard, _) => StartError::KeeperGone,
+            (StartFailure::OtherVersion { protocol }, _) => StartError::KeeperVersion { protocol },
         })
     }
 
-    /// A keeper whose shell has been started and waits. Fails quietly: it is only an accelerator.
+    /// Starts a keeper with a shell that waits for its script. An error only means that the next command starts as
+    /// usual.
     ///
-    /// It takes a keeper of the reserve only if its command is sure to come: another one that comes first needs that more.
+    /// Uses a keeper of the reserve only if a command for this shell is sure to come: another command may need the
+    /// keeper first.
     pub(crate) async fn start_ahead(&self, plan: &Plan, is_sure: bool) -> io::Result<ReadyKeeper> {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
-        let Connected { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
+        let IdleKeeper { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
         let mut link = Connection::new(socket)?;
-        let setup = Order::Setup(self.setup(plan, When::Ahead));
-        link.send(&[&setup], &both(&write)).await?;
+        let setup = Order::Setup(self.setup(plan, ShellStart::Ahead));
+        link.send(&[&setup], &stdout_and_stderr(&write)).await?;
         Ok(ReadyKeeper { link, outputs: read, keeper })
     }
 
-    pub(crate) fn setup(&self, plan: &Plan, when: When) -> Setup {
+    pub(crate) fn setup(&self, plan: &Plan, when: ShellStart) -> Setup {
         Setup {
             shell: plan.shell.as_os_str().as_bytes().to_vec(),
             directory: plan.directory.as_os_str().as_bytes().to_vec(),
@@ -344,17 +346,17 @@ impl Starter {
         }
     }
 
-    pub(crate) fn connect(&self) -> io::Result<Connected> {
+    pub(crate) fn connect(&self) -> io::Result<IdleKeeper> {
         let (ours, theirs) = socket::pair().map_err(|error| name_call("socketpair", error))?;
         let program = match &self.program {
-            Program::Thread => {
+            KeeperKind::Thread => {
                 std::thread::Builder::new()
                     .name("bashful-keeper".to_owned())
                     .stack_size(256 * 1024)
                     .spawn(move || bashful_keeper::serve(theirs, Scope::BelowShell))?;
-                return Ok(Connected { socket: ours, keeper: Keeper::Thread });
+                return Ok(IdleKeeper { socket: ours, keeper: Keeper::Thread });
             }
-            Program::At(program) => program,
+            KeeperKind::At(program) => program,
         };
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -362,7 +364,7 @@ impl Starter {
         keepers.insert(pid.as_raw_nonzero().get());
         drop(keepers);
         let keeper = KeeperProcess::new(pid, pidfd, Arc::clone(&self.keepers), standing);
-        Ok(Connected { socket: ours, keeper: Keeper::Process(keeper) })
+        Ok(IdleKeeper { socket: ours, keeper: Keeper::Process(keeper) })
     }
 }
 
@@ -395,10 +397,10 @@ impl StartFiles {
     }
 }
 
-/// The pipes of a command's output: the ends that we read, and those that its processes write to.
+/// The pipes of a command's output: our reading ends, and the writing ends for its processes.
 pub(crate) struct Pipes {
     pub(crate) read: Outputs,
-    /// Those of standard output and standard error, which may be one.
+    /// Writing ends of stdout and stderr, which may be one.
     pub(crate) write: Vec<OwnedFd>,
 }
 
@@ -419,7 +421,7 @@ impl Pipes {
     }
 }
 
-/// The files that the processes of a job write to.
+/// Opens the files that the processes of a job write to.
 fn job_files(job: &NewJob, streams: Streams) -> io::Result<Vec<OwnedFd>> {
     let mut files = vec![OwnedFd::from(job.file(OUTPUT)?)];
     if streams == Streams::Split {
@@ -428,35 +430,35 @@ fn job_files(job: &NewJob, streams: Streams) -> io::Result<Vec<OwnedFd>> {
     Ok(files)
 }
 
-/// Where standard output and standard error go.
-pub(crate) fn both(write: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
+/// The descriptors of stdout and stderr, which may be the same.
+pub(crate) fn stdout_and_stderr(write: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
     [write.first(), write.last()].into_iter().flatten().map(AsFd::as_fd).collect()
 }
 
-/// Nothing of the script was done, and this is why.
-pub(crate) enum NotStarted {
+/// Reason why none of the script ran.
+pub(crate) enum StartFailure {
     /// The keeper could not start the shell.
     Failed { step: FailedStep, errno: i32 },
-    /// The keeper was gone before it had read what to do.
+    /// The keeper ended before it had read its orders.
     Unheard,
-    /// The keeper speaks this protocol version, and none that this program speaks.
+    /// The keeper's newest protocol version; the two share none.
     OtherVersion { protocol: u32 },
 }
 
-/// Waits for word that the shell runs, and which process it is.
+/// Waits for the keeper's report that the shell runs, and returns the process id.
 ///
-/// A keeper that is gone without a word may have started the shell before, and the script may have been the one to end
-/// it. So that counts as started, and the next look at the link will tell that it is lost. Never may a script run twice.
+/// A keeper that ends without a report may have started the shell, and the script may have killed the keeper. So the
+/// command counts as started, and the next read of the link reports it lost. A script must never run twice.
 pub(crate) async fn attach(
     mut link: Connection,
     keeper: Keeper,
     reserve: &Arc<Reserve>,
-) -> Result<(KeeperLink, Option<i32>), NotStarted> {
+) -> Result<(KeeperLink, Option<i32>), StartFailure> {
     let give_up = Instant::now() + STARTED_AT_LATEST;
     let word = loop {
         match tokio::time::timeout(WAKE_AFTER, link.next()).await {
             Ok(word) => break word,
-            // The script may have stopped its keeper before that could tell of it.
+            // The script may have stopped its keeper before the keeper could report the start.
             Err(_) if Instant::now() < give_up => keeper.wake(),
             Err(_) => {
                 keeper.kill();
@@ -465,14 +467,14 @@ pub(crate) async fn attach(
         }
     };
     match word {
-        Ok(Report::NotStarted { step, errno }) => Err(NotStarted::Failed { step, errno }),
+        Ok(Report::NotStarted { step, errno }) => Err(StartFailure::Failed { step, errno }),
         Ok(Report::NotUnderstood) => {
-            Err(NotStarted::OtherVersion { protocol: link.foreign_version().unwrap_or_default() })
+            Err(StartFailure::OtherVersion { protocol: link.foreign_version().unwrap_or_default() })
         }
-        Err(Silence::Unheard) => Err(NotStarted::Unheard),
+        Err(Silence::Unheard) => Err(StartFailure::Unheard),
         word => {
             let pid = if let Ok(Report::Started { pid }) = word { Some(pid) } else { None };
-            Ok((KeeperLink::new(link, keeper, Home::Reserve(Arc::clone(reserve))), pid))
+            Ok((KeeperLink::new(link, keeper, KeeperHome::Reserve(Arc::clone(reserve))), pid))
         }
     }
 }
@@ -492,7 +494,7 @@ pub(crate) fn long_script(plan: &Plan) -> io::Result<Option<std::fs::File>> {
     Ok(Some(file))
 }
 
-/// Size of the environment as a program gets it.
+/// Size of the environment as a program gets it, in bytes.
 fn env_size(plan: &Plan) -> usize {
     plan.environment.variables.iter().map(|(name, value)| name.len() + value.len() + 2).sum()
 }
@@ -526,7 +528,7 @@ pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartEr
     }
 }
 
-/// An error that says which system call was refused. Those that have a cause of their own, as a limit, stay as they are.
+/// Adds the name of the refused system call. Errors with a cause of their own, such as a limit, stay as they are.
 fn name_call(call: &str, error: io::Error) -> io::Error {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS | Errno::INVAL) => {

@@ -1,11 +1,12 @@
-//! Keeps withheld values out of everything that is shown.
+//! Redacts withheld values in everything that is shown.
 //!
-//! A command that has no access to a variable may still find its value, in a file or in the memory of another process.
-//! A model must not read it there. [`forms`] says by which texts a value is recognized. Only the text that is shown is
-//! changed: artifacts hold the bytes as the command wrote them.
+//! A command without access to a variable may still find its value, in a file or in the memory of another process. A
+//! model must not read it there. [`forms`] lists the texts by which a value is recognized. Only the shown text changes:
+//! artifacts hold the bytes as the command wrote them.
 //!
-//! A part of a text is redacted together with [`LONGEST`] bytes on both sides and cut afterwards, so that a cut through a
-//! value shows neither half. Where the other side is not known, a piece at the [`Edges`] is hidden from four bytes on.
+//! A part of a text is redacted together with [`LONGEST`] bytes on both sides, and cut afterwards, so that a cut
+//! through a value shows neither half. Where the other side is unknown, a piece at the [`Edges`] is hidden from four
+//! bytes on.
 
 mod encode;
 mod finder;
@@ -23,28 +24,28 @@ use finder::Finder;
 pub(crate) use forms::{LONGEST, SHORTEST};
 pub(crate) use stream::StreamRedactor;
 
-/// A piece of a value at the edge of a cut is redacted from this length on.
+/// Shortest piece of a value that is redacted at the edge of a cut, in bytes.
 const SHORTEST_PIECE: usize = 4;
 
-/// Replaces withheld values.
+/// Replaces withheld values by labels.
 #[derive(Default)]
 pub(crate) struct Mask {
     withheld: Vec<Withheld>,
     labels: Vec<Vec<u8>>,
-    /// The texts to hide, each with its label. Pieces of them are looked for at the edges of a cut.
+    /// Texts to hide, each with its label. Pieces of them are searched at the edges of a cut.
     texts: Vec<(Vec<u8>, usize)>,
     finder: Option<Finder>,
-    /// The label of each string of the finder.
+    /// Label of each string of the finder.
     label_of: Vec<usize>,
 }
 
-/// The mask of the last command, for the next one: most have the same variables withheld.
+/// The mask of the last command, for the next one: most withhold the same variables.
 #[derive(Debug, Default)]
 pub(crate) struct LastMask(Mutex<Arc<Mask>>);
 
 impl LastMask {
     pub(crate) fn for_these(&self, withheld: &[Withheld]) -> Arc<Mask> {
-        // A mask is replaced as a whole, so one who panicked has left a good one.
+        // A mask is replaced as a whole, so a panic has left a good one.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !last.is_for(withheld) {
             *last = Arc::new(Mask::new(withheld));
@@ -53,27 +54,27 @@ impl LastMask {
     }
 }
 
-/// Which ends of a text were cut off from the rest.
+/// Ends of a text that were cut off from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edges {
-    /// The text is whole.
+    /// Neither: the text is whole.
     None,
-    /// Something follows it.
+    /// More text follows.
     End,
-    /// Something comes before it.
+    /// More text comes before.
     Begin,
-    /// Both.
+    /// More text on both sides.
     Both,
 }
 
-/// A part of a text that is not shown.
+/// A range of a text that is hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hidden {
+struct HiddenRange {
     range: Range<usize>,
     label: usize,
 }
 
-/// Without the texts: this ends up in logs.
+/// Without the texts, because this ends up in logs.
 impl std::fmt::Debug for Mask {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Mask").field("withheld", &self.withheld).finish_non_exhaustive()
@@ -98,7 +99,7 @@ impl Mask {
         if texts.is_empty() {
             return Self { withheld: withheld.to_vec(), ..Self::default() };
         }
-        // Of values that are alike, the first gives its name.
+        // Of equal values, the first gives its name.
         texts.sort_unstable();
         texts.dedup_by(|next, first| next.0 == first.0);
         let mut strings: Vec<(&[u8], usize)> =
@@ -110,7 +111,7 @@ impl Mask {
         Self { withheld: withheld.to_vec(), labels, finder: Some(finder), label_of, texts }
     }
 
-    /// True if it is the one for these variables.
+    /// True if the mask hides exactly these variables.
     fn is_for(&self, withheld: &[Withheld]) -> bool {
         self.withheld == withheld
     }
@@ -120,18 +121,18 @@ impl Mask {
         self.finder.is_none()
     }
 
-    /// The text without withheld values; none if there were none in it.
+    /// Redacts a text; none if it contains no withheld value.
     pub(crate) fn apply(&self, text: &[u8], edges: Edges) -> Option<Vec<u8>> {
-        let hidden = self.hidden(text, edges);
+        let hidden = self.hidden_ranges(text, edges);
         (!hidden.is_empty()).then(|| self.render(text, &hidden, 0..text.len()))
     }
 
-    /// A part of a text. Values that are only partly in it are hidden too.
+    /// Redacts and cuts out a part of a text. Values that are only partly in it are hidden too.
     pub(crate) fn cut(&self, text: &[u8], shown: Range<usize>, edges: Edges) -> Vec<u8> {
-        self.render(text, &self.hidden(text, edges), shown)
+        self.render(text, &self.hidden_ranges(text, edges), shown)
     }
 
-    /// A sentence without withheld values, nor the beginning of one where something quoted in it was cut off (`…`).
+    /// Redacts a sentence, including the beginning of a value before a `…`; none if nothing changes.
     pub(crate) fn sentence(&self, text: &str) -> Option<String> {
         const CUT_OFF: char = '…';
         if self.is_empty() {
@@ -150,23 +151,23 @@ impl Mask {
         (out != text).then_some(out)
     }
 
-    /// All that must not be shown of a text, in order and without overlaps.
-    fn hidden(&self, text: &[u8], edges: Edges) -> Vec<Hidden> {
-        let mut hidden = self.found(text);
+    /// Ranges of a text to hide, in order and without overlaps.
+    fn hidden_ranges(&self, text: &[u8], edges: Edges) -> Vec<HiddenRange> {
+        let mut hidden = self.find_values(text);
         if !self.is_empty() {
             hidden.extend(self.at_edges(text, edges));
         }
         merge(hidden)
     }
 
-    /// Every occurrence of a withheld value, also those that overlap: where one ends another may have begun.
-    fn found(&self, text: &[u8]) -> Vec<Hidden> {
+    /// Every occurrence of a withheld value, including overlapping ones.
+    fn find_values(&self, text: &[u8]) -> Vec<HiddenRange> {
         let found = self.finder.iter().flat_map(|finder| finder.find_all(text));
-        found.map(|(range, string)| Hidden { range, label: self.label_of[string] }).collect()
+        found.map(|(range, string)| HiddenRange { range, label: self.label_of[string] }).collect()
     }
 
-    /// The pieces of values that a cut has left at the edges.
-    fn at_edges(&self, text: &[u8], edges: Edges) -> impl Iterator<Item = Hidden> {
+    /// Pieces of values that a cut has left at the edges.
+    fn at_edges(&self, text: &[u8], edges: Edges) -> impl Iterator<Item = HiddenRange> {
         let longest = |piece: &dyn Fn(&[u8]) -> Option<usize>| {
             let blocks = self.texts.iter().flat_map(|(text, label)| forms::blocks(text).map(|block| (block, *label)));
             let pieces = blocks.filter_map(|(block, label)| Some((piece(block)?, label)));
@@ -174,7 +175,7 @@ impl Mask {
         };
         let (begin, end) = (matches!(edges, Edges::Begin | Edges::Both), matches!(edges, Edges::End | Edges::Both));
         let first = text.first_chunk::<SHORTEST_PIECE>();
-        // All of it may lie inside of one.
+        // The whole text may be inside of one value.
         let inside = first.filter(|_| begin && end).and_then(|_| {
             let around =
                 |(secret, _): &&(Vec<u8>, usize)| text.len() < secret.len() && memmem::find(secret, text).is_some();
@@ -193,17 +194,17 @@ impl Mask {
                 places.find(|at| secret.starts_with(&text[from + at..])).map(|at| text.len() - from - at)
             })
         });
-        let inside = inside.map(|(_, label)| Hidden { range: 0..text.len(), label: *label });
-        let at_begin = at_begin.map(|(length, label)| Hidden { range: 0..length, label });
-        let at_end = at_end.map(|(length, label)| Hidden { range: text.len() - length..text.len(), label });
+        let inside = inside.map(|(_, label)| HiddenRange { range: 0..text.len(), label: *label });
+        let at_begin = at_begin.map(|(length, label)| HiddenRange { range: 0..length, label });
+        let at_end = at_end.map(|(length, label)| HiddenRange { range: text.len() - length..text.len(), label });
         [inside, at_begin, at_end].into_iter().flatten()
     }
 
-    /// The shown part of a text, with a label for everything hidden in it.
-    fn render(&self, text: &[u8], hidden: &[Hidden], shown: Range<usize>) -> Vec<u8> {
+    /// The shown part of a text, with a label for every hidden range.
+    fn render(&self, text: &[u8], hidden: &[HiddenRange], shown: Range<usize>) -> Vec<u8> {
         let mut out = Vec::with_capacity(shown.len());
         let mut done = shown.start;
-        for Hidden { range, label } in hidden {
+        for HiddenRange { range, label } in hidden {
             if range.end <= shown.start || range.start >= shown.end || shown.is_empty() {
                 continue;
             }
@@ -216,8 +217,8 @@ impl Mask {
     }
 }
 
-/// Makes one of those that overlap, and of neighbors with the same name.
-fn merge(mut hidden: Vec<Hidden>) -> Vec<Hidden> {
+/// Joins ranges that overlap, and neighbors with the same label.
+fn merge(mut hidden: Vec<HiddenRange>) -> Vec<HiddenRange> {
     hidden.sort_by_key(|hidden| (hidden.range.start, std::cmp::Reverse(hidden.range.end)));
     hidden.dedup_by(|next, first| {
         let touches = next.range.start == first.range.end && next.label == first.label;

@@ -1,17 +1,17 @@
-//! Withheld variables that a failed command speaks of: probably the reason why it failed.
+//! Finds withheld variables that a failed command mentions: probably the reason of its failure.
 
 use memchr::memmem;
 
 use crate::environment::Withheld;
 use crate::window::Clip;
 
-/// Names without an underscore that are shorter than this are words (`KEY`, `PASS`), and count only behind a `$`.
+/// Names without an underscore that are shorter than this are words (`KEY`, `PASS`), and count only after a `$`.
 const SHORTEST_NAME: usize = 8;
 
-/// The labels of [`Mask`](crate::mask::Mask) begin with this.
+/// Beginning of the labels of [`Mask`](crate::mask::Mask).
 const LABEL: &[u8] = b"[withheld: ";
 
-/// The names of withheld variables that are in a script or in one of the shown outputs, each once.
+/// Returns the names of withheld variables in a script or in the shown outputs, each once.
 pub(crate) fn mentioned(withheld: &[Withheld], script: &[u8], shown: &[&Clip]) -> Vec<String> {
     let shown = shown.iter().flat_map(|clip| match clip {
         Clip::Whole(bytes) => [bytes.as_slice(), &[]],

@@ -1,7 +1,7 @@
 //! Names as bashful 0.1 made them, so that its sessions are found as long as they live.
 //!
-//! They depend on the standard library's hash, which may change with any compiler. If it does, the sessions of bashful 0.1 are
-//! still listed and ended by their records, and are only not found for the next command.
+//! The names depend on the standard library's hash, which may change with any compiler. After a change, the sessions of
+//! bashful 0.1 are still listed and ended by their records, but not found for the next command.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,10 +10,10 @@ use std::path::Path;
 use crate::plan::Plan;
 use crate::sessions::SessionName;
 
-/// The version that was part of every name.
+/// Version that was part of every name.
 pub(crate) const VERSION: &str = "0.1.0";
 
-/// A name of 32 digits for whatever is put into it; the halves differ by their first byte.
+/// A name of 32 digits for everything that `put` hashes; the halves differ by their first byte.
 pub(crate) fn digest(first: [u8; 2], put: impl Fn(&mut DefaultHasher)) -> String {
     let half = |first: u8| {
         let mut hasher = DefaultHasher::new();
@@ -24,7 +24,7 @@ pub(crate) fn digest(first: [u8; 2], put: impl Fn(&mut DefaultHasher)) -> String
     format!("{:016x}{:016x}", half(first[0]), half(first[1]))
 }
 
-/// The name of a session's directory, behind the owner's tag.
+/// Name of a session's directory, without the owner's tag.
 pub(crate) fn session<'a>(
     plan: &'a Plan,
     name: &SessionName,

@@ -1,4 +1,4 @@
-//! How a command ended, as facts.
+//! The outcome of a command, as facts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,102 +14,102 @@ use crate::window::{Clip, LimitHit, Part};
 
 pub use bashful_keeper::protocol::Leftover;
 
-/// A command that is over.
+/// A command that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Who ended it, and what the system said.
+    /// End of the command: by itself or stopped, and the exit status.
     pub end: End,
-    /// What it wrote; what it wrote to standard output, if the streams were taken apart.
+    /// Output; stdout only, if the streams were split.
     pub output: Output,
-    /// What it wrote to standard error, if the streams were taken apart.
+    /// Stderr, if the streams were split.
     pub stderr: Option<Output>,
-    /// What it left running.
+    /// Processes that it left running.
     pub leftover: Option<LeftBehind>,
-    /// How long it took.
+    /// Time from the start to the end.
     pub elapsed: Duration,
-    /// The shell's process id, which was that of its group too. None if it was lost before anybody could tell.
+    /// Process id of the shell, which was also that of its process group. None if the keeper was lost before it
+    /// reported one.
     pub pid: Option<i32>,
-    /// What became of its session, if it ran in one.
+    /// State of its session, if it ran in one.
     pub session: Option<SessionOutcome>,
-    /// What became of the command after its output was closed, because all lines that were wanted had come. Its end is then
-    /// that of a pipeline into `head`, which has done well.
+    /// Facts about a command whose output was closed because all wanted lines had come. `end` is then a success, as for
+    /// a pipeline into `head`.
     pub cut_off: Option<CutOff>,
-    /// Names of withheld variables that are in the script or in the shown output of a command that failed.
+    /// Names of withheld variables in the script or in the shown output of a failed command.
     pub missed: Vec<String>,
 }
 
 /// A command whose output was closed before it had ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
-    /// So many lines were wanted.
+    /// Number of lines that were wanted.
     pub after_lines: u64,
-    /// How it ended, by itself or of not being able to write.
+    /// Exit status of the command itself, often `SIGPIPE`.
     pub end: Exit,
 }
 
-/// What a command wrote on one stream.
+/// Output of a command on one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// What is shown of it, without withheld values.
+    /// Shown part, without withheld values.
     pub clip: Clip,
     /// A smaller clip, for a reply whose notices need the room that `clip` takes. Present if `clip` comes close to the
-    /// limit; the artifact has everything then.
+    /// limit; the artifact then has everything.
     pub narrower: Option<Clip>,
-    /// The most text that a reply may show of the command's output, in bytes. `clip` keeps to it.
+    /// Limit on the shown text of the command's output, in bytes. `clip` keeps to it.
     pub limit: ByteSize,
-    /// Which lines were to be shown; all that fit, if nothing was said.
+    /// Lines that were asked for; none if there was no limit.
     pub wanted: Option<Lines>,
-    /// How many bytes it wrote.
+    /// Number of raw bytes written.
     pub bytes: u64,
-    /// How many lines it wrote; a last one without its newline counts.
+    /// Number of lines written; a last one without a newline counts.
     pub lines: u64,
-    /// How many bytes of text that makes for the eyes. What is shown and what is left out make up this number.
+    /// Size of the cleaned text, in bytes: the shown and the omitted part together.
     pub text_bytes: u64,
-    /// How the text differs from the bytes, in ways that a reader cannot see.
+    /// Changes of the text that a reader cannot see.
     pub changes: Changes,
-    /// How many of the lines that are shown lack their end, because they were too long.
+    /// Number of shown lines that were shortened.
     pub shortened: u64,
-    /// Where the whole of it is, if it was too much to hold.
+    /// The artifact with the whole output; none if it was short enough.
     pub artifact: Option<ArtifactFacts>,
-    /// Why the whole of it is not there, or not complete.
+    /// Reason why there is no artifact, or an incomplete one.
     pub not_saved: Option<String>,
 }
 
-/// How what is shown of an output falls short of all of it. Sizes are those of the text for the eyes.
+/// The omitted part of an output, as data. Sizes are those of the cleaned text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truncation {
-    /// Which part is shown.
+    /// Part that is shown.
     pub direction: Direction,
-    /// Of what there was too much.
+    /// Limit that was exceeded.
     pub by: LimitHit,
-    /// All lines.
+    /// Number of all lines.
     pub total_lines: u64,
-    /// All bytes.
+    /// Size of the whole text, in bytes.
     pub total_bytes: u64,
-    /// Lines of which something is shown.
+    /// Number of lines that are shown, at least in part.
     pub output_lines: u64,
-    /// Bytes that are shown, those of shortened lines and masked values counted as they were.
+    /// Bytes that are shown; shortened lines and redacted values count with their original size.
     pub output_bytes: u64,
-    /// The first and the last line of each part that is shown, counted from 1.
+    /// First and last line of each shown part, counted from 1.
     pub shown: Vec<(u64, u64)>,
-    /// The artifact that has the whole.
+    /// Id of the artifact with the whole output.
     pub artifact: Option<u64>,
 }
 
-/// Which part of an output is shown.
+/// Part of an output that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Its beginning.
+    /// Only the beginning.
     Head,
-    /// Its end.
+    /// Only the end.
     Tail,
-    /// Both, without the middle.
+    /// Beginning and end, without the middle.
     Middle,
 }
 
 impl Output {
-    /// The shown output as text, with a line that tells how much is left out in its place. Bytes that are not UTF-8 become
-    /// U+FFFD.
+    /// The shown output as text, with a line in place of the omitted part. Bytes that are not UTF-8 become U+FFFD.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options, Request, Script};
@@ -139,7 +139,7 @@ impl Output {
         Self { clip: self.narrower.as_ref().unwrap_or(&self.clip).clone(), narrower: None, ..self.clone() }
     }
 
-    /// What is left out, as data; none if nothing is. Lines that were only shortened are no part of it.
+    /// The omitted part as data; none if nothing is omitted. Shortened lines do not count.
     pub fn truncation(&self) -> Option<Truncation> {
         let Clip::Cut { head, omitted, tail } = &self.clip else { return None };
         let is_shown = |part: &&Part| !part.range.is_empty();
@@ -165,14 +165,15 @@ impl Output {
 /// Processes that outlive their shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftBehind {
-    /// Who they are.
+    /// Process ids and command lines, redacted.
     pub processes: Vec<Leftover>,
-    /// The keeper that watches over them: `SIGTERM` to it stops all of them. None where a thread watches.
+    /// Process id of the keeper that supervises them: `SIGTERM` to it stops all of them. None if the keeper is a
+    /// thread.
     pub keeper: Option<i32>,
-    /// The job that they are now. None where it could not be written down.
+    /// Id of the job that they became; none if that failed.
     pub job: Option<u64>,
-    /// The file that gets what they write from now on, behind what was written before, if there is one.
+    /// File for their further output, after the output so far; none if it is dropped.
     pub output_file: Option<PathBuf>,
-    /// The session in which they run, and with which they end.
+    /// Session in which they run, and with which they end.
     pub session: Option<SessionName>,
 }

@@ -1,4 +1,4 @@
-//! Raw output made fit for the eyes, piece by piece: cleaned, and without withheld values.
+//! Redacts and cleans raw output, piece by piece.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use crate::capture::Cleaning;
 use crate::clean::Cleaner;
 use crate::mask::{Edges, Mask, StreamRedactor};
 
-/// Turns raw bytes into text to show.
+/// Turns raw bytes into text to show: cleaned, and without withheld values.
 pub struct OutputRedactor {
-    /// Large, and held by every call while it waits.
+    /// Boxed, because it is large and every waiting call holds one.
     cleaner: Option<Box<Cleaner>>,
     mask: Arc<Mask>,
     redactor: StreamRedactor,
-    /// Redacts the raw bytes, where they are a part of something longer.
+    /// Redacts the raw bytes, if they are a part of something longer.
     raw: Option<StreamRedactor>,
 }
 
@@ -29,14 +29,14 @@ impl OutputRedactor {
         Self { cleaner, mask, redactor: StreamRedactor::default(), raw: None }
     }
 
-    /// Another one that works alike, for other output.
+    /// A new redactor with the same rules, for other output.
     #[must_use]
     pub fn anew(&self) -> Self {
         let cleaning = if self.cleaner.is_some() { Cleaning::ForEyes } else { Cleaning::None };
         Self::new(cleaning, Arc::clone(&self.mask))
     }
 
-    /// For output that does not begin at its beginning. `before` is what stands before it, and is not shown; see
+    /// Prepares for output that does not begin at its start. `before` comes before it, and is not shown; see
     /// [`Artifact::around`](crate::Artifact::around).
     #[must_use]
     pub fn behind(mut self, before: Vec<u8>) -> Self {
@@ -44,8 +44,8 @@ impl OutputRedactor {
         self
     }
 
-    /// The text that is settled by these bytes. A line that may still be redrawn comes when it is finished, and what may
-    /// be the beginning of a withheld value when it is known to be none.
+    /// Returns the text that these bytes finish. A line that may still be redrawn comes when it is finished. Bytes that
+    /// may begin a withheld value come when it is known that they do not.
     pub fn push(&mut self, raw: &[u8]) -> Vec<u8> {
         let text = match &mut self.raw {
             Some(redactor) => clean(self.cleaner.as_deref_mut(), &redactor.push(&self.mask, raw)),
@@ -54,7 +54,7 @@ impl OutputRedactor {
         self.redactor.push(&self.mask, &text).into_owned()
     }
 
-    /// The rest that has not been told, as it looks now. A piece at its end that may begin a withheld value is hidden.
+    /// The unfinished rest, as it would be shown now. The beginning of a possible withheld value at its end is hidden.
     pub fn pending(&self) -> Vec<u8> {
         let mut text = self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default();
         if let Some(redactor) = &self.raw {
@@ -71,27 +71,28 @@ impl OutputRedactor {
         self.redactor.pending(&self.mask, &text)
     }
 
-    /// A text that is no output, without withheld values. What stands before a `…` may have been cut off.
+    /// Redacts a text that is no output. A value cut short by `…` is redacted too.
     pub fn mask(&self, text: impl Into<String>) -> String {
         let text = text.into();
         self.mask.sentence(&text).unwrap_or(text)
     }
 
-    /// All of it at once. It may be a part of something longer, so pieces of values at its edges are hidden too.
+    /// Redacts and cleans a whole text. It may be a part of something longer, so pieces of values at its edges are
+    /// hidden too.
     pub fn show(mut self, raw: &[u8]) -> Vec<u8> {
         let mut text = clean(self.cleaner.as_deref_mut(), raw);
         text.extend(self.cleaner.as_ref().map(|cleaner| cleaner.pending()).unwrap_or_default());
         self.mask.apply(&text, Edges::Both).unwrap_or(text)
     }
 
-    /// The same for a part of something longer. A value that is only partly in `raw` is hidden.
+    /// Redacts and cleans a part of something longer. A value that is only partly in `raw` is hidden.
     pub fn show_part(self, before: &[u8], raw: &[u8], after: &[u8]) -> Vec<u8> {
         let shown = before.len()..before.len() + raw.len();
         let raw = self.mask.cut(&[before, raw, after].concat(), shown, Edges::Both);
         self.show(&raw)
     }
 
-    /// A writer that redacts all that goes through it, and changes nothing else. `before` is as for
+    /// Returns a writer that redacts everything that goes through it, and changes nothing else. `before` is as for
     /// [`behind`](Self::behind).
     pub fn writer<W: Write>(&self, to: W, before: Vec<u8>) -> RedactingWriter<W> {
         RedactingWriter { to, mask: Arc::clone(&self.mask), redactor: StreamRedactor::behind(before), taken: 0 }
@@ -107,7 +108,8 @@ fn clean(cleaner: Option<&mut Cleaner>, raw: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Redacts what is written to it. The end is held back until [`finish`](Self::finish): it may begin a withheld value.
+/// Redacts everything that is written to it. Holds back the end until [`finish`](Self::finish), because it may begin a
+/// withheld value.
 #[derive(Debug)]
 pub struct RedactingWriter<W> {
     to: W,
@@ -117,12 +119,12 @@ pub struct RedactingWriter<W> {
 }
 
 impl<W: Write> RedactingWriter<W> {
-    /// How many bytes were written to it, before they were redacted.
+    /// Number of bytes written to it, before redaction.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Writes the rest. `after` is what follows and is not shown.
+    /// Writes the rest. `after` comes after it, and is not shown.
     pub fn finish(mut self, after: &[u8]) -> io::Result<()> {
         let rest = self.redactor.finish(&self.mask, after);
         self.to.write_all(&rest)?;

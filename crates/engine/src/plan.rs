@@ -1,4 +1,4 @@
-//! What exactly would run: decided, printable, and not yet allowed.
+//! Plans: the exact command that would run, printable, and not yet allowed.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
@@ -22,100 +22,101 @@ use crate::units::{Grace, Lifetime};
 use crate::window::Window;
 use crate::{LeftoverPolicy, Options};
 
-/// A command, decided down to the last variable. Nothing is inherited that is not in here.
+/// A command, decided down to the last variable. It inherits nothing that is not in here.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The shell, by its absolute path.
+    /// Absolute path of the shell.
     pub shell: PathBuf,
-    /// What it is to do.
+    /// Script to run, after rewriting.
     pub script: Script,
-    /// How it was given, if it has been rewritten since.
+    /// Script and directory as the caller gave them; none if nothing was rewritten.
     pub given: Option<Given>,
-    /// Where; absolute, and there when it was looked at.
+    /// Absolute path of the working directory, which existed when it was checked.
     pub directory: PathBuf,
-    /// The whole environment, and what was kept out of it.
+    /// The whole environment, and the variables withheld from it.
     pub environment: Environment,
-    /// The variables that the request itself sets, for whoever judges the script.
+    /// Names of the variables that the request itself sets, for the guard.
     pub own_variables: Vec<String>,
-    /// How long it may run.
+    /// Time after which the command is stopped.
     pub lifetime: Lifetime,
-    /// How long it may take to stop.
+    /// Time between `SIGTERM` and `SIGKILL` when it is stopped.
     pub grace: Grace,
-    /// How its output is taken.
+    /// One pipe for both streams, or two.
     pub streams: Streams,
-    /// What it reads.
+    /// Source of standard input.
     pub input: Input,
-    /// What becomes of processes that outlive their shell.
+    /// Fate of processes that outlive their shell.
     pub leftovers: LeftoverPolicy,
-    /// How much of its output is shown.
+    /// Limit on the output that is shown.
     pub window: Window,
-    /// More bytes of a stream than this go to an artifact even if the window shows them all: a caller that may have to show
-    /// less, once it knows how the command ended, sets it to the least that it may have to show.
+    /// Limit on the bytes of a stream that stay out of an artifact, even if the window shows all of them. A caller that
+    /// may have to show less once the command has ended sets it to the least that it may have to show.
     pub save_beyond: Option<ByteSize>,
-    /// The caller that its job belongs to, if it becomes one. Written into the job's record; the engine reads no meaning into it.
+    /// Caller that owns the job, if the command becomes one. Written into the job's record; the engine does not
+    /// interpret it.
     pub owner: Option<String>,
-    /// Which lines of it are shown, within that.
+    /// Limit on the lines that are shown, within the window.
     pub lines: Option<Lines>,
-    /// After how many lines its output is closed.
+    /// Number of lines after which the output is closed.
     pub enough: Option<NonZeroU64>,
-    /// How what is shown differs from what was written.
+    /// Removal of escape sequences and redrawn lines from the shown text.
     pub cleaning: Cleaning,
-    /// The session that it runs in; a shell of its own, if none.
+    /// Session that the command runs in; none if it has a shell of its own.
     pub session: Option<InSession>,
-    /// What the shell sources before it begins: functions and aliases of the user's rc files. Their variables are in the
+    /// Snapshot of the user's rc files that the shell sources first: functions and aliases. Their variables are in the
     /// environment already.
     pub snapshot: Option<Arc<Snapshot>>,
 }
 
-/// Why a request cannot be planned.
+/// Error: a request that cannot be planned.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// There is no such directory.
+    /// The working directory does not exist.
     #[error("Working directory does not exist: {}", path.display())]
     NoDirectory {
-        /// Its path.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// It is something else.
+    /// The path leads to something other than a directory.
     #[error("Working directory is not a directory: {}", path.display())]
     NotADirectory {
-        /// Its path.
+        /// Path that was asked for.
         path: PathBuf,
     },
-    /// This user may not enter it, or a directory above it.
+    /// The user may not enter the directory, or one above it.
     #[error("cannot enter the working directory {}: no permission for {}", path.display(), at.display())]
     NoEntry {
-        /// Its path.
+        /// Path of the directory.
         path: PathBuf,
-        /// The first directory on the way that cannot be entered.
+        /// First directory on the way that the user may not enter.
         at: PathBuf,
     },
-    /// It cannot be looked at.
+    /// The directory cannot be checked.
     #[error("cannot use the working directory {}", path.display())]
     Directory {
-        /// Its path.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// There is no place for sessions.
+    /// The engine has no store for sessions.
     #[error("sessions need a state directory: set XDG_STATE_HOME or HOME")]
     NoSessions,
-    /// The standard input of a session's shell is its own.
+    /// The standard input of a session's shell carries the keeper's lines.
     #[error("a session cannot pass on standard input; leave out the session, or redirect a file inside the command")]
     InputInSession,
     /// A session's shell has no terminal.
     #[error("a session has no terminal; leave out the session, or the terminal")]
     TerminalInSession,
-    /// A variable cannot be.
+    /// The name or the value of a variable is invalid.
     #[error(transparent)]
     Env(#[from] EnvError),
 }
 
 impl Plan {
-    /// Decides what the options leave open. Looks at the directory, and changes nothing.
-    /// The environment is what every command of these options gets, if there is nothing from rc files.
+    /// Fills in everything that the request leaves open. Reads the working directory, and changes nothing.
+    /// `environment` is what every command of these options gets without rc files.
     pub(crate) fn resolve(
         request: Request,
         options: &Options,
@@ -131,7 +132,7 @@ impl Plan {
             return Err(PlanError::TerminalInSession);
         }
         let asked = || backend.working_directory(&options.directory, request.workdir.as_deref());
-        // In a session it is where the shell is, unless another one is asked for.
+        // In a session it is the shell's own directory, unless the request names another one.
         let stays = request.session.is_some() && request.workdir.is_none();
         let directory = if stays { PathBuf::new() } else { asked()? };
         let of_command = if request.session.is_some() && request.env_apart { request.env.as_slice() } else { &[] };
@@ -143,7 +144,7 @@ impl Plan {
             None => (environment.clone().with(of_shell)?, None),
         };
         if request.session.is_none() && !request.env.iter().any(|(name, _)| name == "PWD") {
-            // With it, bash keeps the path as it was given, symbolic links and all.
+            // With `PWD`, bash keeps the path as it was given, symbolic links included.
             environment.variables.insert("PWD".into(), directory.clone().into());
         }
         if terminal.is_some_and(|terminal| !terminal.unattended) {
@@ -190,33 +191,33 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The script as it was given.
+    /// The script as the caller gave it, before rewriting.
     pub fn given_script(&self) -> &Script {
         self.given.as_ref().map_or(&self.script, |given| &given.script)
     }
 
-    /// Where it was to run, as it was given.
+    /// The working directory as the caller gave it, before rewriting.
     pub fn given_directory(&self) -> &Path {
         self.given.as_ref().and_then(|given| given.directory.as_deref()).unwrap_or(&self.directory)
     }
 
-    /// Redacts what is said about it, for those who have no engine at hand.
+    /// Redactor for texts about this command, for callers without an engine.
     pub fn redactor(&self) -> Redactor {
         self.environment.redactor()
     }
 
-    /// What makes texts about it fit to be shown, for those who have no engine at hand.
+    /// Redactor for the output of this command, for callers without an engine.
     pub fn output_redactor(&self) -> OutputRedactor {
         self.environment.output_redactor(self.cleaning)
     }
 
-    /// The variables as a program gets them, `NAME=value` each.
+    /// The environment as a program gets it, `NAME=value` each.
     pub(crate) fn env_block(&self) -> Vec<Vec<u8>> {
         self.environment.variables.iter().map(|(name, value)| env_entry(name, value)).collect()
     }
 }
 
-/// A variable as programs get it, `NAME=value`.
+/// A variable as a program gets it, `NAME=value`.
 pub(crate) fn env_entry(name: impl Into<OsString>, value: &OsStr) -> Vec<u8> {
     let mut entry = name.into();
     entry.push("=");
@@ -224,14 +225,15 @@ pub(crate) fn env_entry(name: impl Into<OsString>, value: &OsStr) -> Vec<u8> {
     entry.into_encoded_bytes()
 }
 
-/// The first directory on the way to a path that this user may not enter.
+/// Returns the first directory on the way to a path that this user may not enter.
 pub(crate) fn first_closed(path: &Path) -> Option<PathBuf> {
     let mut way: Vec<&Path> = path.ancestors().collect();
     way.reverse();
     way.into_iter().find(|part| access(*part, Access::EXEC_OK) == Err(Errno::ACCESS)).map(Path::to_path_buf)
 }
 
-/// The directory of this machine in which a command would run that asks for one, or for none, seen from another; if it is one.
+/// Resolves the working directory of a command on this machine: `asked` relative to `base`, or `base` itself. Fails if
+/// no command can run there.
 pub fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError> {
     let path = asked.map_or_else(|| base.to_path_buf(), |asked| base.join(asked));
     let failed = |source: std::io::Error| match source.kind() {
@@ -247,7 +249,7 @@ pub fn directory(base: &Path, asked: Option<&Path>) -> Result<PathBuf, PlanError
         return Err(PlanError::NotADirectory { path });
     }
     access(&path, Access::EXEC_OK).map_err(|errno| failed(errno.into()))?;
-    // `..` behind a symbolic link means its target's parent: only the file system knows where that is.
+    // `..` after a symbolic link means the parent of its target, which only the file system knows.
     if path.components().any(|component| component == std::path::Component::ParentDir) {
         return path.canonicalize().map_err(failed);
     }

@@ -1,33 +1,33 @@
-//! What can be relied on, said truthfully.
+//! Guarantees of the engine on this machine.
 
-/// What the engine can promise on this machine, in this program.
+/// Guarantees that the engine can give on this machine, in this program.
 #[expect(clippy::struct_excessive_bools, reason = "each is a promise of its own, and people read them as a list")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promises {
-    /// Who keeps the commands.
+    /// Form of the keepers.
     pub keeper: KeeperForm,
-    /// A process that leaves its group and its session, and whose parents are gone, is still found and stopped.
+    /// A process that left its group and its session, and whose parents are gone, is still found and stopped.
     pub catches_daemons: bool,
-    /// Commands are stopped when this program dies, even of `SIGKILL`.
+    /// Commands are stopped when this program dies, even by `SIGKILL`.
     pub survives_own_death: bool,
-    /// What a killed keeper leaves behind is found and stopped.
+    /// Processes that a killed keeper leaves behind are found and stopped.
     pub survives_keeper_death: bool,
-    /// What a command leaves running can go on writing after this program has ended.
+    /// Leftover processes can continue to write after this program has ended.
     pub leftovers_keep_writing: bool,
     /// A keeper is a process with a single thread. False if this program had started threads when it called
-    /// [`keeper_main`](crate::keeper_main), because every keeper does so too. Unknown, and taken to be true, of a program that
-    /// [`KeeperProgram::At`](crate::KeeperProgram::At) names.
+    /// [`keeper_main`](crate::keeper_main), because every keeper then does so too. Assumed to be true for a program
+    /// that [`KeeperProgram::At`](crate::KeeperProgram::At) names.
     pub keepers_are_small: bool,
 }
 
-/// Who keeps the commands.
+/// Form of the keepers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeeperForm {
-    /// A small process beside each.
+    /// A small process for each command.
     Process,
-    /// A thread of this program for each, because it has no entry point for a keeper.
+    /// A thread of this program for each command, because the program has no entry point for a keeper.
     Thread,
-    /// Nobody that bashful knows: a backend of the host supervises the commands.
+    /// Unknown: a backend of the host supervises the commands.
     Backend,
 }
 

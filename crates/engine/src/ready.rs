@@ -1,8 +1,8 @@
-//! Keepers whose shells have been started ahead of time.
+//! Keepers whose shells were started ahead of time.
 //!
-//! An accelerator and nothing else: each is used once, only for a plan whose [`ShellKey`] equals that of the plan it was
-//! made for, and whatever does not fit goes the ordinary way. What a script can see is the
-//! same both ways; the few things that waiting would show are in [`needs_fresh_shell`].
+//! Waiting shells only save time. Each is used once, and only for a plan whose [`ShellKey`] equals that of the plan it
+//! was made for; every other command starts as usual. A script sees the same in both cases. [`needs_fresh_shell`] lists
+//! the few things that would show the waiting.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,10 +21,10 @@ use crate::request::{Script, Streams};
 use crate::reserve::Reserve;
 use crate::shell_key::ShellKey;
 
-/// Variables that change how bash starts, so that it might not wait where it should, or that putting things back after
-/// the waiting would trip over: `SECONDS` is where bash's clock begins, and the last two are functions that an outer bash
-/// has exported under the names of builtins.
-const CHANGE_THE_START: [&str; 9] = [
+/// Variables that change the start of bash, so that it might not wait, or that break the restoring after the wait.
+/// `SECONDS` is where bash's clock begins. The last two are functions that an outer bash has exported under the names
+/// of builtins.
+const START_VARIABLES: [&str; 9] = [
     "BASH_ENV",
     "ENV",
     "POSIXLY_CORRECT",
@@ -36,10 +36,10 @@ const CHANGE_THE_START: [&str; 9] = [
     "BASH_FUNC_:%%",
 ];
 
-/// Words by which a script could tell that its shell had read something before it.
-const SEE_THE_WAITING: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
+/// Words by which a script could notice that its shell had read something before it.
+const REVEALING_WORDS: [&[u8]; 3] = [b"PIPESTATUS", b"BASH_ARGC", b"BASH_ARGV"];
 
-/// What is tried once, before any ready keeper is used: a bash that copies its arguments early would not see the script.
+/// Script of the trial before any waiting shell is used: a bash that copies its arguments early would not see it.
 const TRIAL: &str = r#"printf '%s|' "$0" "$-" "$_" "$#" "${BASH_ENV-unset}" "$BASH_EXECUTION_STRING"; exit 42"#;
 
 /// A keeper with a waiting shell.
@@ -51,10 +51,10 @@ pub(crate) struct ReadyKeeper {
 }
 
 impl ReadyKeeper {
-    /// Tells the shell what to do. None if it is gone or cannot be told: then nothing of the script was done.
+    /// Hands the script to the waiting shell. None if the shell is gone or cannot get it; then none of the script ran.
     pub(crate) async fn begin(mut self, plan: &Plan, reserve: &Arc<Reserve>) -> Option<Attached> {
         if self.link.has_news() {
-            // Nobody has asked anything yet: the only news there can be is that it is over.
+            // Nothing was asked yet, so the only news can be the end of the keeper.
             return None;
         }
         self.link.send(&[&Order::Begin(local::begin(plan, false))], &[]).await.ok()?;
@@ -63,28 +63,28 @@ impl ReadyKeeper {
     }
 }
 
-/// How many rounds of other tasks come before a new keeper is started: more than a reply takes from task to task.
+/// Rounds of other tasks before a new keeper is started: more than a reply takes from task to task.
 const OTHERS_FIRST: usize = 16;
 
-/// Those that are ready.
+/// Keepers with waiting shells.
 #[derive(Debug)]
 pub(crate) struct ReadyKeepers {
     at_most: usize,
-    state: Mutex<State>,
+    state: Mutex<ReadyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The oldest first.
+struct ReadyState {
+    /// The oldest is first.
     keepers: Vec<(ShellKey<'static>, ReadyKeeper)>,
     trial: Trial,
-    /// What those are for that are being made.
+    /// Keys of the keepers that are being made.
     being_made: Vec<ShellKey<'static>>,
-    /// The kind of plan that the last ones were made for.
+    /// Key of the last plan.
     last: Option<ShellKey<'static>>,
 }
 
-/// Whether this machine's bash can be made to wait.
+/// Result of the trial with this machine's bash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Trial {
     #[default]
@@ -98,7 +98,7 @@ impl ReadyKeepers {
         Self { at_most, state: Mutex::default() }
     }
 
-    /// One that fits this plan, if there is one.
+    /// Returns a keeper that fits this plan.
     pub(crate) fn take(&self, plan: &Plan) -> Option<ReadyKeeper> {
         if self.at_most == 0 || needs_fresh_shell(plan) {
             return None;
@@ -109,20 +109,20 @@ impl ReadyKeepers {
         Some(state.keepers.remove(index).1)
     }
 
-    /// How many are ready that this very plan may take.
+    /// Number of keepers that this very plan may use.
     pub(crate) fn ready_for(&self, plan: &Plan) -> usize {
         if needs_fresh_shell(plan) { 0 } else { self.count(plan) }
     }
 
-    /// How many are ready for plans like this one.
+    /// Number of keepers for plans like this one.
     fn count(&self, plan: &Plan) -> usize {
         let Some(key) = ShellKey::now(plan) else { return 0 };
         self.state().keepers.iter().filter(|(made_for, _)| *made_for == key).count()
     }
 
-    /// Makes more for plans like this one, in the background.
+    /// Starts more keepers for plans like this one, in the background.
     pub(crate) fn refill(this: &Arc<Self>, starter: &Starter, plan: &Plan, after: After) {
-        if this.at_most == 0 || plan.streams.terminal().is_some() || changes_the_start(plan) {
+        if this.at_most == 0 || plan.streams.terminal().is_some() || changes_bash_start(plan) {
             return;
         }
         if this.state().trial == Trial::DoesNotWork {
@@ -130,8 +130,8 @@ impl ReadyKeepers {
         }
         let (this, starter, plan) = (Arc::clone(this), starter.clone(), plan.clone());
         tokio::spawn(async move {
-            // Starting a process holds up a whole thread for a moment. Those who pass on the reply to the command that has just
-            // ended come first.
+            // Starting a process blocks a whole thread for a moment. Tasks that pass on the reply of the command that
+            // has just ended come first.
             for _ in 0..OTHERS_FIRST {
                 tokio::task::yield_now().await;
             }
@@ -139,25 +139,25 @@ impl ReadyKeepers {
         });
     }
 
-    /// Makes as many as there should be for plans like this one.
+    /// Starts keepers until there are enough for plans like this one.
     async fn fill(&self, starter: &Starter, plan: &Plan, after: After) {
         let Some(key) = ShellKey::now(plan).map(ShellKey::into_owned) else { return };
         let trial = self.state().trial;
         if trial == Trial::NotTried {
-            let trial = try_one(starter, plan).await;
+            let trial = try_waiting_shell(starter, plan).await;
             tracing::debug!(?trial, "tried a waiting shell");
             self.state().trial = trial;
             if trial != Trial::Works {
                 return;
             }
         }
-        // Not until there are enough: somebody else may be filling up for other plans, and the two would take turns in
-        // pushing each other's keepers out for ever.
+        // A fixed number of rounds: another task may fill up for other plans, and the two would otherwise evict each
+        // other's keepers for ever.
         let is_alike = self.state().last.replace(key.clone()).is_some_and(|last| last == key);
         let is_sure = is_alike || after == After::Request;
         let wanted = if is_sure { self.at_most } else { 1 };
         for _ in 0..wanted {
-            if !self.begin_one(&key, wanted) {
+            if !self.claim_slot(&key, wanted) {
                 return;
             }
             let made = starter.start_ahead(plan, is_sure).await;
@@ -168,13 +168,13 @@ impl ReadyKeepers {
             let Ok(keeper) = made else { return };
             state.keepers.push((key.clone(), keeper));
             let too_many = state.keepers.len().saturating_sub(self.at_most);
-            // Dropping one closes its link, and it ends.
+            // Dropping a keeper closes its connection, and it ends.
             state.keepers.drain(..too_many);
         }
     }
 
-    /// Notes that one more is being made, unless those that are there and those that others make are enough.
-    fn begin_one(&self, key: &ShellKey<'static>, wanted: usize) -> bool {
+    /// Notes that one more keeper is being made, unless there are enough.
+    fn claim_slot(&self, key: &ShellKey<'static>, wanted: usize) -> bool {
         let mut state = self.state();
         let ready = state.keepers.iter().filter(|(made_for, _)| made_for == key).count();
         let being_made = state.being_made.iter().filter(|being_made| *being_made == key).count();
@@ -185,28 +185,28 @@ impl ReadyKeepers {
         true
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ReadyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether a script is too long to be handed over, or could tell that its shell had been waiting.
+/// True if a script is too long for a waiting shell, or could notice the waiting.
 fn needs_fresh_shell(plan: &Plan) -> bool {
     let script = plan.script.as_bytes();
     script.len() > LONGEST_WAITING
         || plan.streams.terminal().is_some()
-        || changes_the_start(plan)
-        || SEE_THE_WAITING.iter().any(|word| memchr::memmem::find(script, word).is_some())
+        || changes_bash_start(plan)
+        || REVEALING_WORDS.iter().any(|word| memchr::memmem::find(script, word).is_some())
 }
 
-fn changes_the_start(plan: &Plan) -> bool {
-    CHANGE_THE_START.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
+fn changes_bash_start(plan: &Plan) -> bool {
+    START_VARIABLES.iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)))
 }
 
-/// Tries a waiting shell with a script of our own. If it cannot even be started, that says nothing: the machine may be busy.
-async fn try_one(starter: &Starter, plan: &Plan) -> Trial {
+/// Tries a waiting shell with a script of our own. A failure to start says nothing: the machine may be busy.
+async fn try_waiting_shell(starter: &Starter, plan: &Plan) -> Trial {
     let Ok(script) = Script::new(TRIAL) else { return Trial::DoesNotWork };
-    // In an environment of our own: what the first command happens to have in its own says nothing about this machine.
+    // With an empty environment: the variables of the first command say nothing about this machine.
     let plan = plan.clone();
     let plan = Plan { script, environment: Environment::default(), streams: Streams::Combined, snapshot: None, ..plan };
     let Ok(ready) = starter.start_ahead(&plan, true).await else { return Trial::NotTried };

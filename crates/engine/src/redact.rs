@@ -1,7 +1,7 @@
 //! Text without withheld values, as a type.
 //!
-//! Notices, answers, error texts, labels and log lines take a [`Redacted`] and nothing else, and only a [`Redactor`] makes
-//! one. Text that nobody has redacted therefore does not reach a model, a person or a file:
+//! Notices, answers, error texts, labels and log lines accept a [`Redacted`] and nothing else, and only a [`Redactor`]
+//! makes one. So text that was not redacted does not reach a model, a person or a file:
 //!
 //! ```compile_fail,E0308
 //! # fn demo(line: String) {
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use crate::mask::Mask;
 use crate::units::ByteSize;
 
-/// Stands where a text was cut off.
+/// Marks the place where a text was cut off.
 const CUT: char = '…';
 
 /// Replaces withheld values in text. Cheap to clone.
@@ -39,7 +39,7 @@ impl Redactor {
         Self(mask)
     }
 
-    /// The text with labels in place of withheld values. A value that a `…` has cut short is replaced too.
+    /// Replaces withheld values by labels. A value that a `…` has cut short is replaced too.
     ///
     /// ```
     /// # use bashful_engine::{Engine, Options};
@@ -55,12 +55,12 @@ impl Redactor {
         Redacted(self.0.sentence(&text).unwrap_or(text))
     }
 
-    /// An error and its causes, in one line.
+    /// Redacts an error and its causes, in one line.
     pub fn redact_error(&self, error: &(dyn Error + 'static)) -> Redacted {
         self.redact(error_chain(error))
     }
 
-    /// True if the text holds a withheld value.
+    /// True if the text contains a withheld value.
     pub fn finds_any_in(&self, text: &str) -> bool {
         self.0.sentence(text).is_some_and(|redacted| redacted != text)
     }
@@ -73,17 +73,17 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redacted {
-    /// The text.
+    /// The redacted text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, to be a part of something that is not redacted any more.
+    /// The text, for a larger one that is redacted by then.
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// The beginning of a text that is longer than this, with a mark where it was cut.
+    /// Cuts a text that is longer than this, and marks the place.
     #[must_use]
     pub fn truncated(mut self, at_most: ByteSize) -> Self {
         if self.0.len() > at_most.in_memory() {
@@ -105,7 +105,7 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Texts of the program itself hold no values.
+/// Static texts of the program contain no values.
 impl From<&'static str> for Redacted {
     fn from(text: &'static str) -> Self {
         Self(text.to_owned())

@@ -1,8 +1,9 @@
-//! The registry of commands that run in the foreground: a small file for each, which other programs of this user can read.
+//! The registry of running foreground commands: a small file for each, which other programs of this user can read.
 //!
-//! A job has a record, but a foreground command belongs to the call that waits for it, and nobody else would know of it. The
-//! engine registers a command once it has run for [`REGISTERED_AFTER`], so that short commands cost nothing. The file is locked
-//! while the command runs and removed at its end. A program that dies leaves a file without a lock, which the next reader removes.
+//! A job has a record, but a foreground command belongs to the call that waits for it, and other programs would not see
+//! it. The engine registers a command once it has run for [`REGISTERED_AFTER`], so that short commands cost nothing.
+//! The file is locked while the command runs, and removed at its end. A program that dies leaves an unlocked file,
+//! which the next reader removes.
 //!
 //! Invariant: a file holds redacted text only.
 
@@ -24,22 +25,22 @@ use crate::trust::make_directory;
 use crate::units::ByteSize;
 use crate::versioned::Versioned;
 
-/// Commands that end sooner are not registered.
+/// Time after which a command is registered. Shorter commands are not.
 pub(crate) const REGISTERED_AFTER: Duration = Duration::from_millis(100);
 
-/// Between two updates of the same command.
+/// Pause between two updates of the same command.
 pub(crate) const UPDATED_EVERY: Duration = Duration::from_secs(1);
 
-/// Bytes of a script that a file holds.
+/// Longest script in a file.
 const LONGEST_SCRIPT: ByteSize = ByteSize::kib(2);
 
-/// Bytes of the newest line that a file holds.
+/// Longest last line in a file.
 const LONGEST_LINE: ByteSize = ByteSize(200);
 
-/// The version of a file. A reader leaves files with a higher one alone.
+/// Version of a file. A reader leaves files of a higher one alone.
 const VERSION: u32 = 1;
 
-/// Ends the name of every file.
+/// Extension of every file.
 const EXTENSION: &str = "json";
 
 /// The registry of one user, as one program sees it.
@@ -50,44 +51,44 @@ pub struct Registry {
     count: AtomicU64,
 }
 
-/// A command that runs in the foreground, as [`Registry::list`] finds it.
+/// A running foreground command, as [`Registry::list`] finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisteredCommand {
-    /// The surface that runs it: `run`, `mcp`, or the name that a library host has given.
+    /// Surface that runs it: `run`, `mcp`, or the name that a library host has given.
     pub surface: String,
-    /// The program that waits for it.
+    /// Process id of the program that waits for it.
     pub host_pid: u32,
-    /// Its shell; none if the keeper was gone before it could tell.
+    /// Process id of its shell; none if the keeper was gone before it reported one.
     pub pid: Option<i32>,
-    /// The script, or its beginning. Redacted.
+    /// Script, or its beginning. Redacted.
     pub script: String,
-    /// Where it runs. Redacted.
+    /// Working directory. Redacted.
     pub directory: String,
-    /// The session that it runs in. Redacted.
+    /// Session that it runs in. Redacted.
     pub session: Option<String>,
-    /// When it began.
+    /// Start by the wall clock.
     pub began: SystemTime,
-    /// How long it may run.
+    /// Time after which it is stopped.
     pub lifetime: Duration,
-    /// Bytes that it has written. Up to a second old.
+    /// Bytes written so far. Up to a second old.
     pub output_bytes: u64,
-    /// Lines that it has written.
+    /// Lines written so far. Up to a second old.
     pub output_lines: u64,
-    /// The newest line that is not blank, or its beginning. Redacted.
+    /// Newest line that is not blank, or its beginning. Redacted.
     pub last_line: String,
 }
 
-/// A directory of running commands that cannot be read.
+/// Error: a registry that cannot be read.
 #[derive(Debug, Error)]
 #[error("cannot list the running commands in {}", path.display())]
 pub struct ListRegistryError {
-    /// The directory.
+    /// Directory of the registry.
     pub path: PathBuf,
-    /// The error of the system.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// A command on its way into the registry.
+/// A command to register.
 pub(crate) struct NewEntry {
     pub(crate) pid: Option<i32>,
     pub(crate) script: Redacted,
@@ -97,7 +98,7 @@ pub(crate) struct NewEntry {
     pub(crate) lifetime: Duration,
 }
 
-/// The output of a command so far.
+/// Output of a command so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OutputSoFar {
     pub(crate) bytes: u64,
@@ -105,7 +106,7 @@ pub(crate) struct OutputSoFar {
     pub(crate) last_line: Redacted,
 }
 
-/// A file, as it is written.
+/// Contents of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct EntryFile {
     version: u32,
@@ -123,17 +124,17 @@ struct EntryFile {
 }
 
 impl Registry {
-    /// The registry in this directory, for commands of this surface. The directory is made when it is needed.
+    /// Opens the registry in this directory, for commands of this surface. The directory is created when it is needed.
     pub fn new(directory: PathBuf, surface: &str) -> Self {
         Self { directory, surface: surface.to_owned(), count: AtomicU64::new(0) }
     }
 
-    /// The directory.
+    /// Directory of the registry, which need not exist yet.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// All commands that run now, the oldest first. Files of programs that have died are removed.
+    /// Lists all running commands, the oldest first. Removes files of programs that have died.
     pub fn list(&self) -> Result<Vec<RegisteredCommand>, ListRegistryError> {
         let failed = |source| ListRegistryError { path: self.directory.clone(), source };
         let entries = match fs::read_dir(&self.directory) {
@@ -144,9 +145,9 @@ impl Registry {
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                commands.extend(look(&path));
+                commands.extend(read_entry(&path));
             } else if is_old(&path) {
-                // Whoever began to write it has died.
+                // The program that began to write it has died.
                 let _ = fs::remove_file(&path);
             }
         }
@@ -166,7 +167,7 @@ impl Registry {
             }
             file => file?,
         };
-        // Before others can find it: a file without a lock is the file of a program that has died.
+        // Locked before others can find it: an unlocked file belongs to a program that has died.
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let record = EntryFile {
             version: VERSION,
@@ -193,22 +194,22 @@ impl Registry {
 /// A registered command. Dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct Registration {
-    /// Holds the lock.
+    /// Holds the lock while the command runs.
     file: File,
     path: PathBuf,
     record: EntryFile,
-    /// Bytes of the file.
+    /// Length of the file, in bytes.
     written: usize,
 }
 
 impl Registration {
-    /// Writes down how far the command has come.
+    /// Writes the output so far into the file.
     pub(crate) fn update(&mut self, output: &OutputSoFar) -> io::Result<()> {
         self.record.output_bytes = output.bytes;
         self.record.output_lines = output.lines;
         self.record.last_line = output.last_line.clone().truncated(LONGEST_LINE).into_string();
         let mut text = serde_json::to_string(&self.record).map_err(io::Error::other)?;
-        // In one write that never makes the file shorter, so that a reader finds one whole record and blanks behind it.
+        // One write that never shortens the file, so that a reader finds one whole record, and blanks after it.
         while text.len() < self.written {
             text.push(' ');
         }
@@ -223,18 +224,18 @@ impl Drop for Registration {
     }
 }
 
-/// True of a file that nobody has written to for a minute.
+/// True if nobody has written to a file for a minute.
 fn is_old(path: &Path) -> bool {
     let modified = path.symlink_metadata().and_then(|facts| facts.modified());
     modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > Duration::from_mins(1)))
 }
 
-/// The command of a file; none if it has ended, or the file is not to be understood.
-fn look(path: &Path) -> Option<RegisteredCommand> {
+/// Reads the command of a file; none if it has ended, or the file cannot be parsed.
+fn read_entry(path: &Path) -> Option<RegisteredCommand> {
     let file = plain::open(path).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
-            // Its program has died.
+            // The program that registered it has died.
             let _ = fs::remove_file(path);
             return None;
         }

@@ -1,7 +1,7 @@
-//! The part of a reply that a client passes on to its model.
+//! The limit on a reply that a client passes on to its model.
 //!
-//! Clients cut long replies, each at its own size, and keep nothing of the rest. A reply that stays below that size names the
-//! artifact with the whole output instead. A limit only ever lowers what the dialect shows.
+//! Clients cut long replies, each at its own size, and keep nothing of the rest. A reply below that size names the
+//! artifact with the whole output instead. A limit only lowers what the dialect shows.
 
 use crate::outcome::{Outcome, Output};
 use crate::plan::Plan;
@@ -9,7 +9,7 @@ use crate::request::Streams;
 use crate::units::ByteSize;
 use crate::window::{Budget, Clip, Window};
 
-/// The limit for one client. Without a number, the dialect's own holds.
+/// The limit for one client. The dialect's own limit holds where a number is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplyLimit {
     /// Bytes of output shown. Clients that count characters never cut sooner than that.
@@ -25,18 +25,18 @@ pub struct ReplyLimit {
 }
 
 impl ReplyLimit {
-    /// Makes a plan show, and save, what a reply within this limit needs.
+    /// Adapts a plan: the window, and the size from which output is saved.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         plan.window = self.window(plan.window, self.bytes);
         let least = [self.bytes, self.failed_bytes].into_iter().flatten().min().map(narrower);
         plan.save_beyond = match plan.streams {
             Streams::Combined | Streams::Terminal(_) => least,
-            // Both streams stand in one text, where every byte may be escaped.
+            // Both streams are in one text, where every byte may be escaped.
             Streams::Split => least.map(|least| ByteSize(least.0 / 4)),
         };
     }
 
-    /// Shows less of a command that failed, if its client shows less of those.
+    /// Shortens the output of a failed command, if its client shows less of failures.
     pub(crate) fn shorten(&self, outcome: &mut Outcome, window: Window) -> Window {
         let Some(most) = self.failed_bytes else { return window };
         let smaller = self.window(window, Some(most));
@@ -63,7 +63,7 @@ impl ReplyLimit {
 }
 
 impl Output {
-    /// Shows less of it. The artifact, if there is one, has all of it.
+    /// Shows less of the output. The artifact, if there is one, has all of it.
     pub fn shorten(&mut self, window: Window) {
         let clip = std::mem::replace(&mut self.clip, Clip::Whole(Vec::new()));
         self.clip = clip.within(window);
@@ -73,7 +73,7 @@ impl Output {
     }
 }
 
-/// The part of a limit that output may take where the notices of its reply need room too.
+/// The part of a limit that output may take if the notices of its reply need room too.
 fn narrower(limit: ByteSize) -> ByteSize {
     ByteSize(limit.0 - limit.0 / 8)
 }

@@ -1,4 +1,4 @@
-//! What is wanted, before anything was decided.
+//! Requests: commands as callers give them, before anything is decided.
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -11,68 +11,69 @@ use crate::terminal::TerminalSize;
 use crate::units::{ByteSize, Lifetime};
 use crate::window::Window;
 
-/// The longest script that is taken. A model writes far less; this is room for a program that generates one.
+/// Longest script. A model writes far less; the rest is room for programs that generate scripts.
 pub const LONGEST_SCRIPT: ByteSize = ByteSize::mib(16);
 
-/// A command as the caller gives it. Everything but the script may be left to the engine's options.
+/// A command as the caller gives it. The engine's options decide everything but the script, if it is left out.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What bash is to do.
+    /// Script for bash.
     pub script: Script,
-    /// Where; a relative path counts from the engine's own directory. Without it, in a session where its shell is.
+    /// Working directory; a relative path counts from the engine's own. Without it, a command in a session runs where
+    /// the shell is.
     pub workdir: Option<PathBuf>,
-    /// Variables on top of all others. They are passed on whatever their names say.
+    /// Variables on top of all others. The command gets them even if their names look secret.
     pub env: Vec<(String, OsString)>,
-    /// How long it may run.
+    /// Time after which the command is stopped; the engine's own lifetime if none.
     pub lifetime: Option<Lifetime>,
-    /// How its output is taken.
+    /// One pipe for both streams, or two.
     pub streams: Streams,
-    /// What it reads. Only a job can be given something to read.
+    /// Source of standard input. Only a job can have an open one.
     pub input: Input,
-    /// How much of it is shown, if not what the engine's options say.
+    /// Limit on the output that is shown; the engine's own window if none.
     pub window: Option<Window>,
-    /// The session that it runs in; a shell of its own, if none.
+    /// Session to run in; none for a shell of its own.
     pub session: Option<SessionName>,
-    /// In a session: in a copy of its shell, so that nothing of it stays.
+    /// True to run in a subshell of the session, so that the script cannot change its shell.
     pub apart: bool,
-    /// In a session: `env` holds for this command alone. The shell is then the one that a command without `env` gets.
-    /// Otherwise a shell with these variables is started, or found by them.
+    /// True if `env` holds for this command alone. The command then runs in the session that one without `env` gets.
+    /// Otherwise the session is started, or found, by these variables.
     pub env_apart: bool,
-    /// Which lines of it are shown, within that; of standard output, if the streams are taken apart.
+    /// Limit on the lines that are shown, within the window. It counts stdout only, if the streams are split.
     pub lines: Option<Lines>,
-    /// After so many lines it need not go on: if it does, its output is closed soon, as with `head` behind it.
+    /// Number of lines after which the output may be closed, as with `| head`.
     pub enough: Option<NonZeroU64>,
-    /// How it was given, if it has been rewritten since.
+    /// Script and directory as the caller gave them; none if nothing was rewritten.
     pub given: Option<Given>,
 }
 
-/// A command as it was given, before it was rewritten. What the user allows and what is logged is this.
+/// A command as it was given, before rewriting. Users approve this, and the log records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
-    /// The script.
+    /// Script before rewriting.
     pub script: Script,
-    /// Where it was to run, if it runs elsewhere now.
+    /// Working directory before rewriting; none if it is the same.
     pub directory: Option<PathBuf>,
 }
 
-/// Which lines of an output are shown. All of it is kept all the same.
+/// Limit on the lines of an output that are shown. The artifact has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// The first so many.
+    /// Only the first lines.
     First(NonZeroU64),
-    /// The last so many.
+    /// Only the last lines.
     Last(NonZeroU64),
-    /// The last so many of the first so many, as with `head` and then `tail`.
+    /// The last lines of the first lines, as with `head | tail`.
     LastOfFirst {
-        /// Of so many.
+        /// Number of first lines.
         first: NonZeroU64,
-        /// So many.
+        /// Number of last lines among them.
         last: NonZeroU64,
     },
 }
 
 impl Lines {
-    /// The lines that both limits leave, the first one applied first; none if there is no limit.
+    /// Combines two limits, `first` before `last`; none if there is neither.
     pub fn of(first: Option<NonZeroU64>, last: Option<NonZeroU64>) -> Option<Self> {
         match (first, last) {
             (Some(first), Some(last)) => Some(Self::LastOfFirst { first, last }),
@@ -82,7 +83,7 @@ impl Lines {
         }
     }
 
-    /// The limit on the first lines.
+    /// Limit on the first lines.
     pub fn first(self) -> Option<NonZeroU64> {
         match self {
             Self::First(first) | Self::LastOfFirst { first, .. } => Some(first),
@@ -90,7 +91,7 @@ impl Lines {
         }
     }
 
-    /// The limit on the last lines.
+    /// Limit on the last lines.
     pub fn last(self) -> Option<NonZeroU64> {
         match self {
             Self::Last(last) | Self::LastOfFirst { last, .. } => Some(last),
@@ -98,20 +99,20 @@ impl Lines {
         }
     }
 
-    /// The same limits, with those of `other` where there is none.
+    /// Fills in missing limits from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::of(self.first().or(other.first()), self.last().or(other.last())).unwrap_or(self)
     }
 }
 
-/// How standard output and error are taken.
+/// Number of pipes for stdout and stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Streams {
-    /// As one, in their true order.
+    /// One pipe for both, which keeps their order.
     #[default]
     Combined,
-    /// Apart. Which came first is then unknown.
+    /// A pipe for each. The order between them is lost.
     Split,
     /// From a terminal of the command's own, which is its standard input too. Both streams come as one.
     Terminal(TerminalRequest),
@@ -137,15 +138,15 @@ pub struct TerminalRequest {
     pub unattended: bool,
 }
 
-/// What a command reads on standard input.
+/// Source of a command's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Input {
-    /// Nothing: it finds the end at once.
+    /// Empty: a read returns end of file at once.
     #[default]
     Nothing,
-    /// What [`JobStore::send`](crate::JobStore::send) gives it. For jobs.
+    /// A pipe that [`JobStore::send`](crate::JobStore::send) writes to. Only for jobs.
     Open,
-    /// The host's own standard input. A session has its own, and refuses this.
+    /// The host's own standard input. A session refuses this.
     ///
     /// With [`Streams::Terminal`], the host reads its own terminal, in raw mode, and types into the command's: see
     /// [`Caller::terminal`](crate::Caller::terminal). If the host is killed, the keeper puts the host's terminal back.
@@ -153,7 +154,7 @@ pub enum Input {
 }
 
 impl Request {
-    /// A request for this script, the rest as the engine does it.
+    /// A request for this script, with the engine's options for everything else.
     pub fn new(script: Script) -> Self {
         Self {
             script,
@@ -173,7 +174,7 @@ impl Request {
     }
 }
 
-/// The text of a command: never blank, without NUL bytes, and otherwise any bytes at all.
+/// Text of a command: not blank, without NUL bytes, and otherwise any bytes.
 ///
 /// ```
 /// use bashful_engine::{Script, ScriptError};
@@ -184,29 +185,29 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Script(Vec<u8>);
 
-/// Why a text cannot be a script.
+/// Error: a text that cannot be a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// There is nothing to do.
+    /// The text has nothing but white space.
     #[error("the command is empty")]
     Blank,
-    /// Bash cannot take it.
-    #[error("the command has a NUL byte at offset {offset}, which bash cannot take")]
+    /// Bash cannot read NUL bytes in a script.
+    #[error("the command has a NUL byte at offset {offset}, which bash cannot read")]
     Nul {
-        /// Where.
+        /// Offset of the first NUL byte.
         offset: usize,
     },
-    /// It is too long.
-    #[error("the command is longer than the {LONGEST_SCRIPT} that are taken; write it to a file and run that")]
+    /// The text is longer than [`LONGEST_SCRIPT`].
+    #[error("the command is longer than {LONGEST_SCRIPT}; write it to a file and run the file")]
     TooLong {
-        /// How long it is.
+        /// Size of the text.
         size: ByteSize,
     },
 }
 
 impl Script {
-    /// Takes the bytes as they are.
+    /// Checks a text and keeps its bytes as they are.
     pub fn new(text: impl Into<Vec<u8>>) -> Result<Self, ScriptError> {
         let text = text.into();
         let size = ByteSize(text.len() as u64);
@@ -222,7 +223,7 @@ impl Script {
         Ok(Self(text))
     }
 
-    /// The bytes.
+    /// The bytes of the script, which need not be UTF-8.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

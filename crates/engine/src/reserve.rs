@@ -1,7 +1,7 @@
-//! Keepers that have done a command and may do another.
+//! Idle keepers that have run a command and may run another.
 //!
-//! Starting a keeper costs about half as much as starting bash. One whose command has ended by itself, and left nothing, is
-//! as good as new: its shell is gone, and all that it knew of the command with it.
+//! Starting a keeper costs about half as much as starting bash. A keeper whose command ended by itself and left nothing
+//! is as good as new: its shell is gone, and everything that it knew of the command.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,9 +10,9 @@ use bashful_sys::{proc, socket};
 
 use crate::connection::Connection;
 use crate::keeper_link::{Keeper, KeeperProcess};
-use crate::local::Connected;
+use crate::local::IdleKeeper;
 
-/// Conditions that a keeper passes on to its shell. Those of the host may have changed since.
+/// Settings that a keeper passes on to its shell. Those of the host may have changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     umask: u32,
@@ -20,12 +20,12 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// That of this program; none if it cannot be told.
+    /// Settings of this program; none if they cannot be read.
     pub(crate) fn now() -> Option<Self> {
         Some(Self { umask: proc::umask().ok()?, limits: limits::all() })
     }
 
-    /// The same with this limit instead of the one on the same resource.
+    /// Replaces the limit on the same resource.
     pub(crate) fn with(mut self, limit: Limit) -> Self {
         for known in self.limits.iter_mut().filter(|known| known.resource() == limit.resource()) {
             *known = limit;
@@ -34,16 +34,16 @@ impl Standing {
     }
 }
 
-/// Those that wait for something to do.
+/// Keepers that wait for a command.
 #[derive(Debug)]
 pub(crate) struct Reserve {
     at_most: usize,
-    keepers: Mutex<Vec<Connected>>,
+    keepers: Mutex<Vec<IdleKeeper>>,
 }
 
 impl Reserve {
-    /// A reserve that keeps at most so many, and begins with this one. That one counts even where none are kept.
-    pub(crate) fn new(at_most: usize, first: Option<Connected>) -> Self {
+    /// Keeps at most `at_most` keepers, and begins with `first`, which counts even if that is zero.
+    pub(crate) fn new(at_most: usize, first: Option<IdleKeeper>) -> Self {
         Self { at_most, keepers: Mutex::new(first.into_iter().collect()) }
     }
 
@@ -52,13 +52,13 @@ impl Reserve {
         self.at_most > 0
     }
 
-    /// One that lives, if it is wanted.
-    pub(crate) fn take_if(&self, is_wanted: bool) -> Option<Connected> {
+    /// Returns a keeper that lives, if it is wanted.
+    pub(crate) fn take_if(&self, is_wanted: bool) -> Option<IdleKeeper> {
         if is_wanted { self.take() } else { None }
     }
 
-    /// One that lives, and that was started under the conditions that hold now.
-    pub(crate) fn take(&self) -> Option<Connected> {
+    /// Returns a keeper that lives, and that was started under the present settings.
+    pub(crate) fn take(&self) -> Option<IdleKeeper> {
         let mut keepers = self.keepers();
         if keepers.is_empty() {
             return None;
@@ -73,17 +73,17 @@ impl Reserve {
         None
     }
 
-    /// Keeps this one, if there is room. Otherwise it ends with its connection.
+    /// Keeps a keeper, if there is room. Otherwise it ends with its connection.
     pub(crate) fn put(&self, link: Connection, keeper: Keeper) {
         let mut keepers = self.keepers();
         if keepers.len() < self.at_most
             && let Some(socket) = link.into_socket()
         {
-            keepers.push(Connected { socket, keeper });
+            keepers.push(IdleKeeper { socket, keeper });
         }
     }
 
-    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Connected>> {
+    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<IdleKeeper>> {
         self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
-//! A command under way.
+//! A running command.
 //!
-//! [`Run`] is the one loop that every command goes through: what the keeper reports, what the command writes, and what
-//! callers ask for come together here. A [`Running`] is a handle to one that goes on by itself.
+//! [`Run`] is the one loop of every command. It handles reports of the keeper, output of the command, and requests of
+//! callers. A [`Running`] is a handle to a command that runs on a task of its own.
 
 mod handover;
 mod line_limit;
@@ -27,12 +27,13 @@ pub use listen::{
 
 use line_limit::LineLimit;
 use listen::Feed;
-use stream::{Source, Stream};
+use stream::{OutputSource, Stream};
 
 use crate::backend::{After, Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::command_log::LogEntry;
+use crate::last_lines::LastOfFirst;
 use crate::link::{Ended, Link};
 use crate::mask::Mask;
 use crate::mentions;
@@ -45,57 +46,57 @@ use crate::sweeping;
 use crate::terminal::{AttendedTerminal, CommandTerminal};
 use crate::{ByteSize, LeftoverPolicy, Options};
 
-/// Listeners hear of new output at most this often: faster than that nobody reads.
+/// Shortest time between two updates of live output: nobody reads faster.
 const LIVE_EVERY: Duration = Duration::from_millis(50);
 
-/// What listeners are shown: a screenful or two.
+/// Bytes of live output: a screenful or two.
 const LIVE_SHOWN: usize = 8 * 1024;
 
 /// Output of a terminal that may be the beginning of a withheld value is shown after so long: somebody who types waits for it.
 const HELD_AT_MOST: Duration = Duration::from_millis(20);
 
-/// A keeper that has not spoken so long after its tree should have been killed never will: the command may have stopped
-/// it. Longer than a keeper itself takes to find that something cannot be killed.
+/// A keeper that is silent for so long after it had to kill its tree never reports: the command may have stopped it.
+/// Longer than a keeper takes to find that a process cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
-/// What a command looks like while it runs.
+/// Newest output of a running command, and its size so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Live {
-    /// The newest part of its output, without withheld values.
+    /// Newest part of the output, without withheld values.
     pub newest: Vec<u8>,
-    /// How many bytes it has written.
+    /// Bytes written so far.
     pub bytes: u64,
-    /// How many lines it has written.
+    /// Lines written so far.
     pub lines: u64,
 }
 
 /// A stream of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamName {
-    /// Standard output, and standard error too if the two are taken as one.
+    /// Standard output; also standard error if the two share a pipe.
     Output,
     /// Standard error.
     Stderr,
 }
 
-/// The command is out of our hands: its keeper went away, and nobody can say how it ended.
+/// Error: the keeper is gone, and nobody knows how the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the job was dropped before it ended")]
 pub struct Dropped;
 
-/// What a caller wants of a command under way.
+/// A request of a caller to a running command.
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum RunRequest {
     Stop(StopReason),
-    /// To show the newest output now.
+    /// Publish the newest output now.
     Live,
-    /// To send a signal to all of it.
+    /// Send a signal to the whole process tree.
     Signal(u8),
-    /// To make it a job.
+    /// Make it a job.
     Background(oneshot::Sender<Result<InBackground, NotSent>>),
 }
 
-/// Counts what a command writes, also after its job was dropped.
+/// Counter of the bytes that a command writes. It stays valid after the handle was dropped.
 #[derive(Debug, Clone, Default)]
 pub struct Written(Arc<AtomicU64>);
 
@@ -112,35 +113,36 @@ impl PartialEq for Written {
     }
 }
 
-/// A command that runs by itself. Dropping the handle stops it.
+/// A command that runs on a task of its own. Dropping the handle stops it.
 #[derive(Debug)]
 pub struct Running {
     pid: Option<i32>,
-    asks: mpsc::UnboundedSender<Ask>,
+    requests: mpsc::UnboundedSender<RunRequest>,
     live: watch::Receiver<Live>,
     written: Written,
     outcome: oneshot::Receiver<Outcome>,
 }
 
 impl Running {
-    /// The shell's process id, which is that of its group too. None if it was lost before anybody could tell.
+    /// Process id of the shell, which is also that of its process group. None if the keeper was lost before it reported
+    /// one.
     pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 
-    /// A counter of what it writes.
+    /// Counter of the bytes that the command writes.
     pub fn written(&self) -> Written {
         self.written.clone()
     }
 
-    /// Asks the command to stop; asked a second time, it is killed at once.
+    /// Stops the command: `SIGTERM`, then `SIGKILL` after the grace. A second call kills it at once.
     pub fn stop(&self, why: StopReason) {
-        // If it has ended already there is nothing to stop.
-        let _ = self.asks.send(Ask::Stop(why));
+        // A command that has ended needs no stop.
+        let _ = self.requests.send(RunRequest::Stop(why));
     }
 
-    /// Makes it a job. Nothing of it is lost or started anew. Where that cannot be done, it goes on as it was. A dropped
-    /// future leaves it unknown which of the two happened.
+    /// Makes the command a job, without a restart and without loss. After an error the command continues in the
+    /// foreground. A dropped future leaves it unknown which of the two happened.
     ///
     /// ```standalone_crate
     /// use std::sync::Arc;
@@ -167,53 +169,53 @@ impl Running {
     /// ```
     pub async fn send_to_background(self) -> Result<InBackground, StillInForeground> {
         let (answer, answered) = oneshot::channel();
-        let sent = match self.asks.send(Ask::Background(answer)) {
+        let sent = match self.requests.send(RunRequest::Background(answer)) {
             Ok(()) => answered.await.unwrap_or(Err(NotSent::Ended)),
             Err(_) => Err(NotSent::Ended),
         };
         sent.map_err(|why| StillInForeground { running: self, why })
     }
 
-    /// The newest output, now and whenever there is more, at most every 50 ms. The last value has the end, and then the
-    /// channel is closed. [`Caller::listener`](crate::Caller::listener) gets all of the output.
+    /// The newest output, now and after every change, at most every 50 ms. The last value has the final output, and
+    /// then the channel closes. [`Caller::listener`](crate::Caller::listener) gets all of the output.
     pub fn live(&self) -> watch::Receiver<Live> {
         let live = self.live.clone();
-        // If it has ended already, the last value is there.
-        let _ = self.asks.send(Ask::Live);
+        // After the end, the last value is already there.
+        let _ = self.requests.send(RunRequest::Live);
         live
     }
 
-    /// Waits for the end. A dropped future leaves the command running, and may be asked for again.
+    /// Waits for the end. A dropped future leaves the command running; call again to wait on.
     pub async fn wait(&mut self) -> Result<Outcome, Dropped> {
         (&mut self.outcome).await.map_err(|_| Dropped)
     }
 }
 
-/// A command that could not be made a job. It goes on.
+/// A command that could not become a job. It continues.
 #[derive(Debug)]
 pub struct StillInForeground {
-    /// The command.
+    /// The command, still in the foreground.
     pub running: Running,
-    /// Why it is no job.
+    /// Reason why it is not a job.
     pub why: NotSent,
 }
 
-/// A command and all that belongs to it, on its way to its end. Dropping it stops the command.
+/// A running command with its streams and channels, up to its end. Dropping it stops the command.
 pub(crate) struct Run {
     link: Box<dyn Link>,
-    /// One, or two if the streams are taken apart.
+    /// One stream, or two if stdout and stderr are split.
     streams: Vec<Stream>,
     mask: Arc<Mask>,
     pid: Option<i32>,
     session: Option<Entered>,
-    /// Since the machine was started, sleep included: a command that was asleep with its machine took that long.
+    /// Time of the start since boot. It includes sleep of the machine, as the elapsed time does.
     began: Duration,
-    /// The next command may have the link: this one has ended by itself and left nothing, and its keeper was asked for nothing
-    /// that it may still have to read; or its session goes on.
+    /// True if the next command may use the link: this one ended by itself, left nothing, and sent its keeper no order
+    /// that may still be unread; or its session continues.
     link_is_free: bool,
-    /// The keeper was asked to stop the command.
-    was_asked: bool,
-    asks: mpsc::UnboundedReceiver<Ask>,
+    /// True if the keeper was told to stop the command.
+    stop_was_sent: bool,
+    requests: mpsc::UnboundedReceiver<RunRequest>,
     live: watch::Sender<Live>,
     feed: Option<Feed>,
     written: Written,
@@ -223,10 +225,9 @@ pub(crate) struct Run {
     registry_due: Option<Instant>,
     registration: Option<Registration>,
     overdue: Option<Instant>,
-    /// Whether all that is wanted has come.
     line_limit: LineLimit,
-    /// How the shell ended, while what it left behind is being stopped.
-    own_end: Option<(End, Duration)>,
+    /// End and elapsed time of the shell, while its leftover processes are being stopped.
+    shell_end: Option<(End, Duration)>,
     /// The command's terminal, if it has one.
     terminal: Option<CommandTerminal>,
     /// The host attends to the terminal, and has put its own terminal back when this resolves.
@@ -239,15 +240,15 @@ pub(crate) struct Run {
     _permit: OwnedSemaphorePermit,
 }
 
-/// What happened next.
-enum Happened {
+/// The next event of a running command.
+enum RunEvent {
     /// None if the command was lost.
     Ended(Option<Ended>),
     Wrote(usize),
-    Asked(Option<Ask>),
+    Requested(Option<RunRequest>),
     LiveDue,
     HeldDue,
-    /// All that is wanted has come, and nobody has to wait for the rest.
+    /// The wanted lines have come, and the time to wait for the end is over.
     Enough,
     RegistryDue,
     Overdue,
@@ -255,7 +256,7 @@ enum Happened {
 
 /// The other ends of a run's channels.
 pub(crate) struct Handles {
-    asks: mpsc::UnboundedSender<Ask>,
+    requests: mpsc::UnboundedSender<RunRequest>,
     live: watch::Receiver<Live>,
 }
 
@@ -269,17 +270,18 @@ impl Run {
         options: Arc<Options>,
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Self, Handles)> {
-        let (ask, asks) = mpsc::unbounded_channel();
+        let (request, requests) = mpsc::unbounded_channel();
         let (live, shown) = watch::channel(Live::default());
-        let handles = Handles { asks: ask, live: shown };
+        let handles = Handles { requests: request, live: shown };
         let plan = checked.plan();
         let stream = |(name, source)| {
             let lines = plan.lines.filter(|_| name == StreamName::Output);
             let window = lines.map_or(plan.window, |lines| plan.window.of_lines(lines));
-            let capture = Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last(match lines {
-                Some(Lines::LastOfFirst { last, .. }) => Some(last.get()),
-                _ => None,
-            });
+            let capture =
+                Capture::new(window, plan.cleaning, options.artifacts.clone()).only_last_of_first(match lines {
+                    Some(Lines::LastOfFirst { first, last }) => Some(LastOfFirst::new(plan.window, first, last)),
+                    _ => None,
+                });
             let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
             Stream::new(name, source, capture)
         };
@@ -296,8 +298,8 @@ impl Run {
             session: attached.session,
             began: boot_time().saturating_sub(began.elapsed()),
             link_is_free: false,
-            was_asked: false,
-            asks,
+            stop_was_sent: false,
+            requests,
             live,
             feed: None,
             written: Written::default(),
@@ -306,7 +308,7 @@ impl Run {
             registry_due: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
             registration: None,
             line_limit: LineLimit::new(checked.plan().enough),
-            own_end: None,
+            shell_end: None,
             terminal,
             host_restored: None,
             over: None,
@@ -319,12 +321,12 @@ impl Run {
         Ok((run, handles))
     }
 
-    /// A counter of what it writes.
+    /// Counter of the bytes that the command writes.
     pub(crate) fn written(&self) -> Written {
         self.written.clone()
     }
 
-    /// How long it has waited for its turn in its session; none if the shell was free.
+    /// Time that the command waited for its turn in its session; none if the shell was free.
     pub(crate) fn waited(&self) -> Option<Duration> {
         self.session.as_ref()?.waited
     }
@@ -336,7 +338,7 @@ impl Run {
         let attended = AttendedTerminal {
             terminal,
             suspensions: self.link.suspensions(),
-            asks: handles.asks.downgrade(),
+            requests: handles.requests.downgrade(),
             _restored: restored,
         };
         // A host that is gone needs no terminal.
@@ -355,26 +357,31 @@ impl Run {
         }
     }
 
-    /// Streams all that it writes. To be called before anything is read.
+    /// Streams the output to a listener. Call it before anything is read.
     pub(crate) fn listen(&mut self, listener: OutputListener) {
         for stream in &mut self.streams {
-            stream.capture.tell(listener.form());
+            stream.capture.set_listener(listener.form());
         }
         self.feed = Some(Feed::new(listener, Arc::clone(&self.mask)));
     }
 
-    /// Shows the newest output to the receivers of this channel, for the first time now, when the command has started.
+    /// Publishes the newest output on this channel. The first value comes now, when the command has started.
     pub(crate) fn show_progress(&mut self, progress: watch::Sender<Live>, handles: &mut Handles) {
         handles.live = progress.subscribe();
         self.live = progress;
-        self.tell_live();
+        self.publish_live();
     }
 
-    /// Lets it go on by itself. The entry is logged when it has ended, or as cancelled when the handle is dropped.
+    /// Continues on a task of its own. The log entry is written at the end, or as cancelled when the handle is dropped.
     pub(crate) fn into_running(mut self, handles: Handles, mut entry: Option<LogEntry>) -> Running {
         let (send, outcome) = oneshot::channel();
-        let job =
-            Running { pid: self.pid, asks: handles.asks, live: handles.live, written: self.written.clone(), outcome };
+        let job = Running {
+            pid: self.pid,
+            requests: handles.requests,
+            live: handles.live,
+            written: self.written.clone(),
+            outcome,
+        };
         tokio::spawn(async move {
             if let Some(outcome) = self.until_end().await {
                 self.give_back();
@@ -382,21 +389,22 @@ impl Run {
                     entry.ended(&outcome);
                 }
                 drop(entry);
-                // Nobody may be left who wants to know.
+                // The receiver may be gone.
                 let _ = send.send(outcome);
             }
         });
         job
     }
 
-    /// Leaves the connection of a command that is over to the next one in its session, or its keeper to any.
+    /// Returns the link for the next command, if it may use it.
     pub(crate) fn give_back(self) {
         if self.link_is_free {
             self.link.give_back();
         }
     }
 
-    /// Sees it through; none if nobody is left who could ask it to stop. May be dropped and called again: nothing is lost.
+    /// Runs the command to its end; none if no handle is left, or it became a job. The future may be dropped and
+    /// requested again without loss.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
             if self.over.is_some() {
@@ -404,85 +412,85 @@ impl Run {
                 return self.over.take();
             }
             match self.next().await {
-                Happened::Wrote(index) => self.read(index),
-                Happened::LiveDue | Happened::Asked(Some(Ask::Live)) => self.tell_live(),
-                Happened::HeldDue => self.release_held(),
-                Happened::Enough => self.close(),
-                Happened::RegistryDue => self.update_registry(),
-                Happened::Overdue if self.link.kill() => self.overdue = None,
-                Happened::Asked(Some(Ask::Stop(why))) => self.ask(why).await,
-                Happened::Asked(Some(Ask::Signal(number))) => self.link.signal(number).await,
-                Happened::Asked(Some(Ask::Background(answer))) => {
+                RunEvent::Wrote(index) => self.read(index),
+                RunEvent::LiveDue | RunEvent::Requested(Some(RunRequest::Live)) => self.publish_live(),
+                RunEvent::HeldDue => self.release_held(),
+                RunEvent::Enough => self.close(),
+                RunEvent::RegistryDue => self.update_registry(),
+                RunEvent::Overdue if self.link.kill() => self.overdue = None,
+                RunEvent::Requested(Some(RunRequest::Stop(why))) => self.stop(why).await,
+                RunEvent::Requested(Some(RunRequest::Signal(number))) => self.link.signal(number).await,
+                RunEvent::Requested(Some(RunRequest::Background(answer))) => {
                     let sent = self.send_to_background().await;
                     let is_sent = sent.is_ok();
-                    // Who does not wait for the answer finds the job on the list.
+                    // A caller that does not wait for the answer finds the job in the list.
                     let _ = answer.send(sent);
                     if is_sent {
                         return None;
                     }
                 }
-                Happened::Asked(None) => return None,
-                Happened::Ended(Some(Ended { end, left, at, .. })) if self.must_stop(end, &left) => {
-                    self.own_end = Some((end, self.elapsed_at(at)));
-                    self.ask(StopReason::LeftBehind).await;
+                RunEvent::Requested(None) => return None,
+                RunEvent::Ended(Some(Ended { end, left, at, .. })) if self.must_stop_leftovers(end, &left) => {
+                    self.shell_end = Some((end, self.elapsed_at(at)));
+                    self.stop(StopReason::LeftBehind).await;
                 }
-                Happened::Ended(Some(Ended { end, left, shell_stays, at })) => {
+                RunEvent::Ended(Some(Ended { end, left, shell_stays, at })) => {
                     let elapsed = self.elapsed_at(at);
                     self.over = Some(self.finish(end, left, shell_stays, elapsed).await);
                 }
-                Happened::Ended(None) | Happened::Overdue => self.over = Some(self.lost().await),
+                RunEvent::Ended(None) | RunEvent::Overdue => self.over = Some(self.lost().await),
             }
         }
     }
 
-    /// Waits until something happens. May be dropped: nothing is lost.
-    async fn next(&mut self) -> Happened {
+    /// Waits for the next event. The future may be dropped without loss.
+    async fn next(&mut self) -> RunEvent {
         tokio::select! {
-            ended = self.link.ended() => Happened::Ended(ended),
-            () = readable(self.streams.first(), self.feed.as_ref()) => Happened::Wrote(0),
-            () = readable(self.streams.get(1), self.feed.as_ref()) => Happened::Wrote(1),
-            ask = self.asks.recv() => Happened::Asked(ask),
-            () = due(self.live_due) => Happened::LiveDue,
-            () = due(self.held_due) => Happened::HeldDue,
-            () = due(self.line_limit.due()) => Happened::Enough,
-            () = due(self.registry_due) => Happened::RegistryDue,
-            () = due(self.overdue) => Happened::Overdue,
+            ended = self.link.ended() => RunEvent::Ended(ended),
+            () = readable(self.streams.first(), self.feed.as_ref()) => RunEvent::Wrote(0),
+            () = readable(self.streams.get(1), self.feed.as_ref()) => RunEvent::Wrote(1),
+            ask = self.requests.recv() => RunEvent::Requested(ask),
+            () = due(self.live_due) => RunEvent::LiveDue,
+            () = due(self.held_due) => RunEvent::HeldDue,
+            () = due(self.line_limit.due()) => RunEvent::Enough,
+            () = due(self.registry_due) => RunEvent::RegistryDue,
+            () = due(self.overdue) => RunEvent::Overdue,
         }
     }
 
-    /// Asks the keeper to stop the command; asked a second time, the keeper kills it.
-    pub(crate) async fn ask(&mut self, why: StopReason) {
+    /// Sends a stop to the keeper. A second call makes the keeper kill the command.
+    pub(crate) async fn stop(&mut self, why: StopReason) {
         tracing::debug!(pid = self.pid, %why, "stopping");
-        self.was_asked = true;
+        self.stop_was_sent = true;
         self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
         self.link.stop(why).await;
     }
 
-    /// From the call to a moment that the keeper has told. This program may have been stopped since then.
+    /// Time from the start to a moment that the keeper reported. This program may have been stopped since then.
     fn elapsed_at(&self, at: Duration) -> Duration {
         at.saturating_sub(self.began)
     }
 
-    fn count(&self) {
+    fn update_written(&self) {
         let bytes = self.streams.iter().map(|stream| stream.capture.bytes()).sum();
         self.written.0.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes what has been written, or a good part of it.
+    /// Reads output that has been written, or a good part of it.
     fn read(&mut self, index: usize) {
         let stream = &mut self.streams[index];
         let name = stream.name;
-        stream.read(&mut |bytes| tell(&mut self.feed, name, bytes));
-        self.line_limit.look(name, &stream.capture);
+        stream.read(&mut |bytes| feed_listener(&mut self.feed, name, bytes));
+        self.line_limit.count_lines(name, &stream.capture);
         if self.line_limit.is_over() {
-            // Nobody looks at the clock while there is always something to read.
+            // While there is always something to read, no alarm fires.
             self.close();
         }
         if self.terminal.is_some() && self.feed.is_some() {
             self.held_due = Some(Instant::now() + HELD_AT_MOST);
         }
-        self.count();
-        if self.is_looked_at() && self.live_due.is_none() {
+        self.update_written();
+        if self.is_watched() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
         if self.registration.is_some() && self.registry_due.is_none() {
@@ -497,7 +505,7 @@ impl Run {
         }
     }
 
-    /// Registers the command, or writes down how far it has come. Where that cannot be done, nobody else sees the command.
+    /// Registers the command, or updates its entry. If that fails, other programs do not see the command.
     fn update_registry(&mut self) {
         self.registry_due = None;
         let redactor = Redactor::new(Arc::clone(&self.mask));
@@ -525,12 +533,12 @@ impl Run {
         }
     }
 
-    /// True if anybody wants to see the newest output. The job's own handle is one receiver.
-    fn is_looked_at(&self) -> bool {
+    /// True if somebody watches the newest output. The command's own handle counts as one receiver.
+    fn is_watched(&self) -> bool {
         self.live.receiver_count() > 1
     }
 
-    fn tell_live(&mut self) {
+    fn publish_live(&mut self) {
         self.live_due = None;
         let live = self.newest();
         self.live.send_replace(live);
@@ -546,22 +554,23 @@ impl Run {
         live
     }
 
-    /// Whether what is left has to go before the reply.
-    fn must_stop(&self, end: End, left: &[Leftover]) -> bool {
+    /// True if the leftover processes have to be stopped before the reply.
+    fn must_stop_leftovers(&self, end: End, left: &[Leftover]) -> bool {
         !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop
     }
 
     async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
         self.drain();
-        self.link_is_free = left.is_empty() && matches!(end, End::Own(_)) && !self.was_asked && self.terminal.is_none();
-        let (end, elapsed) = match (self.own_end.take(), end) {
-            // It had ended by itself before; what was stopped since is what it had left behind.
+        self.link_is_free =
+            left.is_empty() && matches!(end, End::Own(_)) && !self.stop_was_sent && self.terminal.is_none();
+        let (end, elapsed) = match (self.shell_end.take(), end) {
+            // The shell had ended by itself; the stop was for its leftover processes.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
             (_, end) => (end, elapsed),
         };
-        // What runs in a session that is over is being stopped.
+        // The processes of a session that is over are being stopped.
         let is_over = self.session.is_some() && !shell_stays;
-        let leftover = if left.is_empty() || is_over { None } else { self.leave(left).await };
+        let leftover = if left.is_empty() || is_over { None } else { self.hand_over_leftovers(left).await };
         tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
         if self.session.is_none() && self.options.ready > 0 {
             self.backend.prepare(&self.checked, After::Command);
@@ -578,7 +587,7 @@ impl Run {
     }
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
-        self.tell_the_end();
+        self.end_live_output();
         let (output, stderr) = self.outputs();
         let saved =
             self.streams.iter().filter_map(|stream| stream.capture.saved_on_disk()).reduce(|one, two| one + two);
@@ -588,7 +597,7 @@ impl Run {
         }
         let (end, cut_off) = self.line_limit.judge(end);
         let elapsed = match end {
-            // Its keeper began to count a moment before we did.
+            // The keeper counts from a moment before the engine does.
             End::Stopped { why: StopReason::TimeUp, .. } => elapsed.max(self.checked.plan().lifetime.0),
             _ => elapsed,
         };
@@ -605,37 +614,37 @@ impl Run {
         });
         let has_failed = match end {
             End::Own(exit) => exit != Exit::Code(0),
-            // It may have waited for what it lacked.
+            // The command may have waited for a variable that it lacked.
             End::Stopped { why, .. } => why == StopReason::TimeUp,
             End::Lost => false,
         };
-        let missed = if has_failed { self.missed(&output, stderr.as_ref()) } else { Vec::new() };
+        let missed = if has_failed { self.missing_variables(&output, stderr.as_ref()) } else { Vec::new() };
         Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session, missed }
     }
 
-    /// The names of withheld variables that the command may have needed.
-    fn missed(&self, output: &Output, stderr: Option<&Output>) -> Vec<String> {
+    /// Names of withheld variables that the command may have needed.
+    fn missing_variables(&self, output: &Output, stderr: Option<&Output>) -> Vec<String> {
         let plan = self.checked.plan();
         let shown: Vec<_> = std::iter::once(&output.clip).chain(stderr.map(|stderr| &stderr.clip)).collect();
         mentions::mentioned(&plan.environment.withheld, plan.script.as_bytes(), &shown)
     }
 
-    /// Tells listeners the line that has no end, and that nothing follows.
-    fn tell_the_end(&mut self) {
-        if self.is_looked_at() {
-            self.tell_live();
+    /// Sends listeners the unfinished last line, and then the end of the stream.
+    fn end_live_output(&mut self) {
+        if self.is_watched() {
+            self.publish_live();
         }
         let Some(mut feed) = self.feed.take() else { return };
         for Stream { name, capture, .. } in &self.streams {
-            feed.push(*name, &capture.untold());
+            feed.push(*name, &capture.unfinished_line());
         }
     }
 
-    /// What was written so far: the output, and standard error if that is taken apart.
+    /// Output written so far, and stderr if the streams are split.
     fn outputs(&mut self) -> (Output, Option<Output>) {
         let limit = self.checked.plan().window.limit();
         let mut outputs: Vec<Output> = self.outputs_within(&[limit; 2]);
-        // Streams that only a limit on lines has taken apart are shown as one text, and share its limit.
+        // Streams that are split only because of a line limit are shown as one text, and share its limit.
         if let (Some(_), [output, stderr]) = (self.checked.plan().lines, outputs.as_slice()) {
             let sizes = [output.clip.text_bytes(), stderr.clip.text_bytes()];
             if sizes.iter().sum::<u64>() > limit.0 {
@@ -644,17 +653,21 @@ impl Run {
             }
         }
         let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
-        let output = outputs.next().expect("every command has one stream at least");
+        let mut output = outputs.next().expect("every command has one stream at least");
+        if self.terminal.is_some() {
+            // Every terminal ends lines so.
+            output.changes.crlf_lines = 0;
+        }
         (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
     }
 
-    /// The streams, each with at most so much text.
+    /// The outputs, each with at most this much text.
     fn outputs_within(&mut self, limits: &[ByteSize; 2]) -> Vec<Output> {
         let with_limits = self.streams.iter_mut().zip(limits);
         with_limits.map(|(stream, limit)| stream.capture.output(&self.mask, *limit)).collect()
     }
 
-    /// Closes the stream of which enough has come. Whoever writes to it learns that nobody reads any more.
+    /// Closes the stream whose wanted lines have come. Processes that write to it get `SIGPIPE`.
     fn close(&mut self) {
         self.line_limit.close();
         if let Some(stream) = self.streams.first_mut() {
@@ -662,35 +675,35 @@ impl Run {
         }
     }
 
-    /// Takes what is in the pipes now.
+    /// Reads everything that the pipes hold now.
     fn drain(&mut self) {
         for stream in &mut self.streams {
             let name = stream.name;
-            stream.drain(&mut |bytes| tell(&mut self.feed, name, bytes));
+            stream.drain(&mut |bytes| feed_listener(&mut self.feed, name, bytes));
         }
-        self.count();
+        self.update_written();
     }
 }
 
-/// The streams of a command, and what each is read from.
-fn sources(outputs: Outputs) -> Vec<(StreamName, Source)> {
+/// Names each descriptor of a command's output.
+fn sources(outputs: Outputs) -> Vec<(StreamName, OutputSource)> {
     match outputs {
-        Outputs::Combined(pipe) => vec![(StreamName::Output, Source::Pipe(pipe))],
+        Outputs::Combined(pipe) => vec![(StreamName::Output, OutputSource::Pipe(pipe))],
         Outputs::Split { stdout, stderr } => {
-            vec![(StreamName::Output, Source::Pipe(stdout)), (StreamName::Stderr, Source::Pipe(stderr))]
+            vec![(StreamName::Output, OutputSource::Pipe(stdout)), (StreamName::Stderr, OutputSource::Pipe(stderr))]
         }
-        Outputs::Terminal(outside) => vec![(StreamName::Output, Source::Terminal(outside))],
+        Outputs::Terminal(outside) => vec![(StreamName::Output, OutputSource::Terminal(outside))],
     }
 }
 
-/// Passes on a piece of output to the listener, if there is one.
-fn tell(feed: &mut Option<Feed>, stream: StreamName, bytes: &[u8]) {
+/// Passes output on to the listener, if there is one.
+fn feed_listener(feed: &mut Option<Feed>, stream: StreamName, bytes: &[u8]) {
     if let Some(feed) = feed {
         feed.push(stream, bytes);
     }
 }
 
-/// Waits until it is time to read a stream; for ever if there is none.
+/// Waits until a stream is readable and its listener has room; for ever without a stream.
 async fn readable(stream: Option<&Stream>, feed: Option<&Feed>) {
     let Some(stream) = stream else { return std::future::pending().await };
     if let Some(feed) = feed {
@@ -699,7 +712,8 @@ async fn readable(stream: Option<&Stream>, feed: Option<&Feed>) {
     stream.readable().await;
 }
 
-/// When a keeper is overdue whose tree has to be gone after so long; never, if that is beyond what the clock can say.
+/// Time at which a keeper is overdue whose tree has to be gone `after` this time; none if that is beyond the range of
+/// the clock.
 fn overdue(from: Instant, after: Duration) -> Option<Instant> {
     from.checked_add(after)?.checked_add(OVERDUE_AFTER)
 }

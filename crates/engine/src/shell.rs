@@ -1,4 +1,4 @@
-//! Finds bash, and tells whether a program is bash.
+//! Finds bash, and checks if a program is bash.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,75 +11,75 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// A shell that has not said its version by then never will.
-const AT_LATEST: Duration = Duration::from_secs(5);
+/// Time for a shell to print its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(5);
 
-/// So much of a program is searched. A bash with everything linked in has three megabytes.
-const LARGEST: u64 = 16 << 20;
+/// Bytes of a program that are searched. A static bash has three megabytes.
+const SEARCHED_BYTES: u64 = 16 << 20;
 
-/// No version is longer.
-const LONGEST: u64 = 256;
+/// Longest output of a shell that prints its version, in bytes.
+const LONGEST_VERSION: u64 = 256;
 
-/// Where bash is on systems without surprises. A search ends there when `PATH` has none.
-const USUAL: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
+/// Usual paths of bash. A search ends there when `PATH` has none.
+const USUAL_PATHS: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
 
-/// A name that every bash has in it, whatever its version, and no other shell.
-const MARK: &[u8] = b"BASH_EXECUTION_STRING";
+/// A name that every version of bash contains, and no other shell.
+const BASH_NAME: &[u8] = b"BASH_EXECUTION_STRING";
 
-/// The result of a search for bash.
+/// Result of a search for bash.
 #[derive(Debug)]
 pub struct BashSearch {
     /// Absolute path of the first real bash.
     pub found: Option<PathBuf>,
-    /// Programs before it that are called `bash` and are not bash.
+    /// Programs before it that have the name of bash but are not bash.
     pub skipped: Vec<NotBash>,
 }
 
-/// Why a program cannot be the shell.
+/// Error: a program that cannot be the shell.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotBash {
-    /// It is not there.
+    /// The path does not exist.
     #[error("the shell {} does not exist", path.display())]
     Missing {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
     },
-    /// It is something else.
+    /// The path is no file.
     #[error("the shell {} is not a file", path.display())]
     NotAFile {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
     },
-    /// Nobody may run it.
+    /// The file is not executable.
     #[error("the shell {} is not executable", path.display())]
     NotExecutable {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
     },
-    /// It cannot be run or looked at.
+    /// The program cannot be run or read.
     #[error("the shell {} cannot be run", path.display())]
     Broken {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is a script, and nothing but running it would tell what it is.
+    /// The program is a script. Only running it would show what it is.
     #[error("the shell {} is a script, which is accepted only when the program starts", path.display())]
     Script {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
     },
-    /// It runs, and does not know what only bash knows.
+    /// The program runs, but has no `BASH_VERSION`.
     #[error("the shell {} is not bash: it has no BASH_VERSION", path.display())]
     Other {
-        /// Its path.
+        /// Path of the program.
         path: PathBuf,
     },
 }
 
-/// The version of a bash, or why it is none. Runs it for a moment, with nothing of this program's environment.
+/// Returns the version of a bash, or why it is none. Runs the program for a moment, with an empty environment.
 ///
 /// ```
 /// assert!(bashful_engine::bash_version("/bin/bash".as_ref()).is_ok_and(|version| version.contains('.')));
@@ -88,13 +88,13 @@ pub enum NotBash {
 pub fn bash_version(shell: &Path) -> Result<String, NotBash> {
     check_file(shell)?;
     let path = shell.to_path_buf();
-    let said = ask(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
+    let said = print_version(shell).map_err(|source| NotBash::Broken { path: path.clone(), source })?;
     let version = said.trim().strip_prefix("bash ").unwrap_or_default();
     if version.is_empty() { Err(NotBash::Other { path }) } else { Ok(version.to_owned()) }
 }
 
-/// Finds out whether a program is bash by its file alone. It runs nothing, so that a file which commands may have written can be
-/// looked at while no keeper watches over it.
+/// Checks if a program is bash by its file alone. Runs nothing, so it is safe for a file that commands may have
+/// written, without a keeper.
 ///
 /// ```
 /// assert!(bashful_engine::check_bash_file("/bin/bash".as_ref()).is_ok());
@@ -104,25 +104,25 @@ pub fn check_bash_file(shell: &Path) -> Result<(), NotBash> {
     check_file(shell)?;
     let path = shell.to_path_buf();
     match read_kind(shell) {
-        Ok(Kind::Bash) => Ok(()),
-        Ok(Kind::Other) => Err(NotBash::Other { path }),
-        Ok(Kind::Script) => Err(NotBash::Script { path }),
+        Ok(ProgramKind::Bash) => Ok(()),
+        Ok(ProgramKind::Other) => Err(NotBash::Other { path }),
+        Ok(ProgramKind::Script) => Err(NotBash::Script { path }),
         Err(source) => Err(NotBash::Broken { path, source }),
     }
 }
 
-/// The first program in the directories of a `PATH`, and then in `/bin` and `/usr/bin`, that is bash by its file.
+/// Returns the first bash in the directories of a `PATH`, and then in `/bin` and `/usr/bin`. Checks files only.
 pub fn find_bash_file(path: &OsStr) -> Option<PathBuf> {
     candidates(path).find(|candidate| check_bash_file(candidate).is_ok())
 }
 
-/// The places where a search for bash looks.
+/// Paths that a search for bash tries, in order.
 fn candidates(path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let on_path = std::env::split_paths(path).filter(|directory| directory.is_absolute());
-    on_path.map(|directory| directory.join("bash")).chain(USUAL.map(PathBuf::from))
+    on_path.map(|directory| directory.join("bash")).chain(USUAL_PATHS.map(PathBuf::from))
 }
 
-/// True if this is a file that somebody may run.
+/// Checks that the path is an executable file.
 fn check_file(shell: &Path) -> Result<(), NotBash> {
     let path = shell.to_path_buf();
     let metadata = match shell.metadata() {
@@ -139,7 +139,7 @@ fn check_file(shell: &Path) -> Result<(), NotBash> {
     Ok(())
 }
 
-/// The first bash in the directories of a `PATH`, and then in `/bin` and `/usr/bin`.
+/// Returns the first bash in the directories of a `PATH`, and then in `/bin` and `/usr/bin`.
 ///
 /// ```
 /// let bash = bashful_engine::find_bash("/usr/local/bin:/usr/bin:/bin".as_ref());
@@ -149,9 +149,10 @@ pub fn find_bash(path: &OsStr) -> Option<PathBuf> {
     search_bash(path).found
 }
 
-/// The same, with the programs that were skipped on the way because they only have the name.
+/// Searches like [`find_bash`], and also returns the programs that only have the name.
 ///
-/// A program of the system is taken at its name, another one if bash's own words are in its file. Only scripts are run to see.
+/// A program of the system is accepted by its path, others if their file contains bash's own names. Only scripts are
+/// run.
 pub fn search_bash(path: &OsStr) -> BashSearch {
     let mut skipped = Vec::new();
     for candidate in candidates(path) {
@@ -168,37 +169,37 @@ pub fn search_bash(path: &OsStr) -> BashSearch {
 fn check_cheaply(shell: &Path) -> Result<(), NotBash> {
     check_file(shell)?;
     match read_kind(shell) {
-        Ok(Kind::Bash) => Ok(()),
-        Ok(Kind::Other) => Err(NotBash::Other { path: shell.to_path_buf() }),
-        // A wrapper may lead to bash, and who may not read a program may still run it.
-        Ok(Kind::Script) | Err(_) => bash_version(shell).map(drop),
+        Ok(ProgramKind::Bash) => Ok(()),
+        Ok(ProgramKind::Other) => Err(NotBash::Other { path: shell.to_path_buf() }),
+        // A wrapper script may lead to bash, and a program that cannot be read may still be run.
+        Ok(ProgramKind::Script) | Err(_) => bash_version(shell).map(drop),
     }
 }
 
-/// A program, by its file alone.
-enum Kind {
+/// Kind of a program, by its file alone.
+enum ProgramKind {
     Bash,
     Script,
     Other,
 }
 
-fn read_kind(shell: &Path) -> io::Result<Kind> {
+fn read_kind(shell: &Path) -> io::Result<ProgramKind> {
     let mut file = File::open(shell)?;
     let mut start = [0; 2];
     file.read_exact(&mut start)?;
     if &start == b"#!" {
-        return Ok(Kind::Script);
+        return Ok(ProgramKind::Script);
     }
-    if USUAL.iter().any(|usual| shell == Path::new(usual)) {
-        return Ok(Kind::Bash);
+    if USUAL_PATHS.iter().any(|usual| shell == Path::new(usual)) {
+        return Ok(ProgramKind::Bash);
     }
     let mut program = Vec::new();
-    file.take(LARGEST).read_to_end(&mut program)?;
-    Ok(if memchr::memmem::find(&program, MARK).is_some() { Kind::Bash } else { Kind::Other })
+    file.take(SEARCHED_BYTES).read_to_end(&mut program)?;
+    Ok(if memchr::memmem::find(&program, BASH_NAME).is_some() { ProgramKind::Bash } else { ProgramKind::Other })
 }
 
-/// What a shell says of itself; nothing if it does not come to an end.
-fn ask(shell: &Path) -> io::Result<String> {
+/// Runs a shell that prints its version; empty if it does not end in time.
+fn print_version(shell: &Path) -> io::Result<String> {
     let mut child = Command::new(shell)
         .args(["-c", "echo \"bash $BASH_VERSION\""])
         .env_clear()
@@ -208,20 +209,20 @@ fn ask(shell: &Path) -> io::Result<String> {
         .process_group(0)
         .spawn()?;
     let output = child.stdout.take();
-    // It may be anything: one that writes without end is only listened to for a line.
+    // The program may be anything. One that writes without end is read for one line.
     let reader = std::thread::spawn(move || {
         let mut said = Vec::new();
-        let read = output.map(|output| output.take(LONGEST).read_to_end(&mut said));
+        let read = output.map(|output| output.take(LONGEST_VERSION).read_to_end(&mut said));
         read.transpose().map(|_| String::from_utf8_lossy(&said).into_owned())
     });
-    let give_up = Instant::now() + AT_LATEST;
+    let give_up = Instant::now() + VERSION_PATIENCE;
     while !reader.is_finished() && Instant::now() < give_up {
         std::thread::sleep(Duration::from_micros(200));
     }
-    // It has ended, or is to, with whatever it has started.
+    // The shell has ended, or is killed now, with everything that it started.
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
     child.wait()?;
-    // What it has started may still hold the pipe.
+    // A process that it started may still hold the pipe.
     if reader.is_finished() { reader.join().unwrap_or_else(|_| Ok(String::new())) } else { Ok(String::new()) }
 }

@@ -1,11 +1,11 @@
-//! All that a shell which runs already cannot change any more.
+//! The key of a running shell: everything about it that cannot change any more.
 //!
-//! There are two keepers of such shells, and this is the one list for both. `ready.rs` gives a waiting shell to a command
-//! whose key is the same in every field. `sessions/store.rs` names the directory of a session by the fields that tell one
-//! session from another.
+//! Two modules keep running shells, and this is the one list for both. `ready.rs` gives a waiting shell to a command
+//! with the same key in every field. `sessions/store.rs` names the directory of a session by the fields that tell
+//! sessions apart.
 //!
-//! Plan and key are taken apart without `..`: a new field, a sandbox or a terminal for example, compiles only when it is
-//! decided for both.
+//! Plan and key are destructured without `..`: a new field, such as a sandbox or a terminal, compiles only when both
+//! have decided about it.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -23,26 +23,26 @@ use crate::sessions::SessionName;
 use crate::snapshot::Snapshot;
 use crate::units::Grace;
 
-/// Variables that change with every step of whoever starts a command, and say nothing about the command.
+/// Variables that change with every step of the program that starts a command, and do not matter to the command.
 const PASSING: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
 
-/// All that a shell which runs already cannot change any more.
+/// Everything about a running shell that cannot change any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShellKey<'a> {
     shell: Cow<'a, Path>,
-    /// The directory in which it starts.
+    /// Directory in which the shell starts.
     directory: Cow<'a, Path>,
     environment: Cow<'a, Environment>,
     streams: Streams,
-    /// Its keeper has it.
+    /// The shell's keeper was started with it.
     grace: Grace,
-    /// It has been sourced.
+    /// The shell has sourced it.
     snapshot: Option<Arc<Snapshot>>,
-    /// None if nobody has looked.
+    /// None if they were not read.
     conditions: Option<Conditions>,
 }
 
-/// Conditions of this machine and program that a shell has got at its start. A plan does not say them.
+/// Conditions of machine and program that a shell inherits at its start. A plan does not contain them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Conditions {
     /// Device and inode: the same path may lead to another directory by now.
@@ -63,9 +63,9 @@ impl<'a> ShellKey<'a> {
             script: _,
             lifetime: _,
             session: _,
-            // A command that reads something gets a new shell.
+            // A command with input gets a new shell.
             input: _,
-            // The engine's part, whatever the shell.
+            // These concern the engine, whatever the shell.
             given: _,
             leftovers: _,
             window: _,
@@ -87,7 +87,7 @@ impl<'a> ShellKey<'a> {
         }
     }
 
-    /// The key of a shell that is started on this machine now; none if its conditions cannot be told.
+    /// Key of a shell that is started on this machine now; none if its conditions cannot be read.
     pub(crate) fn now(plan: &'a Plan) -> Option<Self> {
         let metadata = plan.directory.metadata().ok()?;
         let conditions = Conditions { directory_is: (metadata.dev(), metadata.ino()), standing: Standing::now()? };
@@ -107,18 +107,18 @@ impl<'a> ShellKey<'a> {
         }
     }
 
-    /// The part of a session's directory name that tells it from other sessions. It stays on disk: a field more or less here
-    /// hides the sessions that run.
+    /// Hash in the name of a session's directory, which tells sessions apart. It is on disk: a field more or less hides
+    /// sessions that run.
     pub(crate) fn session_hash(&self, name: &SessionName) -> String {
         let Self {
             shell,
             environment,
             snapshot,
-            // The shell of a session goes where its commands go.
+            // The shell of a session changes its directory with its commands.
             directory: _,
-            // Every command of a session brings its own.
+            // Every command of a session has its own.
             streams: _,
-            // Those of whoever has started the session hold for all commands in it.
+            // Values of the program that started the session hold for all of its commands.
             grace: _,
             conditions: _,
         } = self;

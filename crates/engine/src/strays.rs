@@ -1,10 +1,10 @@
-//! Ends the processes that a killed keeper leaves behind.
+//! Kills the processes that a killed keeper leaves behind.
 //!
-//! A program that adopts orphans is the next parent of all of them. So every child of it that is no keeper is a stray, with
-//! everything below. Strays may fork faster than anybody can look: they are frozen before they are killed, and the search
-//! goes on until this program has no such child left, not even a dead one.
+//! A program that adopts orphans is the next parent of all of them. So each of its children that is no keeper is a
+//! stray, with everything below. Strays may fork faster than anybody can list them: they are stopped before they are
+//! killed, and the search continues until this program has no such child left, not even a zombie.
 //!
-//! Limit: [`ROUNDS`] rounds that each find somebody new. A chain of processes that outruns them all survives.
+//! Limit: [`ROUNDS`] rounds that each find a new stray. A chain of processes that outruns all of them survives.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -15,28 +15,29 @@ use bashful_sys::proc::{self, Process};
 use bashful_sys::signal::Signal;
 use rustix::process::{Pid, WaitOptions, getpid, kill_process, waitpid};
 
-/// Rounds that find somebody new. Each takes some 100 microseconds, so a chain would have to win thousands of races in a row.
+/// Rounds that find new strays. Each takes some 100 microseconds, so a chain would have to win thousands of races in a
+/// row.
 const ROUNDS: usize = 5_000;
 
-/// Rounds in a row that find nobody new, but somebody who does not die, or a keeper that has not ended yet: 2 s in all.
+/// Rounds in a row without new strays, but with one that does not die, or a keeper that has not ended yet: 2 s in all.
 const IDLE_ROUNDS: usize = 400;
 
-/// Rounds in a row that find nobody at all. More than one, because the list of children is not read in one instant.
+/// Rounds in a row without any stray. More than one, because the list of children is not read in one instant.
 const QUIET_ROUNDS: usize = 3;
 
-/// Between two rounds that find nobody new.
+/// Pause between two rounds without new strays.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The finds of one round.
+/// Result of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Nobody,
+enum RoundResult {
+    NoStray,
     /// Only strays that were killed before.
-    Dying,
-    Somebody,
+    OnlyDying,
+    NewStray,
 }
 
-/// The processes below this program that came with it through `exec`: all but these keepers.
+/// Returns the processes below this program that came with it through `exec`: all but these keepers.
 pub(crate) fn strangers(keepers: &Mutex<HashSet<i32>>) -> Vec<Process> {
     let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
     let is_keeper = |pid: &Pid| keepers.contains(&pid.as_raw_nonzero().get());
@@ -47,22 +48,22 @@ pub(crate) fn strangers(keepers: &Mutex<HashSet<i32>>) -> Vec<Process> {
     }
 }
 
-/// Kills every child of this program that is neither a keeper nor a stranger, with everything below it. Waits for the end of
-/// `keeper` first: its tree has another parent only then.
+/// Kills every child of this program that is neither a keeper nor a stranger, with everything below it. Waits for the
+/// end of `keeper` first, because its tree has another parent only then.
 pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], keeper: Option<i32>) {
     let (mut rounds, mut idle, mut quiet) = (0, 0, 0);
     let mut known = HashSet::new();
     while rounds < ROUNDS && idle < IDLE_ROUNDS && quiet < QUIET_ROUNDS {
         let keeper_lives = keeper.and_then(Pid::from_raw).and_then(Process::read).is_some_and(|now| !now.has_ended());
-        match end_once(keepers, strangers, &mut known) {
-            Found::Somebody => {
+        match kill_round(keepers, strangers, &mut known) {
+            RoundResult::NewStray => {
                 (rounds, idle, quiet) = (rounds + 1, 0, 0);
-                // No pause: every microsecond is one in which they can fork.
+                // No pause: the strays can fork in every microsecond.
                 tokio::task::yield_now().await;
                 continue;
             }
-            Found::Nobody if !keeper_lives => quiet += 1,
-            Found::Nobody | Found::Dying => (idle, quiet) = (idle + 1, 0),
+            RoundResult::NoStray if !keeper_lives => quiet += 1,
+            RoundResult::NoStray | RoundResult::OnlyDying => (idle, quiet) = (idle + 1, 0),
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -71,10 +72,10 @@ pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process]
     }
 }
 
-/// One round: freezes, kills and reaps.
-fn end_once(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> Found {
-    // Held throughout: a keeper that is just being started must not be taken for a stray, and a child that another thread
-    // reaps here would give its id away.
+/// Stops, kills and reaps all strays once.
+fn kill_round(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> RoundResult {
+    // Held throughout: a keeper that is being started must not count as a stray, and a child that another thread reaps
+    // here would free its id.
     let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
     let strays: Vec<Pid> = proc::children(getpid())
         .unwrap_or_else(|| {
@@ -104,9 +105,9 @@ fn end_once(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut Ha
         is_new |= known.insert(pid.as_raw_nonzero().get());
     }
     match (strays.is_empty(), is_new) {
-        (true, _) => Found::Nobody,
-        (false, true) => Found::Somebody,
-        (false, false) => Found::Dying,
+        (true, _) => RoundResult::NoStray,
+        (false, true) => RoundResult::NewStray,
+        (false, false) => RoundResult::OnlyDying,
     }
 }
 

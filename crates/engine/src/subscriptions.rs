@@ -1,4 +1,4 @@
-//! Which jobs and artifacts there are, and word of it when that changes.
+//! Watches the stores of jobs and artifacts for entries that come or go.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -13,44 +13,44 @@ use crate::engine::Engine;
 use crate::id_counter::number;
 use crate::jobs::JobStore;
 
-/// How often one looks where the system has no more watches.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Pause between two listings without an inotify watch.
+const POLL_EVERY: Duration = Duration::from_secs(2);
 
-/// What there is in the stores of an engine, whoever put it there.
+/// Changes in the stores of an engine, whichever program made them.
 #[derive(Debug)]
 pub struct ListingChanges {
     jobs: Option<Arc<JobStore>>,
     artifacts: Option<Arc<ArtifactStore>>,
     queue: Option<AsyncFd<OwnedFd>>,
-    /// The numbers at the last look, where there is no queue.
+    /// Ids at the last listing, where there is no queue.
     known: Option<[Vec<u64>; 2]>,
 }
 
 impl Engine {
-    /// What there is now. The directories are made if need be, because only what is there can be watched.
+    /// Watches the stores from now on. Creates their directories if needed, because only existing ones can be watched.
     pub fn listing(&self) -> ListingChanges {
         let (jobs, artifacts) = (self.jobs().cloned(), self.artifacts().cloned());
         let directories = [jobs.as_ref().map(|jobs| jobs.make()), artifacts.as_ref().map(|artifacts| artifacts.make())];
-        // Where none can be made, none will come; then there is nothing to watch either.
+        // A directory that cannot be created stays empty, and needs no watch.
         let directories: Vec<_> = directories.into_iter().flatten().flatten().collect();
-        let queue = notify::comings(&directories).and_then(event::readable).ok();
+        let queue = notify::watch_directories(&directories).and_then(event::readable).ok();
         let mut listing = ListingChanges { jobs, artifacts, queue, known: None };
-        // A server that starts has no time to read a full directory that tells of its changes.
+        // With a queue, a starting server need not read a full directory.
         listing.known = listing.queue.is_none().then(|| listing.ids());
         listing
     }
 }
 
 impl ListingChanges {
-    /// Waits until a job or an artifact has come or gone. May be dropped and called again without missing anything.
+    /// Waits until a job or an artifact has come or gone. The future may be dropped and requested again without loss.
     pub async fn changed(&mut self) {
-        let Some(queue) = &self.queue else { return self.changed_ids().await };
+        let Some(queue) = &self.queue else { return self.poll_ids().await };
         loop {
             let Ok(mut ready) = queue.readable().await else { return std::future::pending().await };
             // Drafts, counters and notes about artifacts come and go too.
             let is_entry =
                 |name: Option<&[u8]>| name.is_none_or(|name| str::from_utf8(name).ok().and_then(number).is_some());
-            let has_changed = notify::take_names(queue.get_ref().as_fd(), is_entry);
+            let has_changed = notify::drain_names(queue.get_ref().as_fd(), is_entry);
             ready.clear_ready();
             if has_changed {
                 return;
@@ -58,15 +58,15 @@ impl ListingChanges {
         }
     }
 
-    /// The same, by looking again and again.
-    async fn changed_ids(&mut self) {
+    /// Waits for a change by polling.
+    async fn poll_ids(&mut self) {
         loop {
             let now = Some(self.ids());
             if now != self.known {
                 self.known = now;
                 return;
             }
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_EVERY).await;
         }
     }
 

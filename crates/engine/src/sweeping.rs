@@ -1,21 +1,22 @@
-//! Sweeps of artifacts and jobs: when they are due, and not while somebody waits for a reply.
+//! Sweeps artifacts and jobs when that is due, but not while a caller waits for a reply.
 
 use std::sync::Arc;
 
 use crate::engine::{Engine, Options};
 
 impl Engine {
-    /// Sweeps artifacts and jobs if that is due: at most an hour after the last sweep, when the artifacts have reached their
-    /// limit, or when more jobs have come than a sixteenth of those that are kept. Otherwise it costs two reads of small files.
+    /// Sweeps artifacts and jobs if that is due: an hour after the last sweep, when the artifacts have reached their
+    /// limit, or when the new jobs exceed a sixteenth of those that are kept. Otherwise it costs two reads of small
+    /// files.
     ///
-    /// An engine that runs several commands does this by itself, in the background. A program that runs one command calls it
-    /// at its end, because nobody else may. Blocks.
+    /// An engine that runs several commands does this by itself, in the background. A program that runs one command
+    /// calls it at its end, because nobody else may. Blocks.
     pub fn sweep_if_due(&self) {
         sweep_if_due(self.options());
     }
 }
 
-/// The same in the background. To be called inside a runtime.
+/// Sweeps in the background if that is due. Call it inside a tokio runtime.
 pub(crate) fn sweep_aside_if_due(options: &Arc<Options>) {
     let artifacts = options.artifacts.as_ref().is_some_and(|store| store.is_sweep_due());
     if artifacts || options.jobs.as_ref().is_some_and(|store| store.is_sweep_due()) {

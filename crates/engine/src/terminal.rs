@@ -9,53 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
+pub use bashful_screen::Size as TerminalSize;
 use bashful_sys::signal::Signal;
 use bashful_sys::terminal::{self, LONGEST_LINE, LineModes};
+pub use bashful_sys::terminal_reader::ProgramAt;
 use bashful_sys::terminal_reader::{self, Reading};
 use bashful_sys::{Errno, event};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::running::Ask;
-
-/// The size of a terminal, within the limits that every program and the screen model stand: 20 to 400 columns and 5 to 200 rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TerminalSize {
-    columns: u16,
-    rows: u16,
-}
-
-impl TerminalSize {
-    /// The nearest size within the limits.
-    ///
-    /// ```
-    /// use bashful_engine::TerminalSize;
-    ///
-    /// let size = TerminalSize::new(0, 1000);
-    /// assert_eq!((size.columns(), size.rows()), (20, 200));
-    /// ```
-    pub fn new(columns: u16, rows: u16) -> Self {
-        Self { columns: columns.clamp(20, 400), rows: rows.clamp(5, 200) }
-    }
-
-    /// The number of columns.
-    pub fn columns(self) -> u16 {
-        self.columns
-    }
-
-    /// The number of rows.
-    pub fn rows(self) -> u16 {
-        self.rows
-    }
-}
-
-impl Default for TerminalSize {
-    /// 120 × 40: room for two columns of text, and for the screens of most programs.
-    fn default() -> Self {
-        Self::new(120, 40)
-    }
-}
+use crate::running::RunRequest;
 
 /// The terminal of a command that runs.
 #[derive(Debug, Clone)]
@@ -153,7 +117,7 @@ impl CommandTerminal {
     ///
     /// The terminal of a job is resized by [`JobTerminal::resize`](crate::JobTerminal::resize), which writes it down.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
-        terminal::set_size(&self.outside, size.columns, size.rows)
+        terminal::set_size(&self.outside, size.columns(), size.rows())
     }
 
     /// The size that programs see.
@@ -182,9 +146,14 @@ impl CommandTerminal {
         self.line_modes().is_ok_and(|modes| modes.canonical && !modes.echo)
     }
 
-    /// The names of the programs that read from the terminal, without their directories.
-    pub fn foreground_programs(&self) -> Vec<String> {
-        terminal_reader::foreground_programs(self.outside.as_fd())
+    /// The programs that run at the terminal, as far as they can be read.
+    pub fn programs(&self) -> Vec<ProgramAt> {
+        terminal_reader::programs_at(self.outside.as_fd())
+    }
+
+    /// True if programs have written something that nobody has read yet.
+    pub(crate) fn has_unread_output(&self) -> bool {
+        rustix::io::ioctl_fionread(&*self.outside).is_ok_and(|bytes| bytes > 0)
     }
 
     fn line_modes(&self) -> io::Result<LineModes> {
@@ -202,7 +171,7 @@ pub struct AttendedTerminal {
     pub terminal: CommandTerminal,
     /// Counts how often `Ctrl-Z`, or a signal like it, has stopped the command.
     pub suspensions: watch::Receiver<u64>,
-    pub(crate) asks: mpsc::WeakUnboundedSender<Ask>,
+    pub(crate) requests: mpsc::WeakUnboundedSender<RunRequest>,
     pub(crate) _restored: oneshot::Sender<()>,
 }
 
@@ -218,18 +187,18 @@ impl AttendedTerminal {
     }
 
     fn signal(&self, signal: Signal) {
-        self.ask(Ask::Signal(u8::try_from(signal.as_raw()).expect("a signal's number is small")));
+        self.request(RunRequest::Signal(u8::try_from(signal.as_raw()).expect("a signal's number is small")));
     }
 
     /// Asks the command to stop; asked a second time, it is killed at once.
     pub fn stop(&self, why: StopReason) {
-        self.ask(Ask::Stop(why));
+        self.request(RunRequest::Stop(why));
     }
 
-    fn ask(&self, ask: Ask) {
-        if let Some(asks) = self.asks.upgrade() {
+    fn request(&self, request: RunRequest) {
+        if let Some(requests) = self.requests.upgrade() {
             // A command that has ended needs nothing any more.
-            let _ = asks.send(ask);
+            let _ = requests.send(request);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Decides whether a path on disk can be trusted with state or settings.
+//! Decides if a path on disk can be trusted with state or settings.
 //!
-//! Somebody who can write to the state directory can approve commands, and somebody who can replace it can lead our writes
-//! anywhere. So the directory has to belong to this user alone, and nobody else may be able to replace a directory or a
-//! symbolic link on the way to it. The rules are those of OpenSSH's `StrictModes`, with two differences: a shared directory
-//! with the sticky bit (`/tmp`) is fine as a parent, and so is one that only the user's own private group can write to.
+//! A user who can write to the state directory can approve commands, and one who can replace it can redirect our
+//! writes. So the directory has to belong to this user alone, and nobody else may be able to replace a directory or a
+//! symbolic link on the way to it. The rules are those of OpenSSH's `StrictModes`, with two differences: a shared
+//! directory with the sticky bit (`/tmp`) is fine as a parent, and so is one that only the user's own private group can
+//! write to.
 //!
-//! The home directory is the anchor: whoever can replace that does not need us. Paths below it are checked from there on,
-//! other paths from the root.
+//! The home directory is the anchor: a user who can replace it does not need us. Paths below it are checked from there
+//! on, other paths from the root.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -26,18 +27,18 @@ const STICKY: u32 = 0o1000;
 /// As many symbolic links as Linux itself follows in one path.
 const MOST_LINKS: usize = 40;
 
-/// Why a path is not used.
+/// Reason not to use a path.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Distrust {
-    /// Another user owns it, and can do with it as they like.
+    /// Another user owns it, and controls it.
     #[error("{} belongs to uid {owner}, and this process is uid {us}", path.display())]
     Owner {
         /// The path itself, or a directory or symbolic link on the way to it.
         path: PathBuf,
-        /// The user that owns it.
+        /// User id of the owner.
         owner: u32,
-        /// The effective user of this process.
+        /// Effective user id of this process.
         us: u32,
     },
     /// Other users can write to it.
@@ -45,10 +46,10 @@ pub enum Distrust {
     Writable {
         /// The path itself, or a directory on the way to it.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions, as `chmod` writes them.
         mode: u32,
     },
-    /// Something else is in its place.
+    /// The path leads to something else.
     #[error("{} is not a {wanted}", path.display())]
     Kind {
         /// The path itself, or a part of it.
@@ -56,18 +57,18 @@ pub enum Distrust {
         /// `directory` or `regular file`.
         wanted: &'static str,
     },
-    /// The system does not tell.
-    #[error("cannot look at {}", path.display())]
+    /// The system does not show it.
+    #[error("cannot read {}", path.display())]
     Unreadable {
         /// The path itself, or a part of it.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl Distrust {
-    /// A remedy for a person, beside using another path. Nothing, if another user owns it.
+    /// A remedy for a person, beside using another path; none if another user owns it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Owner { .. } => None,
@@ -79,7 +80,7 @@ impl Distrust {
         }
     }
 
-    /// The reason, and what to do: this, or else `otherwise`.
+    /// The reason and the remedy, with `otherwise` as the alternative.
     pub fn advise(&self, otherwise: &str) -> String {
         let why = match self {
             Self::Unreadable { source, .. } => format!("{self}: {source}"),
@@ -92,50 +93,50 @@ impl Distrust {
     }
 }
 
-/// The part that a file or directory plays.
+/// Role of a file or directory on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// A directory on the way.
     Parent,
-    /// The directory that is to hold state.
+    /// The directory for state.
     State,
     /// A file with settings.
     Settings,
 }
 
-/// The facts that count of a file or directory.
+/// Facts about a file or directory that matter here.
 #[derive(Debug, Clone, Copy)]
-struct Facts {
+struct FileFacts {
     owner: u32,
     group: u32,
     mode: u32,
 }
 
-impl Facts {
+impl FileFacts {
     fn of(metadata: &Metadata) -> Self {
         Self { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() & 0o7777 }
     }
 }
 
 /// One user's view of the system.
-trait View {
-    /// The effective user.
+trait SystemView {
+    /// Effective user id.
     fn uid(&self) -> u32;
     /// True if nobody else is in this group.
     fn is_private(&self, group: u32) -> bool;
-    /// True if this id stands for all users that the user namespace does not map, root outside of it among them.
+    /// True if this id stands for all users that the user namespace does not map, including root outside of it.
     fn is_unmapped(&self, owner: u32) -> bool;
 }
 
-/// A reason to distrust that does not name its path yet.
+/// A reason to distrust, without its path.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
     Owner,
     Writable,
 }
 
-/// The decision about one file or directory.
-fn judge(role: Role, facts: Facts, view: &impl View) -> Result<(), Fault> {
+/// Judges one file or directory.
+fn judge(role: Role, facts: FileFacts, view: &impl SystemView) -> Result<(), Fault> {
     let may_own = match role {
         Role::State => facts.owner == view.uid(),
         Role::Parent | Role::Settings => facts.owner == view.uid() || facts.owner == 0 || view.is_unmapped(facts.owner),
@@ -153,32 +154,32 @@ fn judge(role: Role, facts: Facts, view: &impl View) -> Result<(), Fault> {
     if is_fine { Ok(()) } else { Err(Fault::Writable) }
 }
 
-fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl View) -> Result<(), Distrust> {
+fn judge_at(path: &Path, role: Role, metadata: &Metadata, view: &impl SystemView) -> Result<(), Distrust> {
     let wanted = if role == Role::Settings { "regular file" } else { "directory" };
     let is_kind = if role == Role::Settings { metadata.is_file() } else { metadata.is_dir() };
     if !is_kind {
         return Err(Distrust::Kind { path: path.to_path_buf(), wanted });
     }
-    let facts = Facts::of(metadata);
+    let facts = FileFacts::of(metadata);
     judge(role, facts, view).map_err(|fault| match fault {
         Fault::Owner => Distrust::Owner { path: path.to_path_buf(), owner: facts.owner, us: view.uid() },
         Fault::Writable => Distrust::Writable { path: path.to_path_buf(), mode: facts.mode },
     })
 }
 
-/// Checks that only this user can write to a directory and to these directories in it, and that nobody else can put
-/// another one in its place. Those that are missing are fine, and are made later by [`make_directory`].
+/// Checks that only this user can write to a directory and to these directories in it, and that nobody else can replace
+/// it. Missing ones are fine; [`make_directory`] creates them later.
 ///
-/// A missing directory in a shared one (`/tmp`) is made at once, before another user does it.
+/// A missing directory in a shared one (`/tmp`) is created at once, before another user does it.
 pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Result<(), Distrust> {
-    Walk { home, role: Role::State, view: &Here }.to(path)?;
+    Walk { home, role: Role::State, view: &ThisSystem }.to(path)?;
     for part in parts {
         let part = path.join(part);
         match part.symlink_metadata() {
             Ok(metadata) if metadata.is_dir() || metadata.is_symlink() => {
-                judge_at(&part, Role::State, &metadata, &Here)?;
+                judge_at(&part, Role::State, &metadata, &ThisSystem)?;
             }
-            // Anything else leads nowhere: whoever needs that part is told that it is not a directory.
+            // Anything else leads nowhere: users of that part learn that it is not a directory.
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(Distrust::Unreadable { path: part, source }),
@@ -189,10 +190,10 @@ pub fn trust_directory(path: &Path, home: Option<&Path>, parts: &[&str]) -> Resu
 
 /// Checks that only this user and root can change a file with settings. A missing one is fine.
 pub fn trust_settings(path: &Path, home: Option<&Path>) -> Result<(), Distrust> {
-    Walk { home, role: Role::Settings, view: &Here }.to(path)
+    Walk { home, role: Role::Settings, view: &ThisSystem }.to(path)
 }
 
-/// Makes a directory for this user alone, whatever the umask, and those above it that are missing. One that is there has to
+/// Creates a directory for this user alone, whatever the umask is, and missing ones above it. An existing one has to
 /// belong to this user, and nobody else may write to it.
 pub fn make_directory(path: &Path) -> io::Result<()> {
     let metadata = match path.symlink_metadata() {
@@ -202,12 +203,12 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
         }
         looked => looked?,
     };
-    judge_at(path, Role::State, &metadata, &Here)
+    judge_at(path, Role::State, &metadata, &ThisSystem)
         .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why.advise("use another directory")))
 }
 
-/// Makes a directory and those above it that are missing, for this user alone, whatever the umask. Those that are there stay as
-/// they are.
+/// Creates a directory and missing ones above it for this user alone, whatever the umask is. Existing ones stay as they
+/// are.
 pub(crate) fn make_missing(path: &Path) -> io::Result<()> {
     let try_once = || DirBuilder::new().mode(0o700).create(path);
     let mut made = try_once();
@@ -218,22 +219,22 @@ pub(crate) fn make_missing(path: &Path) -> io::Result<()> {
         made = try_once();
     }
     match made {
-        // A umask may have taken permissions from their owner.
+        // A umask may have taken permissions from the owner.
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o700)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// A way along a path, by the directories and symbolic links that lead to its end.
+/// A walk along a path, over the directories and symbolic links that lead to its end.
 struct Walk<'a, V> {
     home: Option<&'a Path>,
-    /// Of the last part; all others are parents.
+    /// Role of the last part; all others are parents.
     role: Role,
     view: &'a V,
 }
 
-impl<V: View> Walk<'_, V> {
+impl<V: SystemView> Walk<'_, V> {
     fn to(&self, path: &Path) -> Result<(), Distrust> {
         let mut rest = Vec::new();
         let mut current = self.begin(path, &mut rest)?;
@@ -276,7 +277,7 @@ impl<V: View> Walk<'_, V> {
         Ok(())
     }
 
-    /// The directory from which a path is checked; the parts behind it are pushed, the last one first.
+    /// Returns the directory from which a path is checked. Pushes the parts after it, the last one first.
     fn begin(&self, path: &Path, rest: &mut Vec<OsString>) -> Result<PathBuf, Distrust> {
         let below_home = self.home.and_then(|home| Some((home, path.strip_prefix(home).ok()?)));
         let (base, below) = below_home.unwrap_or((Path::new("/"), path));
@@ -285,7 +286,8 @@ impl<V: View> Walk<'_, V> {
         let metadata = metadata.map_err(|source| Distrust::Unreadable { path: base.to_path_buf(), source })?;
         judge_at(base, Role::Parent, &metadata, self.view)?;
         let owner = metadata.uid();
-        // Root's own would do for a parent, but as a home it belongs to somebody else, unless root has prepared it for us.
+        // A directory of root would do as a parent. But as a home it belongs to somebody else, unless root has prepared
+        // it for us.
         let is_prepared = || match self.role {
             Role::Settings => true,
             _ => path.symlink_metadata().is_ok_and(|facts| facts.uid() == self.view.uid()),
@@ -296,9 +298,9 @@ impl<V: View> Walk<'_, V> {
         Ok(base.to_path_buf())
     }
 
-    /// A symbolic link counts by its owner alone: it has no permissions.
+    /// Judges a symbolic link by its owner alone: it has no permissions.
     fn judge_link(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
-        let facts = Facts { mode: 0, ..Facts::of(metadata) };
+        let facts = FileFacts { mode: 0, ..FileFacts::of(metadata) };
         judge(Role::Parent, facts, self.view).map_err(|_| Distrust::Owner {
             path: path.to_path_buf(),
             owner: facts.owner,
@@ -306,7 +308,7 @@ impl<V: View> Walk<'_, V> {
         })
     }
 
-    /// Makes a missing directory for state, if others can make one there, too; true if it is there now.
+    /// Creates a missing directory for state if others could create one there too. True if it exists now.
     fn claim(&self, parent: &Path, missing: &Path) -> Result<bool, Distrust> {
         let unreadable = |source| Distrust::Unreadable { path: missing.to_path_buf(), source };
         let mode = parent.metadata().map_err(unreadable)?.mode();
@@ -315,7 +317,7 @@ impl<V: View> Walk<'_, V> {
         }
         match make_missing(missing) {
             Ok(()) => Ok(true),
-            // Nobody can make it, and whoever wants to write there is told.
+            // Nobody can create it, and a later write reports the error.
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(false),
             Err(error) => Err(unreadable(error)),
         }
@@ -329,9 +331,9 @@ fn push_parts(path: &Path, rest: &mut Vec<OsString>) {
 }
 
 /// This process, on this machine.
-struct Here;
+struct ThisSystem;
 
-impl View for Here {
+impl SystemView for ThisSystem {
     fn uid(&self) -> u32 {
         rustix::process::geteuid().as_raw()
     }
@@ -353,8 +355,8 @@ impl View for Here {
     }
 }
 
-/// True if this user is the only one with this group, by the two files of the system. A group that they do not list may have
-/// anybody in it, unless it is this process's own, as in a container that is run by numbers.
+/// True if this user is the only one in this group, by the two files of the system. A group that they do not list may
+/// have any members, unless it is this process's own, as in a container that runs by numbers.
 fn is_private_group(group: u32, uid: u32, own_group: u32, passwd: &str, groups: &str) -> bool {
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
     let mut name = None;

@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use bashful_keeper::duration_text;
 
-/// How long one call waits before it hands back a job that is still running, or says that the command never began.
+/// Time that one call waits before it returns a job that still runs, or reports that the command never began.
 ///
-/// It counts from the call; the lifetime of a command counts from its beginning. Running out of patience never harms the command; see [`Lifetime`] for that.
+/// Patience counts from the call; the lifetime of a command counts from its start. Running out of patience never harms the
+/// command; see [`Lifetime`] for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Patience(pub Duration);
 
-/// How long a command may run before it is stopped.
+/// Time that a command may run before it is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lifetime(pub Duration);
 
-/// How long a process tree may take to end when it is asked to, before it is killed.
+/// Time between `SIGTERM` and `SIGKILL` when a process tree is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grace(pub Duration);
 
@@ -36,23 +37,23 @@ impl fmt::Display for Grace {
 pub struct ByteSize(pub u64);
 
 impl ByteSize {
-    /// So many times 1024 bytes.
+    /// This many times 1024 bytes.
     pub const fn kib(count: u64) -> Self {
         Self(count * 1024)
     }
 
-    /// So many times 1024 KiB.
+    /// This many times 1024 KiB.
     pub const fn mib(count: u64) -> Self {
         Self::kib(count * 1024)
     }
 
-    /// As a length of something in memory.
+    /// The size as a `usize`, at most `usize::MAX`.
     pub fn in_memory(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-/// `900B`, `128KB`, `38.1MB`: units of 1024, one digit behind the point where it says something.
+/// `900B`, `128KB`, `38.1MB`: units of 1024, with one decimal if it is not zero.
 impl fmt::Display for ByteSize {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];

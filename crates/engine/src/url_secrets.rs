@@ -1,8 +1,8 @@
-//! Secrets in URLs: `postgres://user:password@host`, `jdbc:…?password=…`.
+//! Finds secrets in URLs: `postgres://user:password@host`, `jdbc:…?password=…`.
 
 use memchr::memmem;
 
-/// Parameters whose values are secrets, in small letters.
+/// Names of parameters with secret values, in lower case.
 const PARAMETERS: [&[u8]; 11] = [
     b"password",
     b"passwd",
@@ -17,7 +17,7 @@ const PARAMETERS: [&[u8]; 11] = [
     b"sharedaccesskey",
 ];
 
-/// Every password in the URLs of a text, with the URL that it is in.
+/// Returns every password in the URLs of a text, each with its URL.
 pub(crate) fn passwords(text: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut found = Vec::new();
     for at in memmem::find_iter(text, b"://") {
@@ -40,24 +40,24 @@ fn is_of_scheme(byte: u8) -> bool {
 /// The password before the `@`.
 fn of_user(rest: &[u8]) -> Option<&[u8]> {
     let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
-    // Passwords with an unescaped `/`, `?` or `#` are wrong, and in use all the same.
+    // Passwords with an unescaped `/`, `?` or `#` are invalid, but in use.
     let authority = if rest[..end].contains(&b'@') { &rest[..end] } else { before_host(rest)? };
     let user = &authority[..authority.iter().rposition(|byte| *byte == b'@')?];
     let (_, password) = user.split_at(user.iter().position(|byte| *byte == b':')? + 1);
     (!password.is_empty()).then_some(password)
 }
 
-/// `//user:password@` of a URL that has one.
+/// Returns `//user:password@` of a URL that has one.
 pub(crate) fn login(url: &[u8]) -> Option<&[u8]> {
     let begin = memmem::find(url, b"://")? + 1;
     let rest = &url[begin + 2..];
     let password = of_user(rest)?;
-    // The password is a part of the URL, and the `@` follows it.
+    // The password is a slice of the URL, and the `@` follows it.
     let end = password.as_ptr().addr() - rest.as_ptr().addr() + password.len();
     Some(&url[begin..=begin + 2 + end])
 }
 
-/// Everything up to the last `@`, if what stands before it can only be a password: `user:pass/word@host`.
+/// Everything up to the last `@`, if only a password can be before it: `user:pass/word@host`.
 fn before_host(rest: &[u8]) -> Option<&[u8]> {
     let at = rest.iter().rposition(|byte| *byte == b'@')?;
     let colon = rest[..at].iter().position(|byte| *byte == b':')?;
@@ -67,7 +67,7 @@ fn before_host(rest: &[u8]) -> Option<&[u8]> {
     (colon < slash && !port.iter().all(u8::is_ascii_digit)).then(|| &rest[..=at])
 }
 
-/// The values of parameters that are called like secrets.
+/// Values of parameters with secret names.
 fn of_parameters(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     rest.split(|byte| b"?&;".contains(byte)).skip(1).filter_map(|parameter| {
         let (name, value) = parameter.split_at(parameter.iter().position(|byte| *byte == b'=')?);

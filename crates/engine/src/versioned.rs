@@ -1,10 +1,10 @@
-//! Records on disk that may be of another version of bashful.
+//! Records on disk that another version of bashful may have written.
 //!
-//! Every record is a JSON object with a `"version"`, each kind with a number of its own. Bashful 0.1 wrote none, which counts
-//! as 0. Within a version, keys may be added that a reader can do without; everything else needs the next number.
+//! Every record is a JSON object with a `"version"`; each kind has its own numbers. Bashful 0.1 wrote none, which
+//! counts as 0. Within a version, keys may be added that readers can ignore; every other change needs the next number.
 //!
-//! Invariant: a record of a newer version is never read as if it were known. Two of its keys keep their meaning for ever:
-//! `"version"`, and `"protocol"`, the newest version that its keeper speaks.
+//! Invariant: a record of a newer version is never read as if it were known. Two of its keys keep their meaning for
+//! ever: `"version"`, and `"protocol"`, the newest version that its keeper speaks.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     pub(crate) protocol: u32,
 }
 
-/// A record, as far as this version of bashful can read it.
+/// A record, if this version of bashful can read it, or its stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Versioned<T> {
     Known(T),
@@ -26,7 +26,7 @@ pub(crate) enum Versioned<T> {
 }
 
 impl<T: DeserializeOwned> Versioned<T> {
-    /// Reads a record of which the versions up to `known` are known; none if it is damaged.
+    /// Reads a record of a version up to `known`, or the stamp of a newer one; none if it is damaged.
     pub(crate) fn read(text: &[u8], known: u32) -> Option<Self> {
         let stamp: Stamp = serde_json::from_slice(text).ok()?;
         if stamp.version > known {

@@ -1,9 +1,9 @@
-//! Keeps the part of a text that is to be shown, and counts all of it.
+//! Keeps the part of a text to show, and counts all of it.
 //!
 //! Bytes come in as they arrive and go out as a [`Clip`].
 //!
-//! Invariant: memory held is at most a small multiple of the window, whatever comes; what is shown and what is left out
-//! always make up the whole, and line numbers are exact.
+//! Invariant: memory is at most a small multiple of the window, whatever comes. The shown and the omitted part together
+//! are the whole, and line numbers are exact.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -12,41 +12,41 @@ use crate::cluster;
 use crate::request::Lines;
 use crate::units::ByteSize;
 
-/// How much of an output is shown.
+/// Limits on the shown part of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Up to this size all of it is.
+    /// Up to this size, the whole output is shown.
     pub whole: Budget,
-    /// Beyond it, so much of the beginning is.
+    /// Beyond it, this much of the beginning is shown.
     pub head: Budget,
-    /// And so much of the end.
+    /// And this much of the end.
     pub tail: Budget,
-    /// What a size means where it falls into the middle of a line.
+    /// Treatment of a limit in the middle of a line.
     pub sizes: Sizes,
-    /// Lines of more columns than this are shortened, with a mark; none are if there is no number.
+    /// Longest shown line, in columns. Longer ones are shortened and marked; none means no limit.
     pub columns: Option<usize>,
 }
 
 /// A number of bytes, and of lines if they are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// So many bytes.
+    /// Number of bytes.
     pub bytes: ByteSize,
-    /// So many lines; any number of them if none.
+    /// Number of lines; none for any number.
     pub lines: Option<u64>,
 }
 
-/// What the sizes of head and tail mean where they fall into the middle of a line.
+/// Treatment of a limit of head or tail in the middle of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// At least so much is shown: the line is finished, if it is not too long.
+    /// At least this much is shown: the line is completed, if it is not too long.
     AtLeast,
-    /// At most so much is shown: the line is left out, if it is not too long.
+    /// At most this much is shown: the line is left out, if it is not too long.
     AtMost,
 }
 
 impl Budget {
-    /// So many bytes, in any number of lines.
+    /// This many bytes, in any number of lines.
     pub const fn bytes(bytes: ByteSize) -> Self {
         Self { bytes, lines: None }
     }
@@ -57,25 +57,25 @@ impl Budget {
 }
 
 impl Window {
-    /// All up to `whole`, else at least `each` of both ends.
+    /// Shows all up to `whole`, or at least `each` of both ends.
     pub const fn middle(whole: ByteSize, each: ByteSize) -> Self {
         let each = Budget::bytes(each);
         Self { whole: Budget::bytes(whole), head: each, tail: each, sizes: Sizes::AtLeast, columns: None }
     }
 
-    /// At most the last `bytes`.
+    /// Shows at most the last `bytes`.
     pub const fn tail(bytes: ByteSize) -> Self {
         let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
         Self { whole: all, head: none, tail: all, sizes: Sizes::AtMost, columns: None }
     }
 
-    /// At most the first `bytes`.
+    /// Shows at most the first `bytes`.
     pub const fn head(bytes: ByteSize) -> Self {
         let (none, all) = (Budget::bytes(ByteSize(0)), Budget::bytes(bytes));
         Self { whole: all, head: all, tail: none, sizes: Sizes::AtMost, columns: None }
     }
 
-    /// These lines, if they are not more than would be shown whole; otherwise so many of them at that end.
+    /// Shows these lines, or as many of them from that end as fit the window.
     #[must_use]
     pub fn of_lines(self, lines: Lines) -> Self {
         let within = |most: NonZeroU64| {
@@ -90,7 +90,7 @@ impl Window {
         Self { whole, head, tail, sizes: Sizes::AtMost, columns: self.columns }
     }
 
-    /// The most text that is shown of an output, in bytes.
+    /// Most text that is shown of an output, in bytes.
     pub fn limit(self) -> ByteSize {
         ByteSize(self.whole.bytes.0.max(self.head.bytes.0.saturating_add(self.tail.bytes.0)))
     }
@@ -110,7 +110,7 @@ impl Window {
         Self { head: scale(self.head), tail: scale(self.tail), sizes: Sizes::AtMost, ..self.without_whole() }
     }
 
-    /// The same window within a smaller budget. Both ends together stay below it, also where a line is finished.
+    /// The same window within a smaller budget. Both ends together stay below it, even where a line is completed.
     #[must_use]
     pub fn within(self, most: Budget) -> Self {
         let lower = |lines: Option<u64>, most: Option<u64>| [lines, most].into_iter().flatten().min();
@@ -131,7 +131,7 @@ impl Window {
         Self { whole, head: each(self.head), tail: each(self.tail), ..self }
     }
 
-    /// At most so many lines and bytes, half of them from each end.
+    /// Shows at most so many lines and bytes, half of them from each end.
     pub const fn both_ends(lines: u64, bytes: ByteSize) -> Self {
         let half = Budget { bytes: ByteSize(bytes.0 / 2), lines: Some(lines / 2) };
         Self {
@@ -144,19 +144,19 @@ impl Window {
     }
 }
 
-/// A cut is moved to the next line border if there is one this close: whole lines read better, and most lines are short.
+/// Longest distance to a line border that a cut is moved, in bytes: whole lines read better, and most lines are short.
 const REACH: usize = 1024;
 
-/// What is shown of an output.
+/// The shown part of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clip {
-    /// All of it.
+    /// The whole output.
     Whole(Vec<u8>),
-    /// Its beginning and its end.
+    /// Beginning and end of the output.
     Cut {
         /// The beginning.
         head: Part,
-        /// What is between.
+        /// The middle, which is not shown.
         omitted: Omitted,
         /// The end.
         tail: Part,
@@ -164,7 +164,7 @@ pub enum Clip {
 }
 
 impl Clip {
-    /// Bytes of the clip as UTF-8 text, in which every invalid sequence is a U+FFFD of three bytes.
+    /// Size of the clip as UTF-8 text, in bytes. Every invalid sequence is a U+FFFD of three bytes.
     pub fn text_bytes(&self) -> u64 {
         match self {
             Self::Whole(bytes) => text_bytes(bytes),
@@ -172,7 +172,7 @@ impl Clip {
         }
     }
 
-    /// Sequences in the clip that are not UTF-8, each of which becomes one U+FFFD.
+    /// Number of sequences in the clip that are not UTF-8. Each becomes one U+FFFD.
     pub fn invalid_sequences(&self) -> u64 {
         match self {
             Self::Whole(bytes) => invalid_sequences(bytes),
@@ -180,7 +180,7 @@ impl Clip {
         }
     }
 
-    /// The same text with less of it shown, if it is more than the window has room for.
+    /// Shows less of the same text, if it does not fit the window.
     #[must_use]
     pub fn within(self, window: Window) -> Self {
         let (limit, mut smaller) = (window.limit().0, window);
@@ -217,7 +217,7 @@ impl Part {
         (self.last_line + 1).saturating_sub(self.first_line)
     }
 
-    /// So much of its beginning as the window shows of a beginning.
+    /// The beginning of the part, as the window limits it.
     fn beginning(self, window: Window) -> Self {
         let none = Budget::bytes(ByteSize(0));
         match View::of(Window { whole: none, tail: none, ..window }, &self.bytes).clip() {
@@ -231,7 +231,7 @@ impl Part {
         }
     }
 
-    /// So much of its end as the window shows of an end.
+    /// The end of the part, as the window limits it.
     fn ending(self, window: Window) -> Self {
         let none = Budget::bytes(ByteSize(0));
         match View::of(Window { whole: none, head: none, ..window }, &self.bytes).clip() {
@@ -262,33 +262,33 @@ fn invalid_sequences(bytes: &[u8]) -> u64 {
 /// A stretch of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its bytes.
+    /// Shown bytes, after redaction.
     pub bytes: Vec<u8>,
-    /// Where they begin and end in the whole.
+    /// Offsets in the whole output.
     pub range: Range<u64>,
-    /// The number of its first line, counted from 1. It may lack its beginning.
+    /// Number of the first line, counted from 1. It may lack its beginning.
     pub first_line: u64,
-    /// The number of its last line. It may lack its end. Before the first one if the part is empty.
+    /// Number of the last line. It may lack its end. Before the first line if the part is empty.
     pub last_line: u64,
 }
 
-/// What is not shown.
+/// The part that is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Omitted {
-    /// So many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// So many lines of which nothing is shown.
+    /// Number of lines of which nothing is shown.
     pub lines: u64,
-    /// Why they are not.
+    /// Limit that was exceeded.
     pub by: LimitHit,
 }
 
-/// Of what there was more than fits.
+/// The limit that an output exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitHit {
-    /// Too many bytes.
+    /// The limit on bytes.
     Bytes,
-    /// Too many lines. Where there are too many of both, it is this if fewer bytes are shown because of it.
+    /// The limit on lines. If both are exceeded, this one if it hides more bytes.
     Lines,
 }
 
@@ -298,7 +298,7 @@ pub(crate) struct View {
     window: Window,
     /// The beginning of the output.
     first: Vec<u8>,
-    /// The newest part of it, behind `first`.
+    /// The newest part, after `first`.
     last: Vec<u8>,
     bytes: u64,
     newlines: u64,
@@ -306,19 +306,19 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Nothing so far.
+    /// An empty view.
     pub(crate) fn new(window: Window) -> Self {
         Self { window, first: Vec::new(), last: Vec::new(), bytes: 0, newlines: 0, ends_in_newline: false }
     }
 
-    /// A text that is all there.
+    /// A view of a complete text.
     fn of(window: Window, bytes: &[u8]) -> Self {
         let mut view = Self::new(window);
         view.push(bytes);
         view
     }
 
-    /// Takes what has arrived.
+    /// Adds bytes that have arrived.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         let Some(last_byte) = chunk.last() else { return };
         self.bytes += chunk.len() as u64;
@@ -335,20 +335,20 @@ impl View {
             self.last.extend_from_slice(&to_last[to_last.len() - keep..]);
         } else {
             self.last.extend_from_slice(to_last);
-            // Moving the rest to the front only now and then keeps small writes cheap.
+            // The buffer is compacted only now and then, which keeps small writes cheap.
             if self.last.len() > 2 * keep {
                 self.last.drain(..self.last.len() - keep);
             }
         }
     }
 
-    /// Takes the same three bytes, none of them a newline, so many times. Only those that are kept are written out.
+    /// Adds the same three bytes, none of them a newline, so many times. Copies only those that are kept.
     pub(crate) fn push_repeated(&mut self, three: [u8; 3], times: usize) {
         let room = self.first_at_most().saturating_sub(self.first.len());
         let ahead = times.min(room.div_ceil(three.len()));
         self.push(&three.repeat(ahead));
         let kept = (times - ahead).min(self.last_at_most().div_ceil(three.len()));
-        // Those in between would be written over by those behind them.
+        // Copies in between would be overwritten by later ones.
         self.bytes += ((times - ahead - kept) * three.len()) as u64;
         self.push(&three.repeat(kept));
     }
@@ -357,17 +357,17 @@ impl View {
         self.window
     }
 
-    /// How many bytes there were.
+    /// Number of bytes so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many lines there were; a last one without its newline counts.
+    /// Number of lines so far; a last one without a newline counts.
     pub(crate) fn lines(&self) -> u64 {
         self.newlines + u64::from(self.bytes > 0 && !self.ends_in_newline)
     }
 
-    /// How many lines have come to their end.
+    /// Number of lines that have ended with a newline.
     pub(crate) fn ended_lines(&self) -> u64 {
         self.newlines
     }
@@ -383,7 +383,7 @@ impl View {
         bytes[begin..].to_vec()
     }
 
-    /// Whether all of it is shown.
+    /// True if all of it is shown.
     pub(crate) fn is_whole(&self) -> bool {
         self.fits(self.window)
     }
@@ -392,12 +392,12 @@ impl View {
         window.whole.holds(self.bytes, self.lines())
     }
 
-    /// What is to be shown.
+    /// The part to show.
     pub(crate) fn clip(&self) -> Clip {
         self.clip_to(self.window)
     }
 
-    /// The clip for a window that is the view's own, or shows less.
+    /// The clip for the view's own window, or one that shows less.
     pub(crate) fn clip_to(&self, window: Window) -> Clip {
         if self.fits(window) {
             return Clip::Whole(self.slice(0..self.bytes));
@@ -422,7 +422,7 @@ impl View {
         }
     }
 
-    /// Why so many bytes are left out.
+    /// The limit that causes so many bytes to be omitted.
     fn limit_hit(&self, window: Window, omitted: u64) -> LimitHit {
         let whole = window.whole;
         if whole.lines.is_none_or(|most| self.lines() <= most) {
@@ -434,7 +434,7 @@ impl View {
         if self.bytes <= whole.bytes.0 || omitted > tail_begin - head_end { LimitHit::Lines } else { LimitHit::Bytes }
     }
 
-    /// Where the beginning that is shown ends, and where the end begins.
+    /// Offsets at which the shown beginning ends, and the shown end begins.
     fn borders(&self, window: Window) -> (u64, u64) {
         let head_end = self.head_end(window);
         (head_end, self.tail_begin(window).max(head_end))
@@ -453,7 +453,7 @@ impl View {
         if self.last.is_empty() { 0 } else { self.bytes - self.last.len() as u64 }
     }
 
-    /// Where the shown beginning ends: at a line border if one is near, else at the border of a cluster of characters.
+    /// Offset at which the shown beginning ends: at a line border if one is near, else at the border of a cluster.
     fn head_end(&self, window: Window) -> u64 {
         let wanted = window.head.bytes.in_memory().min(self.first.len());
         if wanted == 0 {
@@ -480,14 +480,14 @@ impl View {
         by_lines as u64
     }
 
-    /// Where the shown end begins: at a line border if one is near, else at the border of a cluster of characters.
+    /// Offset at which the shown end begins: at a line border if one is near, else at the border of a cluster.
     fn tail_begin(&self, window: Window) -> u64 {
         if window.tail.bytes.0 == 0 {
             return self.bytes;
         }
         let wanted = self.bytes.saturating_sub(window.tail.bytes.0);
         let bytes = self.slice(wanted.saturating_sub(REACH as u64)..self.bytes);
-        // The slice may begin later than asked for, where the middle was dropped.
+        // The slice may begin later than asked for, because the middle was dropped.
         let oldest = self.bytes - bytes.len() as u64;
         let at = usize::try_from(wanted.saturating_sub(oldest)).unwrap_or(0);
         let border = match window.sizes {
@@ -503,7 +503,7 @@ impl View {
             None => begin,
             Some(0) => bytes.len(),
             Some(most) => {
-                // The newline of the last line ends it and begins none.
+                // The newline of the last line ends it, and begins none.
                 let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
                 memchr::memrchr_iter(b'\n', text)
                     .nth(usize::try_from(most - 1).unwrap_or(usize::MAX))
@@ -513,7 +513,7 @@ impl View {
         oldest + by_lines as u64
     }
 
-    /// The bytes of this range, or the end of it that is still there.
+    /// The bytes of this range, or its end as far as it is kept.
     fn slice(&self, range: Range<u64>) -> Vec<u8> {
         let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let last_begin = self.bytes - self.last.len() as u64;

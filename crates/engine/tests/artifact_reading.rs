@@ -1,4 +1,4 @@
-//! Reading parts of an artifact, against a reference that is too simple to be wrong.
+//! Reads parts of an artifact, and compares them with a reference that is too simple to be wrong.
 
 use std::fs;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const BEHIND: &str = "[lines are counted without the bytes that are missing before them]\n";
 
-/// An artifact on disk, and what is known about it.
+/// An artifact on disk, and its contents.
 struct Sample {
     _place: TempDir,
     artifact: Artifact,
@@ -25,7 +25,7 @@ impl Sample {
         writer.push(bytes).expect("it is written");
         drop(writer);
         if let Some(gap) = &gap {
-            // What lies in the gap is still there, so that it would be noticed if it were shown.
+            // The bytes of the gap are still there, so that showing them would be noticed.
             let line = format!("{} {} lost\n", gap.start, gap.end);
             fs::write(place.path().join("1.gap"), line).expect("it is written");
         }
@@ -115,14 +115,14 @@ impl Sample {
     }
 }
 
-/// Text of many short lines; often longer than what is read at once.
+/// Text of many short lines; often longer than one read.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![3 => Just(b'\n'), 5 => Just(b'a'), 5 => Just(b'b'), 1 => Just(0), 1 => Just(0xff)];
     (prop::collection::vec(byte, 0..70), prop_oneof![3 => Just(1), 1 => Just(7001)])
         .prop_map(|(unit, times)| unit.repeat(times))
 }
 
-/// A text, and a gap somewhere within: something always comes behind it.
+/// A text, and a gap within it: something always comes after it.
 fn samples() -> impl Strategy<Value = (Vec<u8>, Option<Range<usize>>)> {
     (texts(), any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()).prop_map(
         |(text, a, b, gap)| {

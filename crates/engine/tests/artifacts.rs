@@ -1,4 +1,4 @@
-//! The store of artifacts with real files: who may have an id, what survives, what a full disk does.
+//! The store of artifacts with real files: ids, survival, and full disks.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use bashful_engine::{
 };
 use tempfile::TempDir;
 
-/// Names the part of a test that runs in a process of its own, and the directory it works in.
+/// Name of the part of a test that runs in a process of its own, and its directory.
 const ROLE: &str = "BASHFUL_TEST_ROLE";
 const PLACE: &str = "BASHFUL_TEST_PLACE";
 
@@ -34,7 +34,7 @@ fn place() -> TempDir {
     TempDir::with_prefix("bashful-artifacts-").expect("a temporary directory")
 }
 
-/// An artifact that is written and done with.
+/// Writes an artifact, and closes it.
 fn written(store: &ArtifactStore, bytes: &[u8]) -> u64 {
     let mut writer = store.create().expect("it is made");
     writer.push(bytes).expect("it is written");
@@ -56,10 +56,10 @@ fn make_old(writer: &ArtifactWriter, days: u64) {
     writer.file().set_modified(SystemTime::now() - Duration::from_hours(24 * days)).expect("its time is set");
 }
 
-/// The length of a numbered line.
+/// Length of a numbered line, in bytes.
 const LINE: u64 = 64;
 
-/// Numbered lines: every part of it says where it belongs.
+/// Numbered lines: every part shows its position.
 fn pattern(length: u64) -> Vec<u8> {
     (0..length / LINE).flat_map(line).collect()
 }
@@ -68,7 +68,7 @@ fn line(number: u64) -> Vec<u8> {
     format!("{number:>63}\n").into_bytes()
 }
 
-/// This program again, with one part to play; wrapped in another one if need be.
+/// Starts this program again with one part to play, wrapped in another program if needed.
 fn start(part: &str, place: &Path, wrapper: &[&str]) -> Child {
     let mut words: Vec<OsString> = wrapper.iter().map(Into::into).collect();
     words.push(std::env::current_exe().expect("we know ourselves").into());
@@ -78,8 +78,7 @@ fn start(part: &str, place: &Path, wrapper: &[&str]) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// Plays a part where the place is a file system of its own. Fails where namespaces cannot be had: better than to say
-/// that something holds which nobody has seen.
+/// Plays a part on a file system of its own. Fails without namespaces: better than a claim that nobody has checked.
 #[track_caller]
 fn check_in_mounts(part: &str, place: &Path, mount: &str) {
     let script = format!("{mount} && exec \"$@\"");
@@ -88,7 +87,7 @@ fn check_in_mounts(part: &str, place: &Path, mount: &str) {
     assert!(status.success(), "{part}: {status}");
 }
 
-/// Also the entrance for the parts that other tests play in processes of their own.
+/// Also the entry point for the parts that other tests play in processes of their own.
 #[test]
 fn a_hundred_in_a_row_have_a_hundred_ids() {
     let (Some(place), Ok(part)) = (std::env::var_os(PLACE), std::env::var(ROLE)) else {
@@ -195,7 +194,7 @@ fn what_is_being_written_is_neither_removed_nor_swept() {
         assert_eq!(store.sweep().expect("it is swept").removed, [0_u64; 0]);
     };
     check_spared();
-    // As a process that was handed the descriptor would hold it.
+    // As a process with a copy of the descriptor would hold it.
     let copy = writer.file().try_clone().expect("it is copied");
     drop(writer);
     check_spared();
@@ -374,7 +373,7 @@ fn past_its_limit_an_artifact_keeps_its_beginning_and_its_newest_part() {
     let text = pattern(64 * MIB);
     let mut writer = store.create().expect("it is made");
     let mut most = 0;
-    // Of all lengths, and some longer than everything that is kept.
+    // Pieces of all lengths, some longer than everything that is kept.
     for (count, chunk) in text.chunks(3_333_333).enumerate() {
         for part in chunk.chunks([77_777, 4096, 5_000_000][count % 3]) {
             writer.push(part).expect("it is written");
@@ -394,7 +393,7 @@ fn past_its_limit_an_artifact_keeps_its_beginning_and_its_newest_part() {
     let notice = format!("[bytes {}-{} are missing: the artifact was larger than its limit]\n", gap.start, gap.end);
     let expected = [&text[..gap.start], notice.as_bytes(), &text[gap.end..]].concat();
     assert!(whole(&store, 1) == expected);
-    // The file really has a hole there: the notice is not just painted over text.
+    // The file really has a hole there: the notice is not just written over text.
     let mut inside = vec![1; 1 << 20];
     File::open(&entry.path).expect("it opens").read_exact_at(&mut inside, gap.start as u64).expect("it is read");
     assert!(inside.iter().all(|byte| *byte == 0));
@@ -444,7 +443,7 @@ fn write_on_and_on(store: &ArtifactStore) {
     }
 }
 
-/// Kills a writer once it has written so much; what it leaves.
+/// Kills a writer once it has written so much, and returns what it leaves.
 fn killed_after(bytes: u64, part: &str) -> (Vec<u8>, Vec<Gap>, u64) {
     let place = place();
     let store = store(place.path());

@@ -1,11 +1,11 @@
-//! Tells whether this process was started by a command.
+//! Finds out if a bashful command started this process.
 //!
-//! A keeper adopts every orphan below it, so a command cannot get out from under its keeper by forking, and it cannot change
-//! the command line of another process. An ancestor that is called like a keeper is therefore proof enough. A program that only
-//! takes that name for itself gains nothing: whatever it starts counts as a command.
+//! A keeper adopts every orphan below it, so a command cannot escape its keeper by forking, nor can it change the
+//! command line of another process. An ancestor with the name of a keeper is therefore proof enough. A program that
+//! takes the name for itself gains nothing: everything it starts counts as part of a command.
 //!
-//! The check does not see past the border of a process namespace, and not into processes that live elsewhere and do
-//! what a command tells them (a tmux server or `systemd --user` of the same user).
+//! The check does not cross the border of a process namespace. It does not see processes elsewhere that obey a command,
+//! such as a tmux server or `systemd --user` of the same user.
 
 use std::fs;
 
@@ -15,30 +15,30 @@ use rustix::process::{Pid, getpid, test_kill_process};
 
 use crate::NAME;
 
-/// Longer chains of ancestors do not exist: ids end at four million, and a chain that changes is read again.
+/// Limit on the chain of ancestors. Longer chains do not exist, and a chain that changes is read again.
 const MOST_ANCESTORS: usize = 100_000;
 
-/// Looks at a chain that changes while it is read.
-const LOOKS: usize = 10;
+/// Attempts to read a chain that changes while it is read.
+const ATTEMPTS: usize = 10;
 
-/// The ancestors of this process.
+/// The result of [`ancestry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ancestry {
-    /// None of them is a keeper.
+    /// No ancestor is a keeper.
     Free,
-    /// The keeper with this process id is one of them.
+    /// The nearest keeper among the ancestors, by process id.
     BelowKeeper(i32),
-    /// The ancestor with this process id belongs to this user and cannot be looked at, as `hidepid` hides a keeper.
+    /// An ancestor of the same user, by process id, that cannot be read: `hidepid` could hide a keeper there.
     Hidden(i32),
 }
 
-/// Looks at all ancestors of this process.
+/// Searches the ancestors of this process for a keeper.
 pub fn ancestry() -> Ancestry {
-    (0..LOOKS).find_map(|_| look()).unwrap_or(Ancestry::Hidden(getpid().as_raw_nonzero().get()))
+    (0..ATTEMPTS).find_map(|_| read_chain()).unwrap_or(Ancestry::Hidden(getpid().as_raw_nonzero().get()))
 }
 
-/// None if somebody ended meanwhile, and the chain has become another one.
-fn look() -> Option<Ancestry> {
+/// Reads the chain of ancestors once; none if a process in it ended meanwhile.
+fn read_chain() -> Option<Ancestry> {
     let mut process = Process::read(getpid())?;
     for _ in 0..MOST_ANCESTORS {
         let Some(parent) = Pid::from_raw(process.parent) else { return Some(Ancestry::Free) };
@@ -50,14 +50,14 @@ fn look() -> Option<Ancestry> {
             (Some(process), _) => process,
             (None, Ok(())) => return Some(Ancestry::Hidden(id)),
             (None, Err(Errno::SRCH)) => return None,
-            // Of another user, on a system that does not show them. The keepers of commands are ours.
+            // An ancestor of another user that the system hides. The keepers of commands belong to this user.
             (None, Err(_)) => return Some(Ancestry::Free),
         };
     }
     None
 }
 
-/// Readable for everybody, also of a process that forbids all other looks at it.
+/// True if the process has the name of a keeper. `cmdline` is readable even of a process that forbids inspection.
 fn is_keeper(id: i32) -> bool {
     let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).next() == Some(NAME.to_bytes())

@@ -1,7 +1,7 @@
-//! Has the kernel continue a stopped keeper when it has something to do.
+//! Wakes a stopped keeper when it has something to do.
 //!
-//! A command can stop its keeper (`kill -STOP $PPID`), and the program that would notice may be gone. Sockets wake the keeper
-//! by themselves ([`wake::on_news`]); this wakes it when time is up.
+//! A command can stop its keeper (`kill -STOP $PPID`), and the program that would notice may be gone. The kernel then
+//! continues the keeper: sockets do so by themselves ([`wake::on_news`]), and the alarms here do so when a time is due.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,13 @@ use bashful_sys::wake::AlarmClock;
 
 use crate::tree::Scope;
 
-/// While something is being stopped, a keeper that is stopped in the middle of it goes on after this.
+/// A keeper that is stopped while it stops a tree continues after this time.
 const GO_ON_AFTER: Duration = Duration::from_millis(20);
 
-/// How long after it is due a keeper is woken, in case it is stopped again before it has set its alarms anew. A timer that
-/// repeats would not do: its signal is not sent again before the last one is taken, and a stop discards that. The last two
-/// are for a keeper that was stopped by the very process that it was killing, after all others had gone off.
+/// Delays after the due time at which the keeper is woken, in case it is stopped again before it has set new alarms. A
+/// repeating timer would not do: its signal is not sent again before the last one is delivered, and a stop discards
+/// that one. The last two are for a keeper that was stopped by a process it was killing, after the other alarms had
+/// gone off.
 const WAKE: [Duration; 6] = [
     Duration::ZERO,
     Duration::from_millis(200),
@@ -24,24 +25,24 @@ const WAKE: [Duration; 6] = [
     Duration::from_mins(2),
 ];
 
-/// The alarms of a keeper.
+/// Alarms that continue a stopped keeper process.
 #[derive(Debug)]
-pub(crate) struct Awake {
+pub(crate) struct WakeAlarms {
     clocks: Clocks,
     set_to: Option<Instant>,
 }
 
 #[derive(Debug)]
 enum Clocks {
-    /// A thread of a host has none: waking the host is not its business.
+    /// A thread of a host has none: it must not wake a host that its user has suspended.
     Never,
     NotYet,
-    /// One for each of [`WAKE`]. A keeper that cannot get them is still woken by its sockets.
+    /// One for each delay in [`WAKE`]. A keeper that cannot get timers is still woken by its sockets.
     Ready(Vec<AlarmClock>),
 }
 
-impl Awake {
-    /// For a keeper that watches over this much: only a process of its own watches over everything below it.
+impl WakeAlarms {
+    /// Prepares alarms for a keeper process, and none for a thread of a host.
     pub(crate) fn new(scope: Scope) -> Self {
         let clocks = match scope {
             Scope::EverythingBelow => Clocks::NotYet,
@@ -50,8 +51,8 @@ impl Awake {
         Self { clocks, set_to: None }
     }
 
-    /// Makes sure that the keeper is awake at this time, if there is one.
-    pub(crate) fn at(&mut self, due: Option<Instant>, now: Instant) {
+    /// Sets the alarms to this time, so that the keeper is awake then. Keeps earlier alarms if there is none.
+    pub(crate) fn wake_at(&mut self, due: Option<Instant>, now: Instant) {
         let Some(due) = due.filter(|due| self.set_to != Some(*due)) else { return };
         if matches!(self.clocks, Clocks::NotYet) {
             self.clocks = Clocks::Ready(WAKE.iter().filter_map(|_| AlarmClock::new().ok()).collect());
@@ -64,11 +65,11 @@ impl Awake {
         }
     }
 
-    /// Makes sure that the keeper goes on soon if somebody stops it while it is at work.
-    pub(crate) fn soon(&mut self) {
+    /// Sets the alarms to [`GO_ON_AFTER`], for a keeper that is about to signal processes that could stop it.
+    pub(crate) fn wake_soon(&mut self) {
         if !matches!(self.clocks, Clocks::Never) {
             let now = Instant::now();
-            self.at(Some(now + GO_ON_AFTER), now);
+            self.wake_at(Some(now + GO_ON_AFTER), now);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Gaps: byte ranges that are missing from an output file, listed in a small file beside it.
+//! Gaps: byte ranges missing from an output file, listed in a small file beside it.
 //!
-//! The first line is the version. Then comes one line for each range: its beginning, its end (`-` while it is not known yet)
-//! and why. The file is replaced by renaming, so that a reader finds either the old one or the new one, and before anything is taken away, so that a crash
-//! leaves it saying at most too much.
+//! The first line is the version. One line for each range follows: its beginning, its end (`-` while unknown) and the
+//! reason. The file is replaced by renaming, so a reader finds either the old or the new one. It is written before any
+//! byte is removed, so after a crash it lists at most too much.
 
 use std::io;
 use std::ops::Range;
@@ -11,16 +11,16 @@ use std::{fmt, fs};
 
 use bashful_sys::plain;
 
-/// The version of the file. Bashful 0.1 writes none, which counts as 0 and reads the same.
+/// Version of the list. Bashful 0.1 writes none, which counts as 0 and reads the same.
 const VERSION: u32 = 1;
 
-/// The beginning of the first line. To bashful 0.1 it is a line that makes no sense, and is passed over.
-const MARK: &str = "version ";
+/// Prefix of the first line. Bashful 0.1 cannot parse that line and skips it.
+const VERSION_PREFIX: &str = "version ";
 
 /// A byte range of an output file that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// From the first missing byte, counted from 0, to behind the last; `u64::MAX` while the end is not known.
+    /// The missing bytes, counted from 0, end excluded; the end is `u64::MAX` while it is unknown.
     pub range: Range<u64>,
     /// The reason, as people read it.
     pub why: String,
@@ -41,16 +41,16 @@ pub fn sidecar(file: &Path) -> PathBuf {
     file.with_added_extension("gap")
 }
 
-/// The gaps of `file`, in order; none without a list. Lines that cannot be parsed are skipped. If a newer version has written the
-/// list, nobody knows which bytes are there, so all of them count as missing.
+/// Reads the gaps of `file`, in order; none without a list. Lines that cannot be parsed are skipped. For a list of a
+/// newer version, all bytes count as missing, because nobody knows which are there.
 pub fn load(file: &Path) -> Vec<Gap> {
     let text = plain::read_to_string(&sidecar(file)).unwrap_or_default();
-    let version = text.lines().next().and_then(|line| line.strip_prefix(MARK)?.parse().ok()).unwrap_or(0);
+    let version = text.lines().next().and_then(|line| line.strip_prefix(VERSION_PREFIX)?.parse().ok()).unwrap_or(0);
     if version > VERSION {
-        let why = format!("a newer bashful wrote down which bytes are left (version {version})");
+        let why = format!("a newer bashful wrote the list of gaps (version {version})");
         return vec![Gap { range: 0..u64::MAX, why }];
     }
-    let mut gaps: Vec<_> = text.lines().filter_map(parse).collect();
+    let mut gaps: Vec<_> = text.lines().filter_map(parse_gap).collect();
     gaps.sort_by_key(|gap| gap.range.start);
     gaps
 }
@@ -59,29 +59,30 @@ pub fn load(file: &Path) -> Vec<Gap> {
 pub fn save(file: &Path, gaps: &[Gap]) -> io::Result<()> {
     let place = sidecar(file);
     let draft = place.with_added_extension("new");
-    let text: String = std::iter::once(format!("{MARK}{VERSION}\n")).chain(gaps.iter().map(line)).collect();
+    let text: String =
+        std::iter::once(format!("{VERSION_PREFIX}{VERSION}\n")).chain(gaps.iter().map(format_gap)).collect();
     let saved = plain::write(&draft, text.as_bytes()).and_then(|()| fs::rename(&draft, place));
     if saved.is_err() {
-        // Half a file says nothing, and on a full disk it is in the way.
+        // Half a file is useless, and takes room on a full disk.
         let _ = fs::remove_file(draft);
     }
     saved
 }
 
-fn line(gap: &Gap) -> String {
+fn format_gap(gap: &Gap) -> String {
     let Range { start, end } = gap.range;
     let end = if end == u64::MAX { "-".to_owned() } else { end.to_string() };
     format!("{start} {end} {}\n", gap.why.replace('\n', " "))
 }
 
-fn parse(line: &str) -> Option<Gap> {
+fn parse_gap(line: &str) -> Option<Gap> {
     let mut words = line.splitn(3, ' ');
     let start = words.next()?.parse().ok()?;
     let end = match words.next()? {
         "-" => u64::MAX,
         end => end.parse().ok()?,
     };
-    (start < end).then(|| Gap { range: start..end, why: words.next().unwrap_or("nobody knows why").to_owned() })
+    (start < end).then(|| Gap { range: start..end, why: words.next().unwrap_or("unknown reason").to_owned() })
 }
 
 #[cfg(test)]
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(missing[0].to_string(), "bytes 10-20 are missing: too large");
         assert_eq!(missing[1].to_string(), "bytes from 30 on are missing: disk full");
         fs::write(sidecar(&artifact), "x\n5 4 x\n\n1 2\n-1 9 x\n").expect("it is written");
-        assert_eq!(load(&artifact), [Gap { range: 1..2, why: "nobody knows why".to_owned() }]);
+        assert_eq!(load(&artifact), [Gap { range: 1..2, why: "unknown reason".to_owned() }]);
     }
 
     #[test]

@@ -1,18 +1,19 @@
-//! Watches over one process tree, and ends it, whoever else dies.
+//! Supervises one process tree and ends it, whoever else dies.
 //!
-//! Between the engine and every shell stands a keeper: a tiny process of its own, or, where the host program offers no
-//! entry point for one, a thread. It starts the shell, reports how it ended, stops the whole tree when its time is up,
-//! when the engine asks, or when the engine is gone, and stays until *no* descendant is left.
+//! A keeper stands between the engine and every shell. It is a tiny process of its own, or a thread where the host
+//! program has no entry point for a keeper process. The keeper starts the shell and reports its exit status. It stops
+//! the whole tree when the lifetime is over, when the engine asks for it, or when the engine is gone. It stays until
+//! *no* descendant is left.
 //!
 //! ```text
 //!  engine ──orders, descriptors──▶ keeper ──▶ bash ──▶ …
 //!         ◀───────reports────────         ◀── orphans of the tree, whatever group or session they moved to
 //! ```
 //!
-//! The two speak over one socket ([`protocol`]); its end of file means that the engine is gone, however it died. What happens
-//! when is decided by a pure function ([`Phase::step`]); the loop around it ([`serve`]) only carries it out.
+//! Engine and keeper speak over one socket ([`protocol`]). End of file on it means that the engine is gone, however it
+//! died. A pure function ([`Phase::step`]) makes the decisions; the loop around it ([`serve`]) carries them out.
 //!
-//! Synchronous and small on purpose: one runs beside every command.
+//! The crate is synchronous and small on purpose: one keeper runs beside every command.
 
 mod ancestry;
 mod awake;
@@ -44,25 +45,25 @@ pub use serve::serve;
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
 pub use tree::Scope;
 
-/// What a keeper process is called; also how it knows itself.
+/// Name of a keeper process in `ps`. A process started under this name knows by it that it is a keeper.
 pub const NAME: &std::ffi::CStr = c"bashful-keeper";
 
-/// Where a keeper process finds its socket: on its standard input.
+/// Descriptor of a keeper process's socket: its standard input.
 const SOCKET: i32 = 0;
 
-/// Becomes a keeper and never returns, if this process was started as one.
+/// Becomes a keeper and never returns, if this process was started under the name of a keeper.
 ///
-/// To be called first thing in `main`, before anything reads arguments, starts a thread or opens a file.
+/// Call this first in `main`, before anything reads arguments, starts a thread or opens a file.
 pub fn main_if_asked() {
     let mut arguments = std::env::args_os();
     if arguments.next().is_none_or(|name| name.as_encoded_bytes() != NAME.to_bytes()) || arguments.next().is_some() {
         return;
     }
-    // A person who links the program to this name by hand would otherwise wait for orders that never come.
+    // A person may link the program to this name by hand, and would wait for orders that never come.
     let Ok(socket) = socket() else { return };
     let code = match serve::as_process(socket) {
         Ok(()) => 0,
-        // Nobody reads what a keeper would print; the engine sees the end of file and says that it lost the command.
+        // Nobody reads the output of a keeper. The engine sees end of file and reports the command as lost.
         Err(_) => 1,
     };
     std::process::exit(code);

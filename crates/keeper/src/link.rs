@@ -7,26 +7,27 @@ use bashful_sys::socket;
 
 use crate::protocol::{Hello, Inbox, Order, Report};
 
-/// A connection to an engine: the one that started this keeper, or one that came to the socket of a job or a session.
+/// A connection to an engine: the one that started this keeper, or a client of the socket of a job or a session.
 pub(crate) struct EngineLink {
     socket: OwnedFd,
     inbox: Inbox,
     descriptors: Vec<OwnedFd>,
-    /// The engine is gone, or talks nonsense, which is the same.
+    /// True if the engine has closed the connection or sent a message that cannot be decoded.
     gone: bool,
-    /// The versions that the engine speaks, as it has said.
+    /// Versions that the engine speaks.
     engine: Hello,
-    /// The engine has said hello, and gets ours with the next report: it is not to be woken for that alone.
+    /// True if the engine has sent a hello. Ours goes out with the next report, so that the engine is not woken for it
+    /// alone.
     owes_hello: bool,
     /// This client answers the queries that programs send to the job's terminal.
     pub(crate) answers: bool,
 }
 
-/// One message of the engine.
-enum Message {
+/// A message from the engine.
+enum EngineMessage {
     Hello(Hello),
     Order(Order),
-    /// An order of a version that is not ours.
+    /// An order of a version that this keeper does not speak.
     Foreign,
 }
 
@@ -43,21 +44,21 @@ impl EngineLink {
         }
     }
 
-    /// The next order, waiting for it; none if the engine is gone.
-    pub(crate) fn wait(&mut self) -> Option<Order> {
+    /// Waits for the next order; none if the engine is gone.
+    pub(crate) fn wait_for_order(&mut self) -> Option<Order> {
         loop {
-            if let Some(order) = self.take() {
+            if let Some(order) = self.next_order() {
                 return Some(order);
             }
             if self.gone {
                 return None;
             }
-            self.fill();
+            self.receive();
         }
     }
 
-    /// Reads what has arrived; to be called when there is something to read.
-    pub(crate) fn fill(&mut self) {
+    /// Reads bytes that have arrived. Call it when the socket is readable.
+    pub(crate) fn receive(&mut self) {
         let mut buffer = [0; 4096];
         match socket::receive(&self.socket, &mut buffer, &mut self.descriptors) {
             Ok(0) => self.gone = true,
@@ -67,31 +68,32 @@ impl EngineLink {
         }
     }
 
-    /// The next order that has arrived whole. Hellos, and orders that only another version understands, are dealt with here.
-    pub(crate) fn take(&mut self) -> Option<Order> {
+    /// Returns the next order that has fully arrived. Handles hellos, and answers orders that this version does not
+    /// understand.
+    pub(crate) fn next_order(&mut self) -> Option<Order> {
         loop {
             match self.next_message()? {
-                Message::Order(order) => return Some(order),
-                Message::Hello(hello) => {
+                EngineMessage::Order(order) => return Some(order),
+                EngineMessage::Hello(hello) => {
                     self.engine = hello;
                     self.owes_hello = true;
                 }
-                Message::Foreign => {
-                    // The next order must not get what belongs to this one.
+                EngineMessage::Foreign => {
+                    // The next order must not get the descriptors of this one.
                     self.descriptors.clear();
-                    self.tell(&Report::NotUnderstood);
+                    self.send(&Report::NotUnderstood);
                 }
             }
         }
     }
 
-    fn next_message(&mut self) -> Option<Message> {
+    fn next_message(&mut self) -> Option<EngineMessage> {
         let shares_version = self.shares_version();
         let Self { inbox, descriptors, .. } = self;
         let decode = |body: &[u8]| match Hello::decode(body) {
-            Some(hello) => hello.map(Message::Hello),
-            None if shares_version => Order::decode(body, descriptors).map(Message::Order),
-            None => Ok(Order::decode_core(body).map_or(Message::Foreign, Message::Order)),
+            Some(hello) => hello.map(EngineMessage::Hello),
+            None if shares_version => Order::decode(body, descriptors).map(EngineMessage::Order),
+            None => Ok(Order::decode_core(body).map_or(EngineMessage::Foreign, EngineMessage::Order)),
         };
         inbox.next(decode).unwrap_or_else(|_| {
             self.gone = true;
@@ -103,7 +105,7 @@ impl EngineLink {
         Hello::OURS.common(self.engine).is_some()
     }
 
-    /// True if the engine has said hello: bashful 0.1 has none, and knows no message that came later.
+    /// True if the engine has sent a hello. Bashful 0.1 sends none, and knows no report that came later.
     pub(crate) fn has_greeted(&self) -> bool {
         self.engine != Hello::UNSAID
     }
@@ -112,23 +114,23 @@ impl EngineLink {
         self.gone
     }
 
-    /// Tells the engine. If it is gone there is nobody to tell, and the loop will see the end of file.
-    pub(crate) fn tell(&mut self, report: &Report) {
-        self.tell_all([report]);
+    /// Sends a report. If the engine is gone, the report is dropped, and the loop sees end of file.
+    pub(crate) fn send(&mut self, report: &Report) {
+        self.send_all([report]);
     }
 
     /// Hands a descriptor to the engine, with this report.
     pub(crate) fn hand(&mut self, report: &Report, descriptor: BorrowedFd<'_>) {
-        self.send([report], &[descriptor]);
+        self.send_with([report], &[descriptor]);
     }
 
-    /// Tells the engine several things at once, so that it is woken once. One that shares no version with us hears only what
-    /// every version understands.
-    pub(crate) fn tell_all<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>) {
-        self.send(reports, &[]);
+    /// Sends several reports at once, so that the engine wakes up once. An engine without a common version gets only
+    /// reports of the core.
+    pub(crate) fn send_all<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>) {
+        self.send_with(reports, &[]);
     }
 
-    fn send<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>, descriptors: &[BorrowedFd<'_>]) {
+    fn send_with<'a>(&mut self, reports: impl IntoIterator<Item = &'a Report>, descriptors: &[BorrowedFd<'_>]) {
         let mut bytes = Vec::new();
         let shares_version = self.shares_version();
         for report in reports.into_iter().filter(|report| shares_version || report.is_core()) {

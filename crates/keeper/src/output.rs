@@ -1,7 +1,7 @@
-//! The output file of a job, held within its limit while others write to it.
+//! The output file of a job, kept within its size limit while other processes write to it.
 //!
-//! Past the limit its first half and its newest part are kept; what lies between is given back to the file system as a
-//! hole, so that every offset stays true, and is written down before it is taken away.
+//! A file over its limit keeps its first half and its newest bytes. The bytes between are punched out as a hole, so
+//! every offset stays valid. The gap is recorded before the hole is punched.
 
 use std::fs::File;
 use std::io;
@@ -10,21 +10,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bashful_sys::notify::Growth;
+use bashful_sys::notify::FileWatch;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::gaps::{self, Gap};
 
-/// What a file system can free: its blocks.
+/// Block size of the file system, in bytes: only whole blocks can be freed.
 const BLOCK: u64 = 4096;
 
-/// No limit is smaller: there has to be room between the parts that are kept.
+/// Smallest limit, in bytes. A smaller file would have no whole block between its two parts.
 const SMALLEST_LIMIT: u64 = 16 * BLOCK;
 
-/// What is said of the part that is not there.
+/// Reason recorded for the gap, as people read it.
 const TOO_LARGE: &str = "the output was larger than its limit";
 
-/// A file that grows.
+/// An output file, its limit, and the byte range that was punched out.
 pub(crate) struct OutputFile {
     file: File,
     path: PathBuf,
@@ -43,16 +43,16 @@ impl OutputFile {
         &self.file
     }
 
-    /// Brings it back within its limit, and says how much it may grow before that is due again.
-    pub(crate) fn hold(&mut self) -> io::Result<u64> {
+    /// Punches a hole if the file is over its limit. Returns how many bytes may be added before the next call is due.
+    pub(crate) fn enforce_limit(&mut self) -> io::Result<u64> {
         let end = self.file.metadata()?.len();
         let kept = end - (self.gap.end - self.gap.start).min(end);
         if kept <= self.limit {
             return Ok(self.limit - kept);
         }
-        // An eighth more than necessary, so that a flood does not call for it with every write.
+        // An eighth more than necessary, so that a flood does not punch a hole with every write.
         let newest = self.limit / 2 - self.limit / 8;
-        // Of what is already missing, and was by another limit, the beginning may be too late.
+        // A gap that was made under a larger limit may begin too late for this one.
         let wider = self.gap.start.min(self.limit / 2)..(end - newest) / BLOCK * BLOCK;
         let gap = Gap { range: wider.clone(), why: TOO_LARGE.to_owned() };
         gaps::save(&self.path, &[gap])?;
@@ -63,69 +63,69 @@ impl OutputFile {
     }
 }
 
-/// No disk is written faster, in bytes a second: when there is room for so many, nobody has to look for a second.
+/// Bytes a second that no disk exceeds: with that much room left, a check after one second is early enough.
 const FASTEST: u64 = 4 << 30;
 
-/// The shortest pause between two looks at a file that grows.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// Shortest pause between two checks of a growing file.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// The longest pause between two looks where nobody tells us that it grows.
-const LOOK_AT_MOST: Duration = Duration::from_secs(2);
+/// Longest pause between two checks without an inotify watch.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Watches an output file that others write to, and looks at it no more often than it has to.
-pub(crate) struct Growing {
+/// Keeps an output file within its limit while other processes write to it, with as few checks as possible.
+pub(crate) struct GrowingOutput {
     output: OutputFile,
-    told: Option<Growth>,
-    look_at: Option<Instant>,
+    watch: Option<FileWatch>,
+    check_at: Option<Instant>,
     pause: Duration,
     size: u64,
 }
 
-impl Growing {
+impl GrowingOutput {
     pub(crate) fn new(output: OutputFile, now: Instant) -> Self {
-        let told = Growth::of(&output.path).ok();
-        let look_at = told.is_none().then(|| now + LOOK_AGAIN);
-        Self { output, told, look_at, pause: LOOK_AGAIN, size: 0 }
+        let watch = FileWatch::of(&output.path).ok();
+        let check_at = watch.is_none().then(|| now + SHORTEST_PAUSE);
+        Self { output, watch, check_at, pause: SHORTEST_PAUSE, size: 0 }
     }
 
-    /// Brings it within its limit, now.
-    pub(crate) fn hold(&mut self) {
-        // Where that cannot be done it stays as it is.
-        let _ = self.output.hold();
+    /// Punches a hole now if the file is over its limit.
+    pub(crate) fn enforce_limit(&mut self) {
+        // A file system without holes leaves the file as it is.
+        let _ = self.output.enforce_limit();
     }
 
-    /// What tells that it grows, unless it is too early to look.
-    pub(crate) fn word(&self) -> Option<BorrowedFd<'_>> {
-        self.told.as_ref().filter(|_| self.look_at.is_none()).map(AsFd::as_fd)
+    /// The inotify queue to wait on; none while a check would be too early.
+    pub(crate) fn growth_queue(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().filter(|_| self.check_at.is_none()).map(AsFd::as_fd)
     }
 
-    /// When to look at it in any case.
+    /// Time of the next check, even without news from inotify.
     pub(crate) fn alarm(&self) -> Option<Instant> {
-        self.look_at
+        self.check_at
     }
 
-    /// Looks at it, if it is time.
-    pub(crate) fn look(&mut self, now: Instant) {
-        match &self.told {
-            Some(_) if self.look_at.is_some_and(|at| now < at) => return,
-            Some(told) if !told.take() => {
-                self.look_at = None;
+    /// Checks the size of the file if a check is due.
+    pub(crate) fn check_if_due(&mut self, now: Instant) {
+        match &self.watch {
+            Some(_) if self.check_at.is_some_and(|at| now < at) => return,
+            Some(watch) if !watch.drain() => {
+                self.check_at = None;
                 return;
             }
-            None if self.look_at.is_some_and(|at| now < at) => return,
+            None if self.check_at.is_some_and(|at| now < at) => return,
             Some(_) | None => {}
         }
-        // Where no room can be made, the disk itself is the limit, and those who write are told by the system.
-        let room = self.output.hold().unwrap_or(FASTEST);
-        let soonest = Duration::from_millis(room.saturating_mul(1000) / FASTEST).clamp(LOOK_AGAIN, LOOK_AT_MOST);
-        self.pause = if self.told.is_some() {
+        // Without holes the disk itself is the limit, and writers get the system's error.
+        let room = self.output.enforce_limit().unwrap_or(FASTEST);
+        let soonest = Duration::from_millis(room.saturating_mul(1000) / FASTEST).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        self.pause = if self.watch.is_some() {
             soonest
         } else {
             let size = self.output.file.metadata().map_or(0, |metadata| metadata.len());
             let grew = std::mem::replace(&mut self.size, size) != size;
-            if grew { soonest } else { (self.pause * 2).min(LOOK_AT_MOST) }
+            if grew { soonest } else { (self.pause * 2).min(LONGEST_PAUSE) }
         };
-        self.look_at = Some(now + self.pause);
+        self.check_at = Some(now + self.pause);
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
         for _ in 0..64 {
             file.write_all(&vec![b'x'; 100_000]).expect("it is written");
             written += 100_000;
-            output.hold().expect("it is held");
+            output.enforce_limit().expect("it is open_for_shell");
         }
         let facts = file.metadata().expect("it is there");
         assert_eq!(facts.len(), written);

@@ -1,81 +1,81 @@
-//! Where a command stands, and what to do next: decided here, done elsewhere.
+//! The phases of a command, from running to ended, and the decisions that lead from one to the next.
 //!
-//! Pure: no clock, no process, no waiting. Whoever runs the machine tells it what happened and when.
+//! Pure: no clock, no process, no waiting. The caller passes in every event and its time.
 //!
-//! Invariant: a phase only ever moves forward, nothing is killed without a reason, and the first reason to stop stays.
+//! Invariant: a phase only moves forward, nothing is killed without a reason, and the first reason to stop stays.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::Exit;
 
-/// Where a command stands.
+/// Phase of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Under way.
+    /// The command runs.
     Running {
-        /// When its lifetime is over; none if it has no end.
+        /// End of the lifetime; none if it has no end.
         until: Option<Instant>,
     },
-    /// Asked to stop, and given time to do so.
+    /// The process tree got `SIGTERM`, and the grace runs.
     Stopping {
-        /// Why it was asked.
+        /// First reason to stop.
         why: StopReason,
-        /// When asking turns into killing.
+        /// End of the grace: time of the first `SIGKILL`.
         kill_at: Instant,
     },
-    /// Being killed, again and again, until nothing is left.
+    /// The process tree gets `SIGKILL` in passes until nothing is left.
     Killed {
-        /// Why it was stopped in the first place.
+        /// First reason to stop.
         why: StopReason,
     },
-    /// Over.
+    /// The command is over.
     Ended(End),
 }
 
-/// Who ended a command, and what the system said.
+/// The end of a command: by itself or stopped, and the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It ended by itself. A code other than zero is an answer, not an error.
+    /// The command ended by itself. A code other than zero is an answer, not an error.
     Own(Exit),
-    /// It was stopped; a program may catch the signal and still exit with 0.
+    /// The command was stopped. A program may catch the signal and still exit with 0.
     Stopped {
-        /// Why.
+        /// First reason to stop.
         why: StopReason,
-        /// How the shell ended.
+        /// Exit status of the shell.
         exit: Exit,
     },
-    /// It got out of sight; some of it may still be running.
+    /// The keeper or the engine lost track of the command. Some of its processes may still run.
     Lost,
 }
 
-/// Why a command was stopped.
+/// Reason to stop a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum StopReason {
-    /// Its lifetime was over.
+    /// The lifetime was over.
     TimeUp = 1,
-    /// Whoever wanted it does not want it any more.
+    /// The caller does not want the command any more.
     Cancelled = 2,
-    /// The engine is gone.
+    /// The engine closed its connection, or died.
     EngineGone = 3,
-    /// Somebody sent a signal to the keeper.
+    /// The keeper got `SIGTERM`, `SIGINT` or `SIGHUP`.
     KeeperSignaled = 4,
-    /// The shell had ended and left this behind, which the settings do not allow.
+    /// The shell had ended and left processes behind that the settings do not allow.
     LeftBehind = 5,
-    /// The shell of a session had come to the end of the script, and did not say how that ended.
+    /// The shell of a session ended a script without reporting its exit status.
     Mute = 6,
 }
 
 impl StopReason {
-    /// Whether another request means that there is to be no more waiting. The same one twice does, and so does a caller
-    /// who does not want to wait for a stop that was not theirs. But whoever stops a whole group of programs asks the
-    /// caller, the engine and the keeper, and means to ask once.
+    /// True if a second request means that the grace ends now. The same request twice does. So does a caller that
+    /// cancels a stop for another reason. But a stop of a whole group of programs reaches the caller, the engine and
+    /// the keeper, and is meant once.
     fn is_insisted_on_by(self, again: Self) -> bool {
         self == again || (again == Self::Cancelled && matches!(self, Self::TimeUp | Self::LeftBehind))
     }
 
-    /// The reason with this number, if there is one.
+    /// Decodes the number that protocol and records use; none if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::TimeUp, Self::Cancelled, Self::EngineGone, Self::KeeperSignaled, Self::LeftBehind, Self::Mute]
             .into_iter()
@@ -91,54 +91,55 @@ impl fmt::Display for StopReason {
             Self::EngineGone => "the engine was gone",
             Self::KeeperSignaled => "its keeper was asked to stop it",
             Self::LeftBehind => "it was left behind",
-            Self::Mute => "its shell could no longer say how commands end, nor run others",
+            Self::Mute => "its shell could no longer report exit codes or run commands",
         })
     }
 }
 
-/// What has happened.
+/// Event that may change the phase of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The shell has ended; others of its tree may be left.
+    /// The shell has ended with this status. Other processes of its tree may be left.
     ShellEnded(Exit),
-    /// Nothing of the tree is left. The shell had ended like this.
+    /// Nothing of the tree is left. The shell had ended with this status.
     TreeGone(Exit),
-    /// Somebody wants it stopped.
+    /// Somebody asked for a stop.
     StopAsked(StopReason),
     /// Time has passed.
     Tick,
-    /// What is left does not even die when it is killed.
+    /// Processes are left that survive `SIGKILL`.
     Stuck,
 }
 
-/// What is to be done about it.
+/// Action that a change of phase calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Ask every process of the tree to end.
-    Ask,
-    /// Kill every process of the tree.
+    /// Send `SIGTERM` to every process of the tree.
+    Terminate,
+    /// Send `SIGKILL` to every process of the tree.
     Kill,
 }
 
 impl Phase {
-    /// What comes next.
+    /// Decides the next phase, and the action that it calls for.
     #[must_use]
     pub fn step(self, event: Event, now: Instant, grace: Duration) -> (Self, Option<Effect>) {
-        let stopping = |why| (Self::Stopping { why, kill_at: now + grace }, Some(Effect::Ask));
+        let stopping = |why| (Self::Stopping { why, kill_at: now + grace }, Some(Effect::Terminate));
         match (self, event) {
-            // The tree cannot be gone before the shell; if the news overtake each other, the end is still its own.
+            // The tree cannot be gone before the shell. If the two events swap places, the command still ended by
+            // itself.
             (Self::Running { .. }, Event::ShellEnded(exit) | Event::TreeGone(exit)) => {
                 (Self::Ended(End::Own(exit)), None)
             }
             (Self::Running { .. }, Event::StopAsked(why)) => stopping(why),
             (Self::Running { until: Some(until) }, Event::Tick) if now >= until => stopping(StopReason::TimeUp),
             (Self::Stopping { kill_at, .. }, Event::Tick) if now < kill_at => (self, None),
-            // Asked twice: whoever asks again means it.
+            // A second request means that the caller does not want to wait.
             (Self::Stopping { why, .. }, Event::StopAsked(again)) if why.is_insisted_on_by(again) => {
                 (Self::Killed { why }, Some(Effect::Kill))
             }
             (Self::Stopping { why, .. }, Event::Tick) => (Self::Killed { why }, Some(Effect::Kill)),
-            // One pass can miss a process that was just being born.
+            // One pass can miss a process that was just being started.
             (killed @ Self::Killed { .. }, Event::Tick) => (killed, Some(Effect::Kill)),
             (Self::Stopping { why, .. } | Self::Killed { why }, Event::TreeGone(exit)) => {
                 (Self::Ended(End::Stopped { why, exit }), None)
@@ -148,7 +149,7 @@ impl Phase {
         }
     }
 
-    /// When the next [`Event::Tick`] matters, if it is known.
+    /// Time at which the next [`Event::Tick`] matters; none if no time does.
     pub fn alarm(self) -> Option<Instant> {
         match self {
             Self::Running { until } => until,
@@ -179,7 +180,7 @@ mod tests {
         ]
     }
 
-    /// How far along a phase is.
+    /// Position of a phase in their order.
     fn rank(phase: Phase) -> u8 {
         match phase {
             Phase::Running { .. } => 0,
@@ -216,7 +217,7 @@ mod tests {
                     prop_assert_eq!((next, effect), (phase, None));
                 }
                 match effect {
-                    Some(Effect::Ask) => prop_assert_eq!(rank(next), 1),
+                    Some(Effect::Terminate) => prop_assert_eq!(rank(next), 1),
                     Some(Effect::Kill) => prop_assert_eq!(rank(next), 2),
                     None => prop_assert!(rank(next) == rank(phase) || matches!(next, Phase::Ended(_))),
                 }
@@ -248,7 +249,7 @@ mod tests {
     fn asked_twice_it_is_killed_at_once_and_the_first_reason_stays() {
         let now = Instant::now();
         let (phase, effect) = Phase::Running { until: None }.step(Event::StopAsked(StopReason::TimeUp), now, GRACE);
-        assert_eq!(effect, Some(Effect::Ask));
+        assert_eq!(effect, Some(Effect::Terminate));
         let (phase, effect) = phase.step(Event::StopAsked(StopReason::Cancelled), now, GRACE);
         assert_eq!((phase, effect), (Phase::Killed { why: StopReason::TimeUp }, Some(Effect::Kill)));
     }

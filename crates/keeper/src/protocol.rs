@@ -1,12 +1,12 @@
 //! The messages between engine and keeper, as bytes.
 //!
-//! A message is a frame: its length (4 bytes), its kind (1 byte) and its fields, all numbers little-endian. Descriptors travel
-//! beside the first byte of the message that needs them. The connection has to carry bytes in order, and descriptors; nothing
-//! that comes over it is trusted. A message that makes no sense is an error, never a panic.
+//! A message is a frame: its length (4 bytes), its kind (1 byte) and its fields. All numbers are little-endian.
+//! Descriptors travel beside the first byte of the message that needs them, so the connection has to carry bytes in
+//! order, and descriptors. Neither side trusts the other: a message that cannot be decoded is an error, never a panic.
 //!
-//! The two ends may be of different versions, because a job or a session may outlive the program that started it: see [`Hello`].
-//! `golden/protocol.txt` has the bytes of every message. A change there needs a new [`VERSION`], except for a new kind of
-//! message that is sent only to peers that speak its version.
+//! The two ends may speak different versions, because a job or a session may outlive the program that started it: see
+//! [`Hello`]. `golden/protocol.txt` has the bytes of every message. A change there needs a new [`VERSION`], unless it
+//! adds a message that only peers of its own version get.
 
 mod code;
 mod fields;
@@ -24,23 +24,23 @@ use crate::{End, StopReason};
 pub use fields::{Garbled, Inbox};
 pub use hello::{Hello, VERSION};
 
-/// The output of a job, in its directory.
+/// File with the output of a job, in the job's directory.
 pub const OUTPUT: &str = "output";
-/// The state of a job, written by its keeper alone.
+/// File with the state of a job, written by its keeper alone.
 pub const STATUS: &str = "status.json";
-/// The socket of a keeper, in the directory of its job or session.
+/// Socket of a keeper, in the directory of its job or session.
 pub const CONTROL: &str = "control";
-/// The pipe that is a job's standard input, if the job has one.
+/// Named pipe for a job's standard input, if the job has one.
 pub const INPUT: &str = "input";
-/// The directory beside those of jobs, with one locked file for each job whose keeper lives.
+/// Directory beside those of the jobs, with one locked file for each job whose keeper lives.
 pub const LIVE: &str = "live";
-/// The name and the owner of a session, in its directory.
+/// File with the name and the owner of a session, in its directory.
 pub const ABOUT: &str = "about.json";
-/// The process id of a session's shell, in its directory.
+/// File with the process id of a session's shell, in its directory.
 pub const SHELL: &str = "shell";
-/// The reason why a session has ended, in its directory.
+/// File with the reason why a session has ended, in its directory.
 pub const LOST: &str = "lost";
-/// The same while the keeper writes it.
+/// Draft of [`LOST`], while the keeper writes it.
 pub const LOST_DRAFT: &str = "lost.new";
 /// The sizes of a job's terminal, in its directory. Each line has an offset in the output, and the columns and rows from there on.
 pub const SIZES: &str = "sizes";
@@ -48,33 +48,33 @@ pub const SIZES: &str = "sizes";
 /// A message from the engine to the keeper.
 #[derive(Debug)]
 pub enum Order {
-    /// Start a shell like this. Comes first, and once a command.
+    /// Start a shell with this setup. Comes first, once a command.
     Setup(Setup),
-    /// Let the shell run this script. Comes second, and once a command.
+    /// Run this script in the shell. Comes second, once a command.
     Begin(Begin),
     /// Stop the process tree.
     Stop(StopReason),
     /// Send this signal to every process of the tree, and do nothing else.
     Signal(u8),
     /// Make the command a job with a record of its own, which outlives the engine.
-    Record(Record),
-    /// Take over these pipes. The engine need not stay.
-    Release(Vec<Release>),
-    /// Close the command's standard input: nobody will write to it any more.
+    Record(RecordOrder),
+    /// Take over these pipes. The engine may end after this.
+    Release(Vec<PipeHandover>),
+    /// Close the command's standard input: nobody will write to it again.
     CloseInput,
-    /// Keep the shell for one command after the other. Comes second, instead of a script.
-    Session(Session),
-    /// Variables of the next command of this connection, and of no other: `NAME=value` each. Comes before the command.
+    /// Keep the shell for one command after another. Comes second, instead of a script.
+    Session(SessionOrder),
+    /// Variables of the next command of this connection, `NAME=value` each. Comes before the command.
     Variables(Vec<Vec<u8>>),
-    /// Let the shell of a session run this script when its turn comes.
-    Command(Command),
-    /// Drop the command that this connection has sent, unless its turn has come by now.
+    /// Run this script in the shell of a session when its turn comes.
+    Command(SessionCommand),
+    /// Drop the command that this connection has sent, unless it has begun.
     Withdraw,
     /// Report the state of the session.
-    Look,
-    /// End the session.
+    QueryState,
+    /// End the session and everything in it.
     EndSession {
-        /// True if it ends to make room for another session, and not because somebody wants it gone.
+        /// True if the session makes room for another one; false if somebody asked for its end.
         makes_room: bool,
     },
     /// The output and the input of the setup are the inside end of this terminal. Comes before the script.
@@ -106,12 +106,12 @@ pub struct Terminal {
     pub outside: Option<OwnedFd>,
 }
 
-/// A persistent shell.
+/// Order to keep a persistent shell.
 #[derive(Debug)]
-pub struct Session {
-    /// The absolute path of its directory.
+pub struct SessionOrder {
+    /// Absolute path of the session's directory.
     pub directory: Vec<u8>,
-    /// The time after which an idle session ends; none if it never does.
+    /// Time after which an idle session ends; none if it never does.
     pub idle: Option<Duration>,
     /// True if the session stays when the engine that started it is gone.
     pub outlives: bool,
@@ -119,33 +119,33 @@ pub struct Session {
 
 /// A command for the shell of a session.
 #[derive(Debug)]
-pub struct Command {
-    /// The absolute path of the directory to go to first; empty if the shell stays where it is.
+pub struct SessionCommand {
+    /// Absolute path of the directory to change to first; empty if the shell stays in its own.
     pub directory: Vec<u8>,
-    /// The lifetime; none if it has no end.
+    /// Lifetime of the command; none if it has no end.
     pub lifetime: Option<Duration>,
-    /// The directory in which the shell has to be if it goes nowhere; empty if any will do.
+    /// Directory that the shell has to be in if it does not change it; empty if any is right.
     pub expected: Vec<u8>,
-    /// True if the script runs in a copy of the shell, so that nothing of it stays.
+    /// True if the script runs in a subshell, so that it cannot change the shell.
     pub apart: bool,
-    /// True if the command waits for its turn; otherwise a busy session refuses it.
+    /// True if the command waits for its turn; false if a busy session refuses it.
     pub waits: bool,
-    /// True if standard output and standard error are two pipes.
+    /// True if stdout and stderr are two pipes; false if both go to the first.
     pub split: bool,
     /// Variables of this command alone, `NAME=value` each. They travel as an order of their own.
     pub variables: Vec<Vec<u8>>,
-    /// Standard output and error. They travel as descriptors.
+    /// Stdout and stderr. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
-    /// The text to run.
+    /// Runs when the command has its turn.
     pub script: Script,
 }
 
-/// The conditions under which a shell starts.
+/// Conditions under which a shell starts.
 #[derive(Debug)]
 pub struct Setup {
     /// Absolute path of bash.
     pub shell: Vec<u8>,
-    /// Absolute path of the directory.
+    /// Absolute path of the working directory.
     pub directory: Vec<u8>,
     /// The whole environment, `NAME=value` each.
     pub env: Vec<Vec<u8>>,
@@ -153,103 +153,103 @@ pub struct Setup {
     pub limits: Vec<Limit>,
     /// A file-creation mask that differs from the engine's own.
     pub umask: Option<u32>,
-    /// The time between the request to end and the kill.
+    /// Grace: time between `SIGTERM` and `SIGKILL` when the tree is stopped.
     pub grace: Duration,
-    /// The moment at which the shell starts.
-    pub when: When,
-    /// Standard output and error. They travel as descriptors.
+    /// Now, or when the script is known.
+    pub when: ShellStart,
+    /// Stdout and stderr. They travel as descriptors.
     pub output: Option<[OwnedFd; 2]>,
-    /// The source of standard input.
+    /// `/dev/null`, or a descriptor.
     pub input: Input,
-    /// The absolute path of a file to source before anything else; empty if there is none. It brings no functions called
-    /// `.`, `:`, `builtin` or `unset`.
+    /// Absolute path of a file to source before anything else; empty if there is none. The file must not define
+    /// functions called `.`, `:`, `builtin` or `unset`.
     pub source: Vec<u8>,
 }
 
-/// The source of standard input.
+/// Source of a shell's standard input.
 #[derive(Debug)]
 pub enum Input {
     /// `/dev/null`.
     Nothing,
-    /// This file. It travels as a descriptor.
+    /// A file or pipe. It travels as a descriptor.
     From(Option<OwnedFd>),
 }
 
-/// The record that a command gets when it becomes a job.
+/// Order to make a command a job.
 #[derive(Debug)]
-pub struct Record {
-    /// The job's number.
+pub struct RecordOrder {
+    /// Id of the job.
     pub id: u64,
-    /// The absolute path of the job's directory.
+    /// Absolute path of the job's directory.
     pub directory: Vec<u8>,
-    /// The reason why it is a job.
-    pub kind: Kind,
-    /// The most bytes of output that are kept.
+    /// Decides who writes the output file, and which line ends it.
+    pub kind: RecordKind,
+    /// Limit on the output file, in bytes.
     pub at_most: u64,
-    /// True if processes that outlive the shell are stopped.
+    /// True if the keeper stops processes that outlive the shell.
     pub stop_leftovers: bool,
-    /// The file that is locked as long as the keeper lives. It travels as a descriptor.
+    /// File that the keeper keeps locked as long as it lives. It travels as a descriptor.
     pub alive: Option<OwnedFd>,
-    /// The pipes that the keeper takes over, in the same message: between two, somebody could end or be killed who has
-    /// still something to write.
-    pub pipes: Vec<Release>,
+    /// Pipes that the keeper takes over. They are in the same message: between two messages, the engine could be killed
+    /// while processes still write.
+    pub pipes: Vec<PipeHandover>,
 }
 
-/// The reason why a command is a job.
+/// Reason why a command is a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
-    /// It was started as one, and its processes write to its output file themselves.
+pub enum RecordKind {
+    /// The command was started as a job. Its processes write to the output file themselves.
     Background = 1,
-    /// It took longer than its caller's patience.
+    /// The command took longer than its caller's patience.
     Outlasted = 2,
-    /// Its shell has ended; the job is the processes that it left running.
+    /// The shell has ended. The job is the processes that it left running.
     Leftover = 3,
 }
 
-impl Kind {
+impl RecordKind {
     fn from_number(number: u8) -> Option<Self> {
         [Self::Background, Self::Outlasted, Self::Leftover].into_iter().find(|kind| *kind as u8 == number)
     }
 }
 
-/// The moment at which a shell starts.
+/// Moment at which a shell starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// When its script is known.
-    Asked,
-    /// At once. The shell then waits for its script.
+pub enum ShellStart {
+    /// Together with its script.
+    WithScript,
+    /// Before its script is known. The shell waits for it.
     Ahead,
 }
 
-/// A script for a shell that was set up.
+/// A script for the shell of the last setup.
 #[derive(Debug)]
 pub struct Begin {
-    /// The text to run.
+    /// A file if it is longer than [`LONGEST_ARGUMENT`](crate::LONGEST_ARGUMENT).
     pub script: Script,
-    /// The lifetime; none if it has no end.
+    /// Lifetime of the command; none if it has no end.
     pub lifetime: Option<Duration>,
 }
 
 /// The text of a script.
 #[derive(Debug)]
 pub enum Script {
-    /// Short enough to be an argument.
+    /// A script short enough to be an argument.
     Text(Vec<u8>),
-    /// Too long for that: a file. It travels as a descriptor.
+    /// A longer script, in a file. It travels as a descriptor.
     File(Option<OwnedFd>),
 }
 
-/// A pipe that the keeper takes over, and the file that its contents go to.
+/// A pipe that the keeper takes over, and the file for its bytes.
 #[derive(Debug)]
-pub struct Release {
-    /// The absolute path of the file; empty if the contents are not kept.
+pub struct PipeHandover {
+    /// Absolute path of the file; empty if the bytes are dropped.
     pub path: Vec<u8>,
-    /// The most bytes that are kept.
+    /// Limit on the file, in bytes.
     pub at_most: u64,
-    /// The range in the middle that is missing already.
+    /// Byte range of the file that is already missing.
     pub gap: Range<u64>,
-    /// The reading end of the pipe, and the file to fill. They travel as descriptors.
+    /// Reading end of the pipe, and the file to fill. They travel as descriptors.
     pub from_to: Option<[OwnedFd; 2]>,
 }
 
@@ -258,43 +258,43 @@ pub struct Release {
 pub enum Report {
     /// The shell runs.
     Started {
-        /// The shell's process id, which is that of its group and its session too.
+        /// Process id of the shell; also the id of its process group and its session.
         pid: i32,
     },
-    /// The shell does not run, and nothing of the script was done.
+    /// The shell could not be started. None of the script ran.
     NotStarted {
-        /// The step that failed.
+        /// Tells if the script, the record or the program was the problem.
         step: FailedStep,
-        /// The system's error number.
+        /// Error number of the system; 0 if there is none.
         errno: i32,
     },
-    /// The command is over.
+    /// The command has ended.
     Ended {
-        /// The end of its shell.
+        /// End of the command: its shell's exit status, and the reason if it was stopped.
         end: End,
-        /// The processes of its tree that still run.
+        /// Processes of its tree that still run.
         left: Vec<Leftover>,
-        /// True if the shell stays, as those of sessions do if they can.
+        /// True if the shell stays for the next command, as that of a session does.
         shell_stays: bool,
-        /// The time since the start of the machine. An engine that somebody has stopped reads this late.
+        /// Time of the end, since boot. An engine that was stopped meanwhile reads this report late.
         at: Duration,
     },
-    /// The command is a job now, or could not become one.
+    /// The command has become a job, or could not.
     Recorded {
-        /// Zero if all went well, or the system's error number.
+        /// 0 on success, or the error number of the system.
         errno: i32,
     },
-    /// The order that came over a job's or a session's socket was read.
+    /// The keeper has read an order that came over the socket of a job or a session.
     Heard,
-    /// The session runs another command, and this one does not wait, or not any longer. Nothing of it was done.
+    /// The session runs another command, and this one does not wait, or has been withdrawn. None of it ran.
     Busy,
-    /// The session runs another command, and this one waits for its turn. Peers of version 0 are not told.
+    /// The session runs another command, and this one waits for its turn. Peers of version 0 do not get this report.
     Waiting,
-    /// The shell of the session is not where it was expected, and nothing of the command was done.
+    /// The shell of the session is not in the expected directory. None of the command ran.
     Moved,
-    /// The state of a session.
+    /// Answer to [`Order::QueryState`].
     Session(SessionState),
-    /// The two ends share no version, and the order was none of those that every version has. Nothing was done about it.
+    /// The two ends share no version, and the order is not part of the core. The keeper ignored it.
     NotUnderstood,
     /// The outside end of the job's terminal. It travels as a descriptor.
     Terminal {
@@ -307,37 +307,37 @@ pub enum Report {
     Suspended,
 }
 
-/// The state of a session.
+/// State of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionState {
-    /// The process id of its shell.
+    /// Process id of its shell.
     pub pid: i32,
     /// True if a command runs.
     pub busy: bool,
-    /// The time since the start of the machine at which it became busy or idle.
+    /// Time since boot at which the session became busy or idle.
     pub since: Duration,
-    /// The number of commands that it has run.
+    /// Number of commands that the session has run.
     pub commands: u64,
-    /// The number of processes that run in it beside its shell and the present command.
+    /// Number of processes in the session, without its shell and the present command.
     pub left: u64,
 }
 
-/// The step at which a shell could not be started.
+/// Step at which the start of a shell failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailedStep {
-    /// Starting the program.
+    /// The program could not be started.
     Spawn(Step),
-    /// Writing the record.
+    /// The record of the job, or the directory of the session, could not be opened.
     Record,
-    /// Handing the script to a shell that was waiting for it.
+    /// The script could not be handed to a waiting shell.
     Handover,
 }
 
-/// A process that outlives its shell.
+/// A process that outlives the shell of its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// The process id.
+    /// Names the process only until it ends: the kernel may use the id again.
     pub pid: i32,
-    /// The command line, shortened.
+    /// Command line, shortened.
     pub command: String,
 }

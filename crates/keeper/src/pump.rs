@@ -1,6 +1,6 @@
-//! Carries what processes write from their pipe into a file, so that none of them dies of a closed pipe.
+//! Copies bytes from a pipe into a file, so that no process dies of `SIGPIPE`.
 //!
-//! Invariant: the pipe is read to its end, whatever becomes of the file. What cannot be written is dropped.
+//! Invariant: the pipe is read to its end, whatever happens to the file. Bytes that cannot be written are dropped.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,30 +10,30 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use crate::output::OutputFile;
-use crate::protocol::Release;
+use crate::protocol::PipeHandover;
 
-/// A pipe being emptied into a file.
+/// A pipe, and the file that its bytes go to.
 pub(crate) struct Pump {
     from: OwnedFd,
-    /// None if what is written is not kept.
+    /// None if the bytes are dropped.
     to: Option<OutputFile>,
-    /// So much may be written before the file has to be looked at.
+    /// Bytes that may be written before the file's limit has to be checked.
     room: u64,
 }
 
-/// What came of one turn.
+/// State of a pipe after one [`Pump::run`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pumped {
-    /// There may be more.
+    /// The pipe may hold more.
     Some,
-    /// There is nothing more for now.
+    /// The pipe is empty for now.
     Nothing,
-    /// There will never be more.
+    /// Every writer is gone.
     Ended,
 }
 
 impl Pump {
-    pub(crate) fn new(release: Release) -> Option<Self> {
+    pub(crate) fn new(release: PipeHandover) -> Option<Self> {
         let [from, to] = release.from_to?;
         let path = PathBuf::from(std::ffi::OsString::from_vec(release.path));
         let to =
@@ -41,13 +41,12 @@ impl Pump {
         Some(Self { from, to, room: 0 })
     }
 
-    /// The file, if there is one.
+    /// The file; none if the bytes are dropped.
     pub(crate) fn file(&self) -> Option<&File> {
         self.to.as_ref().map(OutputFile::file)
     }
 
-    /// Carries over what is there, or a good part of it: a writer that never pauses must not keep the keeper from its
-    /// other duties.
+    /// Copies up to 256 KiB: a writer that never pauses must not keep the keeper from its other duties.
     pub(crate) fn run(&mut self) -> Pumped {
         let mut buffer = [0; 16 * 1024];
         for _ in 0..16 {
@@ -64,8 +63,8 @@ impl Pump {
     fn write(&mut self, bytes: &[u8]) {
         let length = bytes.len() as u64;
         if self.room < length {
-            // Where no room can be made the file stays as it is, and what comes is dropped.
-            match self.to.as_mut().map(OutputFile::hold) {
+            // A file that cannot be shortened stays as it is, and later bytes are dropped.
+            match self.to.as_mut().map(OutputFile::enforce_limit) {
                 Some(Ok(room)) => self.room = room.max(length),
                 Some(Err(_)) => self.to = None,
                 None => {}
@@ -78,7 +77,7 @@ impl Pump {
             match rustix::io::write(to.file(), rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(Errno::INTR) => {}
-                // A full disk: those who write are not to suffer for it.
+                // The disk is full. Writers are not to suffer for it.
                 Err(_) => return,
             }
         }

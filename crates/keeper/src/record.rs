@@ -1,8 +1,8 @@
-//! What is written down of a job, by the one who knows: its keeper.
+//! The record of a job, written by its keeper.
 //!
-//! A job's directory holds `output`, `status.json` and, while somebody watches over it, the socket `control`. The status
-//! is replaced by renaming, so that a reader finds the old one or the new one. As long as the keeper lives it holds the
-//! lock on `../live/ID`; a job whose status says that it runs and whose lock is free has lost its keeper.
+//! A job's directory holds `output`, `status.json` and, while its keeper lives, the socket `control`. The status is
+//! replaced by renaming, so a reader finds either the old or the new one. The keeper holds the lock on `../live/ID` as
+//! long as it lives. A job whose status says that it runs, but whose lock is free, has lost its keeper.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -19,80 +19,80 @@ use bashful_sys::{boot_time, plain, signal, socket, wake};
 use rustix::fs::OFlags;
 
 use crate::output::OutputFile;
-use crate::protocol::{self, Kind, Leftover};
+use crate::protocol::{self, Leftover, RecordKind};
 use crate::{End, Exit, StopReason, duration_text};
 
-/// The version of `status.json`. A reader takes a higher one for a status that it cannot read. Bashful 0.1 writes none, which
-/// counts as 0 and reads the same.
+/// Version of `status.json`. A reader does not read a higher one. Bashful 0.1 writes none, which counts as 0 and reads
+/// the same.
 pub const STATUS_VERSION: u32 = 1;
 
 /// A job's directory, from the keeper's side.
 pub(crate) struct Record {
-    /// By way of a handle: whatever becomes of the directory, and whatever is made in its place, this is ours.
+    /// The path through `_handle`: it stays this directory, even if somebody moves it and makes another in its place.
     directory: PathBuf,
     _handle: File,
-    /// The file that is locked while the job lives, by its name.
-    mark: PathBuf,
-    /// Room for the next status, so that a job that fills the disk can still say how it ended.
+    /// Path of the file that is locked while the job lives.
+    lock_path: PathBuf,
+    /// File with room for the next status, so that a job that fills the disk can still report its end.
     reserve: Option<File>,
-    kind: Kind,
+    kind: RecordKind,
     at_most: u64,
     stop_leftovers: bool,
-    began: Began,
+    began: StartTime,
     pid: Option<i32>,
     control: Option<UnixListener>,
     /// Keeps the job's standard input open while nobody writes to it.
     input: Option<File>,
-    /// The last line of the output has been written.
-    end_is_said: bool,
+    /// True if the last line of the output has been written.
+    last_line_written: bool,
     /// The output is that of a terminal, where a newline alone does not begin a line.
     pub(crate) has_terminal: bool,
     alive: OwnedFd,
 }
 
-/// When a command began, by all clocks.
+/// Start of a command, by the wall clock and by the time since boot, and its lifetime.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Began {
+pub(crate) struct StartTime {
     unix: Duration,
     pub(crate) boot: Duration,
     lifetime: Option<Duration>,
 }
 
-impl Began {
+impl StartTime {
     pub(crate) fn now(lifetime: Option<Duration>) -> Self {
         Self { unix: unix_time(), boot: boot_time(), lifetime }
     }
 }
 
-/// How far a job has come.
+/// State of a job.
 pub(crate) enum State<'a> {
-    /// Its shell runs.
+    /// The shell runs.
     Running,
-    /// Its shell has ended; these still run.
+    /// The shell has ended; these processes still run.
     Left(End, &'a [Leftover]),
-    /// Nothing of it runs any more.
+    /// No process of the job is left.
     Ended(End),
 }
 
 impl Record {
-    pub(crate) fn open(order: protocol::Record, began: Began) -> io::Result<Self> {
+    pub(crate) fn open(order: protocol::RecordOrder, began: StartTime) -> io::Result<Self> {
         let named = PathBuf::from(std::ffi::OsString::from_vec(order.directory));
-        let mark = named.parent().ok_or(io::ErrorKind::NotFound)?.join(protocol::LIVE).join(order.id.to_string());
+        let lock_path = named.parent().ok_or(io::ErrorKind::NotFound)?.join(protocol::LIVE).join(order.id.to_string());
         let alive = order.alive.ok_or(io::ErrorKind::NotFound)?;
-        name_keeper(&alive);
+        write_keeper_id(&alive);
         let handle = plain::open_directory(&named)?;
-        // Also because a socket's path may have 107 bytes only.
+        // A handle also helps because a socket's path may have 107 bytes at most.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let control = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&control);
-        // For reading too, because a pipe without a reader cannot be opened for writing.
+        // Opened for reading too: a pipe without a reader cannot be opened for writing.
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
         let input =
             File::options().read(true).write(true).custom_flags(no_link).open(directory.join(protocol::INPUT)).ok();
         Ok(Self {
             directory,
             _handle: handle,
-            mark,
+            lock_path,
             reserve: None,
             kind: order.kind,
             at_most: order.at_most,
@@ -101,23 +101,23 @@ impl Record {
             pid: None,
             control: Some(control),
             input,
-            end_is_said: false,
+            last_line_written: false,
             has_terminal: false,
             alive,
         })
     }
 
-    /// Its shell runs.
-    pub(crate) fn started(&mut self, pid: i32) {
+    /// Adds the process id of the shell.
+    pub(crate) fn set_shell_pid(&mut self, pid: i32) {
         self.pid = Some(pid);
     }
 
-    /// Where people and programs reach the keeper.
+    /// The job's listening socket; none once it is closed.
     pub(crate) fn control(&self) -> Option<BorrowedFd<'_>> {
         self.control.as_ref().map(AsFd::as_fd)
     }
 
-    /// The next one who wants to speak to the keeper.
+    /// Accepts the next client that has connected.
     pub(crate) fn accept(&self) -> Option<OwnedFd> {
         let (stream, _) = self.control.as_ref()?.accept().ok()?;
         stream.set_nonblocking(true).ok()?;
@@ -125,14 +125,14 @@ impl Record {
         Some(stream.into())
     }
 
-    /// Its processes find the end of their input when they have read what is there.
+    /// Closes the keeper's end of standard input: the job's processes read end of file after the bytes that are there.
     pub(crate) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// The file that its processes write to themselves, if they do.
+    /// The output file of a background job, whose processes write to it themselves.
     pub(crate) fn output(&self) -> Option<OutputFile> {
-        if self.kind != Kind::Background {
+        if self.kind != RecordKind::Background {
             return None;
         }
         let path = self.directory.join(protocol::OUTPUT);
@@ -147,27 +147,28 @@ impl Record {
         file.write_all(format!("{offset} {columns} {rows}\n").as_bytes())
     }
 
-    /// Whether what a shell has left that ended like this is to be stopped. Who kills a shell wants the rest gone too.
-    pub(crate) fn wants_rest_stopped(&self, exit: Exit) -> bool {
+    /// True if the processes that a shell left behind have to be stopped. A signal that killed the shell was meant for
+    /// them too.
+    pub(crate) fn stops_leftovers(&self, exit: Exit) -> bool {
         self.stop_leftovers || matches!(exit, Exit::Signal(_))
     }
 
-    /// Whether its lifetime is that of everything it starts. A command that was meant to be short says nothing about the
-    /// server that it leaves running.
+    /// True if the lifetime of the command also holds for its leftover processes. The lifetime of a foreground command
+    /// says nothing about a server that it leaves running.
     pub(crate) fn bounds_leftovers(&self) -> bool {
-        self.kind == Kind::Background
+        self.kind == RecordKind::Background
     }
 
-    /// Writes down how far it has come, and behind its output how it ended.
-    pub(crate) fn note(&mut self, state: &State<'_>, output: Option<&File>) -> io::Result<()> {
+    /// Writes the state into `status.json`, and the last line behind the output once the job has ended.
+    pub(crate) fn write_status(&mut self, state: &State<'_>, output: Option<&File>) -> io::Result<()> {
         if let State::Left(end, _) | State::Ended(end) = state
-            && !self.end_is_said
-            && (self.kind != Kind::Leftover || matches!(state, State::Ended(_)))
+            && !self.last_line_written
+            && (self.kind != RecordKind::Leftover || matches!(state, State::Ended(_)))
         {
-            // What cannot be killed may still end by itself, and then its real end is told as well.
-            self.end_is_said = *end != End::Lost;
+            // A process that cannot be killed may still end by itself. Its real end is then reported too.
+            self.last_line_written = *end != End::Lost;
             // On a full disk there is no last line, but the status has room of its own.
-            let _ = self.say_end(*end, output);
+            let _ = self.write_last_line(*end, output);
         }
         let draft = self.directory.join("status.json.new");
         let text = self.status(state);
@@ -181,20 +182,21 @@ impl Record {
         Ok(())
     }
 
-    /// Nobody watches over it any more.
+    /// Removes the socket, the draft and the lock file: the keeper is about to end.
     pub(crate) fn close(&mut self) {
         self.control = None;
         let _ = fs::remove_file(self.directory.join(protocol::CONTROL));
         let _ = fs::remove_file(self.directory.join("status.json.new"));
-        // Somebody may have removed everything and begun anew, and then this is the mark of another job.
+        // Somebody may have removed the state directory and begun anew. Then the file at this path belongs to another
+        // job.
         let ours = rustix::fs::fstat(&self.alive).map(|facts| (facts.st_dev, facts.st_ino));
-        let there = rustix::fs::stat(&self.mark).map(|facts| (facts.st_dev, facts.st_ino));
+        let there = rustix::fs::stat(&self.lock_path).map(|facts| (facts.st_dev, facts.st_ino));
         if ours.is_ok() && ours == there {
-            let _ = fs::remove_file(&self.mark);
+            let _ = fs::remove_file(&self.lock_path);
         }
     }
 
-    fn say_end(&self, end: End, output: Option<&File>) -> io::Result<()> {
+    fn write_last_line(&self, end: End, output: Option<&File>) -> io::Result<()> {
         let own;
         let mut file = if let Some(file) = output {
             file
@@ -208,8 +210,8 @@ impl Record {
             file.read_exact_at(&mut last, length - 1)?;
         }
         let line = match self.kind {
-            Kind::Background | Kind::Outlasted => last_line(end, self.began.lifetime),
-            Kind::Leftover => "[background processes ended]".to_owned(),
+            RecordKind::Background | RecordKind::Outlasted => last_line(end, self.began.lifetime),
+            RecordKind::Leftover => "[background processes ended]".to_owned(),
         };
         let newline = if self.has_terminal { "\r\n" } else { "\n" };
         let finish = if last == *b"\n" { "" } else { newline };
@@ -255,7 +257,7 @@ impl Record {
             let list: Vec<String> = left
                 .iter()
                 .take(LEFT_NAMED)
-                .map(|left| format!("{{\"pid\": {}, \"command\": {}}}", left.pid, quoted(&left.command)))
+                .map(|left| format!("{{\"pid\": {}, \"command\": {}}}", left.pid, json_string(&left.command)))
                 .collect();
             let _ = write!(text, ",\n  \"left\": [{}]", list.join(", "));
         }
@@ -264,17 +266,17 @@ impl Record {
     }
 }
 
-/// Writes into the locked file which process holds it: its id and when it began, in clock ticks. Whoever finds the job's
-/// directory damaged can still stop it. No version may write anything else there.
-fn name_keeper(alive: &OwnedFd) {
+/// Writes the keeper's process id and start time (clock ticks since boot) into the locked file. Programs that find the
+/// job's directory damaged can still stop the job by it. No version may write anything else there.
+fn write_keeper_id(alive: &OwnedFd) {
     if let Some(us) = Process::read(rustix::process::getpid()) {
         let text = format!("{} {}\n", us.pid.as_raw_nonzero(), us.began);
-        // Where that cannot be done, its socket has to do.
+        // If that fails, the socket is the only way to the keeper.
         let _ = rustix::io::pwrite(alive, text.as_bytes(), 0);
     }
 }
 
-/// What stands behind a job's output when it is over.
+/// The line behind the output of a job that has ended.
 fn last_line(end: End, lifetime: Option<Duration>) -> String {
     let why = match end {
         End::Own(Exit::Code(0)) => return "[background process completed]".to_owned(),
@@ -288,28 +290,29 @@ fn last_line(end: End, lifetime: Option<Duration>) -> String {
         }
         End::Stopped { why: StopReason::Cancelled, .. } => "cancelled".to_owned(),
         End::Stopped { why, .. } => format!("stopped: {why}"),
-        // A system that refuses signals (a seccomp filter, a process of another user), or a process stuck in the kernel.
+        // The system refuses signals (a seccomp filter, a process of another user), or a process is stuck in the
+        // kernel.
         End::Lost => return "[background process error: part of it cannot be killed]".to_owned(),
     };
     format!("[background process failed: {why}]")
 }
 
-/// So many of those who are left are written down by name: so that it fits the room that is reserved.
+/// Number of leftover processes in a status: as many as fit the reserved room.
 const LEFT_NAMED: usize = 10;
 
-/// What is reserved for a status: a block.
+/// Bytes reserved for a status: one block.
 const RESERVED: u64 = 4096;
 
-/// A file with room for a status, whatever becomes of the disk.
+/// Creates a file with room for a status, even if the disk fills up later.
 fn reserve(path: &std::path::Path) -> io::Result<File> {
     let file = plain::create(path)?;
-    // Its length stays 0: what is written then is all that a reader finds.
+    // The length stays 0, so that a reader finds only the bytes of the status.
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, RESERVED)?;
     Ok(file)
 }
 
-/// A text as JSON.
-fn quoted(text: &str) -> String {
+/// Quotes a text as a JSON string.
+fn json_string(text: &str) -> String {
     let mut out = String::from("\"");
     for char in text.chars() {
         match char {
@@ -344,6 +347,6 @@ mod tests {
 
     #[test]
     fn a_text_is_quoted_whatever_is_in_it() {
-        assert_eq!(quoted("a \"b\" \\ \n\u{7f}é"), r#""a \"b\" \\ \u000a\u007fé""#);
+        assert_eq!(json_string("a \"b\" \\ \n\u{7f}é"), r#""a \"b\" \\ \u000a\u007fé""#);
     }
 }

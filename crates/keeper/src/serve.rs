@@ -1,4 +1,4 @@
-//! Becomes a keeper, and serves one command after the other, or one session.
+//! Turns a process or a thread into a keeper, which serves one command after another, or one session.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,23 +8,23 @@ use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::wake;
 
 use crate::link::EngineLink;
-use crate::start::{self, Begun};
+use crate::start::{self, Assignment};
 use crate::tree::Scope;
 use crate::{session, watch};
 
 /// Turns this process into a keeper and serves until its tree is gone.
 pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
     bashful_sys::set_process_name(crate::NAME)?;
-    // Whoever wants to unmount the host's directory is not to wait for us.
+    // The host's working directory has to stay unmountable.
     std::env::set_current_dir("/")?;
     bashful_sys::become_subreaper()?;
-    // From here on, whoever stops this process, it goes on when the engine says something or is gone.
+    // From here on, a message or the end of the engine continues this process if somebody stopped it.
     let _ = wake::on_news(&socket);
-    // A file that may not grow any more is an error like any other, and not a reason to leave the tree alone.
+    // A file that reached its size limit is an ordinary error, not a reason to abandon the tree.
     bashful_sys::signal::ignore(Signal::XFSZ);
     let awaited = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP];
     let signals = if bashful_sys::has_threads() {
-        // The host has started a runtime before it called the keeper's entry point.
+        // The host started a runtime before it called the keeper's entry point.
         SignalReader::with_threads(&awaited)?
     } else {
         SignalReader::new(&awaited)?
@@ -33,24 +33,24 @@ pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves over this socket until the tree is gone, on the calling thread.
+/// Serves over this socket on the calling thread until the tree is gone.
 pub fn serve(socket: OwnedFd, scope: Scope) {
     run(socket, scope, None);
 }
 
-/// Serves one command after the other, as long as the engine has another one and the last one has left nothing.
+/// Serves one command after another, as long as the engine sends one and the last command left nothing.
 fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
     let before = Inherited::read().ok();
     let mut link = EngineLink::new(socket);
     let mut signals = signals;
     loop {
         let started = match start::start(&mut link, scope, signals.as_ref()) {
-            Some(Begun::Command(started)) => started,
-            Some(Begun::Session(setup, order)) => return session::serve(link, setup, order, signals),
+            Some(Assignment::Command(started)) => started,
+            Some(Assignment::Session(setup, order)) => return session::serve(link, setup, order, signals),
             None => return,
         };
         let Some(free) = watch::watch_over(started, scope, link, signals) else { return };
-        // The next shell would inherit what a command has changed about its keeper.
+        // A command may have changed limits, niceness or processors of its keeper, which the next shell would inherit.
         if before.is_none() || before != Inherited::read().ok() {
             return;
         }

@@ -1,16 +1,16 @@
-//! Starts bash: at once, or ahead of time, to be told later what to do.
+//! Starts bash: with its script at once, or ahead of time to wait for a script.
 //!
-//! **Asked**: `bash -c SCRIPT`, nothing else. A script too long for an argument is read from a file by a first line and
-//! then evaluated.
+//! **Asked**: `bash -c SCRIPT`, nothing else. A script too long for an argument is in a file, which a first line reads
+//! and evaluates.
 //!
-//! **Ahead**: bash is started as `bash -c PLACEHOLDER` with `BASH_ENV` naming a pipe of ours. Bash reads that pipe to its
-//! end when all of its start-up is done and before it looks at what to run, so it waits there. To begin, the script
-//! is written over the placeholder in bash's memory, a short prologue puts back what the waiting changed, and the pipe is
-//! closed. From bash's point of view it was started as `bash -c SCRIPT` all along: messages, line numbers, `$0`, `$-`,
-//! the replacement of the shell by its last command, and the command line in `ps` are the same.
+//! **Ahead**: the keeper starts `bash -c PLACEHOLDER` with `BASH_ENV` naming a pipe of its own. Bash reads that pipe to
+//! its end after its start-up and before it runs its argument, so it waits there. To begin, the keeper writes the
+//! script over the placeholder in bash's memory, sends a short prologue that restores what the waiting changed, and
+//! closes the pipe. For bash, it was started as `bash -c SCRIPT` all along: messages, line numbers, `$0`, `$-`, the
+//! `exec` of the last command and the command line in `ps` are the same.
 //!
-//! **With a file to source** (the setup may name one): `BASH_ENV` names a few lines of ours that source it. A shell that
-//! waits does so behind them.
+//! **With a file to source** (the setup may name one): `BASH_ENV` names a few lines of the keeper that source it. A
+//! waiting shell waits after these lines.
 
 use std::ffi::CString;
 use std::io::{self, Write};
@@ -23,20 +23,20 @@ use bashful_sys::spawn::{Child, Session, Spawn, SpawnError, Step, Tether};
 
 use crate::protocol::{FailedStep, Input, Script, Setup};
 
-/// The longest script that Linux takes as one argument.
+/// Length of the longest script that Linux accepts as one argument, in bytes.
 pub const LONGEST_ARGUMENT: usize = 131_071;
 
-/// The longest script that a waiting shell can be given. Most are far shorter; a larger placeholder would make every
-/// start slower.
+/// Length of the longest script for a waiting shell, in bytes. Most scripts are far shorter, and a larger placeholder
+/// would make every start slower.
 pub const LONGEST_WAITING: usize = 8 * 1024 - 1;
 
-/// The script of a waiting shell, which does no harm if the shell ever stops waiting by itself. `ps` shows it.
+/// Script of a waiting shell. It does no harm if the shell ever stops waiting by itself. `ps` shows it.
 const PLACEHOLDER: &str = "exit 125 # bashful: waiting for a command";
 
-/// What bash is called: `$0`, and the beginning of its messages.
+/// Value of `$0`, and the prefix of bash's own messages.
 const BASH: &str = "bash";
 
-/// A shell that could not be started, as it is reported.
+/// The failed step and error number of a shell that could not be started.
 pub(crate) struct NotStarted {
     pub(crate) step: FailedStep,
     pub(crate) errno: i32,
@@ -52,64 +52,66 @@ pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
     NotStarted { step: FailedStep::Spawn(Step::Prepare), errno: error.raw_os_error().unwrap_or(0) }
 }
 
-/// Starts a shell that does the script at once.
+/// Starts a shell that runs the script at once.
 ///
-/// What the shell still has to read must stay open until then, so it is handed back.
+/// The returned descriptors must stay open until the shell has read from them.
 pub(crate) fn start(
     setup: &Setup,
     script: Script,
     tether: Tether,
     session: Session,
 ) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
-    let first = first_lines(setup, None)?;
+    let source_file = source_lines(setup, None)?;
     let (text, file) = match script {
         Script::Text(text) => (text, None),
         Script::File(None) => return Err(not_prepared(&io::ErrorKind::NotFound.into())),
-        Script::File(Some(file)) => (from_file(&file, underscore(setup)), Some(file)),
+        Script::File(Some(file)) => (file_script(&file, underscore(setup)), Some(file)),
     };
-    let child = spawn(setup, text, first.as_ref().map(bash_env), tether, session)?;
-    Ok((child, first.into_iter().chain(file).collect()))
+    let child = spawn(setup, text, source_file.as_ref().map(bash_env), tether, session)?;
+    Ok((child, source_file.into_iter().chain(file).collect()))
 }
 
-/// A shell that has been started and waits to be told what to do.
+/// A shell that waits for its script.
 pub(crate) struct WaitingShell {
     pub(crate) child: Child,
-    /// Bash opens this end through `/proc`, so it has to stay open here.
+    /// Reading end of the pipe. Bash opens it through `/proc`, so it has to stay open here.
     gate: OwnedFd,
-    /// What it reads before that, if there is something to source.
-    first: Option<OwnedFd>,
-    /// Closing this end lets bash go on.
+    /// Lines that the shell reads before the pipe; none if there is no file to source.
+    source_file: Option<OwnedFd>,
+    /// Writing end of the pipe. Closing it lets bash continue.
     latch: OwnedFd,
-    /// Where the script goes. Found before there is any hurry.
+    /// Place of the script in the shell's memory. Found at the start, when there is no hurry.
     argument: LastArgument,
-    /// What `$_` is at the beginning of a script.
+    /// Value of `$_` at the beginning of the script.
     underscore: Vec<u8>,
 }
 
 impl WaitingShell {
     pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
-        let first = first_lines(setup, Some(&gate))?;
-        let child = spawn(setup, placeholder(), Some(bash_env(first.as_ref().unwrap_or(&gate))), tether, Session::Own)?;
+        let source_file = source_lines(setup, Some(&gate))?;
+        let bash_env = bash_env(source_file.as_ref().unwrap_or(&gate));
+        let child = spawn(setup, placeholder(), Some(bash_env), tether, Session::Own)?;
         let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
-        // The child is tied to us and ends with us: whoever asked for it will not get it. The padding has done its duty once the
-        // system has made room for it, and `ps` would show all of it.
+        // On an error the caller drops the child, which is tied to the keeper and ends with it. The padding is removed
+        // at once, because `ps` would show all of it; the system has made room for it by then.
         let argument = LastArgument::find(child.pid, &argv)
             .and_then(|argument| argument.replace(PLACEHOLDER.as_bytes()).map(|()| argument))
             .map_err(|error| NotStarted { step: FailedStep::Handover, errno: error.raw_os_error().unwrap_or(0) })?;
-        Ok(Self { child, gate, first, latch, argument, underscore: underscore(setup).to_vec() })
+        Ok(Self { child, gate, source_file, latch, argument, underscore: underscore(setup).to_vec() })
     }
 
-    /// Tells the shell what to do, and lets it go. What it reads must stay open until it has, so it is handed back.
+    /// Hands the script to the shell and lets it continue. The returned descriptors must stay open until the shell has
+    /// read them.
     pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, Vec<OwnedFd>), (Child, NotStarted)> {
-        // Somebody may have stopped it while it waited.
+        // Somebody may have stopped the shell while it waited.
         self.child.continue_if_stopped();
         let handed = self.argument.replace(script).and_then(|()| {
             let mut latch = std::fs::File::from(self.latch);
             latch.write_all(&prologue(script, &self.underscore))
         });
         match handed {
-            Ok(()) => Ok((self.child, self.first.into_iter().chain([self.gate]).collect())),
+            Ok(()) => Ok((self.child, self.source_file.into_iter().chain([self.gate]).collect())),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
                 Err((self.child, NotStarted { step: FailedStep::Handover, errno }))
@@ -118,39 +120,40 @@ impl WaitingShell {
     }
 }
 
-/// Runs a script too long for an argument.
+/// Returns a line that reads a script from a file and evaluates it.
 ///
-/// `IFS=` keeps white space at its ends, `-r` keeps backslashes. `read` takes everything up to a NUL that is not there,
-/// so it always fails: the `:` puts back what `$?` and `$_` are at the beginning of a script. `builtin`, because the
-/// environment may hold functions of any name.
-fn from_file(file: &OwnedFd, underscore: &[u8]) -> Vec<u8> {
+/// `IFS=` keeps white space at both ends, and `-r` keeps backslashes. `read` always fails, because it reads up to a NUL
+/// that is not there; the `:` restores `$?` and `$_`. `builtin` is needed because the environment may hold functions of
+/// any name.
+fn file_script(file: &OwnedFd, underscore: &[u8]) -> Vec<u8> {
     let mut line =
-        format!("IFS= builtin read -rd '' BASH_EXECUTION_STRING <{} || builtin : ", place(file)).into_bytes();
+        format!("IFS= builtin read -rd '' BASH_EXECUTION_STRING <{} || builtin : ", fd_path(file)).into_bytes();
     quote(&mut line, underscore);
     line.extend(br#"; builtin eval "$BASH_EXECUTION_STRING""#);
     line
 }
 
-/// What `$_` is at the beginning of a script.
+/// Value of `$_` at the beginning of a script.
 fn underscore(setup: &Setup) -> &[u8] {
     setup.env.iter().find_map(|entry| entry.strip_prefix(b"_=")).unwrap_or(BASH.as_bytes())
 }
 
-/// The lines that source what the setup names, and then `gate`, as a file without a name; none if it names nothing.
+/// Makes an anonymous file with the lines that source the setup's file, and then `gate`; none if the setup names no
+/// file.
 ///
-/// `BASH_ENV` goes first: what is sourced may bring functions. Whatever goes wrong with it, the command's output is not
-/// the place to say so. Backslashes, because it may bring aliases; functions called `.` and `:` it must not bring.
-fn first_lines(setup: &Setup, gate: Option<&OwnedFd>) -> Result<Option<OwnedFd>, NotStarted> {
+/// `BASH_ENV` is unset first, because the sourced file may bring functions. Its errors do not go to the command's
+/// output. The backslashes skip aliases that it may bring; it must not bring functions called `.` and `:`.
+fn source_lines(setup: &Setup, gate: Option<&OwnedFd>) -> Result<Option<OwnedFd>, NotStarted> {
     if setup.source.is_empty() {
         return Ok(None);
     }
     let mut lines = b"\\unset BASH_ENV\n\\. ".to_vec();
     quote(&mut lines, &setup.source);
-    lines.extend(format!(" 2>{}\n", null_place()).as_bytes());
+    lines.extend(format!(" 2>{}\n", null_path()).as_bytes());
     if let Some(gate) = gate {
-        lines.extend(format!("\\. {}\n", place(gate)).as_bytes());
+        lines.extend(format!("\\. {}\n", fd_path(gate)).as_bytes());
     }
-    // The last argument, which sourcing has changed.
+    // Sourcing has changed `$_`.
     lines.extend(b"\\: ");
     quote(&mut lines, underscore(setup));
     lines.push(b'\n');
@@ -161,7 +164,7 @@ fn first_lines(setup: &Setup, gate: Option<&OwnedFd>) -> Result<Option<OwnedFd>,
     made.map(|file| Some(file.into())).map_err(|error| not_prepared(&error))
 }
 
-/// Puts back what waiting has changed: the variable, the clock, the script's own text, and the last argument.
+/// Lines that restore what waiting has changed: `BASH_ENV`, `SECONDS`, `BASH_EXECUTION_STRING` and `$_`.
 fn prologue(script: &[u8], underscore: &[u8]) -> Vec<u8> {
     let mut lines = b"\\unset BASH_ENV\nSECONDS=0 BASH_EXECUTION_STRING=".to_vec();
     quote(&mut lines, script);
@@ -171,7 +174,7 @@ fn prologue(script: &[u8], underscore: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// Appends `text` as one word of shell, whatever is in it.
+/// Appends `text` as one quoted shell word, whatever bytes it holds.
 pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     for byte in text {
@@ -189,25 +192,25 @@ fn placeholder() -> Vec<u8> {
     text
 }
 
-/// A path by which a child can open a descriptor of ours.
-pub(crate) fn place(fd: &impl AsRawFd) -> String {
+/// Path by which a child can open a descriptor of this process.
+pub(crate) fn fd_path(fd: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
 }
 
-/// A path from which a child reads nothing and to which it can write: `/dev/null`, or a file of this process where there is none.
-pub(crate) fn null_place() -> &'static str {
+/// Path that a child can read (empty) and write: `/dev/null`, or a file of this process where `/dev/null` is missing.
+pub(crate) fn null_path() -> &'static str {
     // The file stays open for as long as this process lives.
     static PLACE: OnceLock<(String, Option<std::fs::File>)> = OnceLock::new();
     let (path, _) = PLACE.get_or_init(|| match bashful_sys::null_file() {
-        Ok(file) if std::fs::metadata("/dev/null").is_err() => (place(&file), Some(file)),
+        Ok(file) if std::fs::metadata("/dev/null").is_err() => (fd_path(&file), Some(file)),
         Ok(_) | Err(_) => ("/dev/null".to_owned(), None),
     });
     path
 }
 
-/// The variable that has bash read this before the script.
+/// The `BASH_ENV` entry that makes bash read this descriptor before the script.
 fn bash_env(fd: &OwnedFd) -> Vec<u8> {
-    format!("BASH_ENV={}", place(fd)).into_bytes()
+    format!("BASH_ENV={}", fd_path(fd)).into_bytes()
 }
 
 fn spawn(
@@ -219,14 +222,14 @@ fn spawn(
 ) -> Result<Child, NotStarted> {
     let mut arguments = vec![b"-c".to_vec()];
     if script.starts_with(b"-") || script.starts_with(b"+") {
-        // Bash would take it for options.
+        // Bash would parse it as options.
         arguments.push(b"--".to_vec());
     }
     arguments.push(script);
     spawn_with(setup, arguments, bash_env, tether, session)
 }
 
-/// Starts bash with these arguments.
+/// Starts bash with these arguments in the setup's directory, environment and limits.
 pub(crate) fn spawn_with(
     setup: &Setup,
     arguments: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! The process tree of a command: who is in it, asking it to end, killing it.
+//! The process tree of a command: its members, `SIGTERM` and `SIGKILL` to all of them, and reaping.
 
 use std::time::Duration;
 
@@ -8,56 +8,56 @@ use bashful_sys::signal::Signal;
 use bashful_sys::wait::{self, Exit, Reaped};
 use rustix::process::Pid;
 
-use crate::awake::Awake;
+use crate::awake::WakeAlarms;
 use crate::protocol::Leftover;
 
-/// How a keeper knows the tree that it watches.
+/// Extent of the tree that a keeper supervises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The keeper is a process of its own and adopts every orphan: all that is below it is the tree.
+    /// Every process below the keeper, which is a process of its own and adopts every orphan.
     EverythingBelow,
-    /// The keeper is a thread of a host program: the tree is what is below the shell or in its session. A daemon that
-    /// took a session of its own and lost its parent is out of sight.
+    /// Every process below the shell or in its session. The keeper is a thread of a host program. A daemon that started
+    /// a session of its own and lost its parent is out of sight.
     BelowShell,
 }
 
-/// Rounds of one killing pass. A tree that makes new processes faster than that is met again at the next tick.
+/// Rounds of one kill pass. A tree that starts processes faster than that meets the next pass.
 const ROUNDS: usize = 20;
 
-/// How much is said of a process that is left.
+/// Longest command line of a leftover process in a report, in characters.
 const COMMAND_SHOWN: usize = 160;
 
-/// A command's processes.
+/// The processes of a command.
 pub(crate) struct Tree {
     scope: Scope,
     shell: Pid,
     exit: Option<Exit>,
-    /// How what the shell did ended, if it said so.
-    said: Option<Exit>,
-    /// Whom a thread has seen so far: once their parents are gone, it would not find them again.
+    /// Exit status that a session's shell reported for its last command. It overrides `exit`.
+    reported_exit: Option<Exit>,
+    /// Processes that a keeper thread has seen so far. Once their parents are gone, a search would not find them again.
     seen: Vec<Process>,
-    /// Who is below, but not meant.
-    spared: Vec<Process>,
-    /// Who was asked to end.
-    asked: Vec<Process>,
-    /// A quick look at the children of the keeper and of the shell.
+    /// Processes below the keeper that are not part of the command.
+    excluded: Vec<Process>,
+    /// Processes that got `SIGTERM`.
+    got_sigterm: Vec<Process>,
+    /// Lists of the children of the keeper and of the shell, for a quick check.
     children: Option<[Children; 2]>,
-    /// Continues the keeper when it has something to do.
-    pub(crate) awake: Awake,
+    /// Alarms that continue a stopped keeper.
+    pub(crate) alarms: WakeAlarms,
     /// The tree has a terminal: asking it to end hangs up too, because interactive shells ignore `SIGTERM`.
     pub(crate) hangs_up: bool,
 }
 
-/// What is left of a tree.
+/// The remaining processes of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum TreeState {
     /// The shell runs.
-    Shell,
-    /// The shell has ended like this, but others are left.
-    Others(Exit),
-    /// Nothing is left. The shell had ended like this.
-    Nothing(Exit),
-    /// The shell has ended, and somebody else took the word of how: a host that waits for every child there is.
+    ShellRuns,
+    /// The shell has ended with this status, and other processes are left.
+    OthersLeft(Exit),
+    /// No process is left. The shell had ended with this status.
+    Gone(Exit),
+    /// The shell has ended, but its exit status went to somebody else: a host that reaps every child.
     Unknown,
 }
 
@@ -67,34 +67,34 @@ impl Tree {
             scope,
             shell,
             exit: None,
-            said: None,
+            reported_exit: None,
             seen: Vec::new(),
-            spared: Vec::new(),
-            asked: Vec::new(),
+            excluded: Vec::new(),
+            got_sigterm: Vec::new(),
             children: None,
-            awake: Awake::new(scope),
+            alarms: WakeAlarms::new(scope),
             hangs_up: false,
         }
     }
 
-    /// Takes away what has ended, and tells what is left.
-    pub(crate) fn look(&mut self, shell: rustix::fd::BorrowedFd<'_>) -> Rest {
+    /// Reaps every process that has ended, and returns what is left.
+    pub(crate) fn reap(&mut self, shell: rustix::fd::BorrowedFd<'_>) -> TreeState {
         let none_left = match self.scope {
             Scope::EverythingBelow => self.reap_everything(),
             Scope::BelowShell => {
                 if self.exit.is_none() {
                     match wait::reap(self.shell, shell) {
                         Ok(exit) => self.exit = exit,
-                        Err(_) => return Rest::Unknown,
+                        Err(_) => return TreeState::Unknown,
                     }
                 }
                 self.exit.is_some() && self.members().is_empty()
             }
         };
-        match self.exit.map(|exit| self.said.unwrap_or(exit)) {
-            None => Rest::Shell,
-            Some(exit) if none_left => Rest::Nothing(exit),
-            Some(exit) => Rest::Others(exit),
+        match self.exit.map(|exit| self.reported_exit.unwrap_or(exit)) {
+            None => TreeState::ShellRuns,
+            Some(exit) if none_left => TreeState::Gone(exit),
+            Some(exit) => TreeState::OthersLeft(exit),
         }
     }
 
@@ -109,38 +109,38 @@ impl Tree {
         }
     }
 
-    /// Whether the shell has ended.
     pub(crate) fn shell_has_ended(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// How the shell ended, if it has.
+    /// Exit status of the shell; none while it runs.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// The shell said that what it did ended like this; its own end says nothing more.
-    pub(crate) fn says(&mut self, exit: Exit) {
-        self.said.get_or_insert(exit);
+    /// Notes the exit status that the shell reported for its last command. A later one is ignored.
+    pub(crate) fn set_reported_exit(&mut self, exit: Exit) {
+        self.reported_exit.get_or_insert(exit);
     }
 
-    /// Leaves alone from now on whoever is there now.
-    pub(crate) fn spare_present(&mut self) {
-        self.spared.clear();
-        self.spared = self.members();
+    /// Excludes every present process from the tree.
+    pub(crate) fn exclude_present(&mut self) {
+        self.excluded.clear();
+        self.excluded = self.members();
     }
 
-    /// How many are left alone.
-    pub(crate) fn spared(&self) -> usize {
-        self.spared.len()
+    /// Number of excluded processes.
+    pub(crate) fn excluded(&self) -> usize {
+        self.excluded.len()
     }
 
-    /// Leaves nobody alone any more.
-    pub(crate) fn spare_nobody(&mut self) {
-        self.spared.clear();
+    /// Includes every process in the tree again.
+    pub(crate) fn include_all(&mut self) {
+        self.excluded.clear();
     }
 
-    /// Whether the shell is all there is. Quick, and sometimes wrongly no: a child that has just ended counts.
+    /// True if the shell has no other process beside it. Quick; sometimes false by mistake, because a child that has
+    /// just ended still counts.
     pub(crate) fn is_shell_alone(&mut self) -> bool {
         if self.scope != Scope::EverythingBelow {
             return false;
@@ -153,19 +153,19 @@ impl Tree {
         of_shell.are_none_but(None) && ours.are_none_but(Some(self.shell))
     }
 
-    /// Whether nobody is left that is meant.
+    /// True if no member of the tree is left.
     pub(crate) fn is_empty(&mut self) -> bool {
         self.members().is_empty()
     }
 
-    /// Asks everything to end, and wakes what was stopped so that it can.
-    pub(crate) fn ask(&mut self) {
-        self.awake.soon();
+    /// Sends `SIGTERM` to every member, and `SIGCONT` so that stopped ones can act on it.
+    pub(crate) fn terminate(&mut self) {
+        self.alarms.wake_soon();
         let members = self.members();
         for process in &members {
             let _ = pidfd::send_to(process, self.requests());
         }
-        self.asked = members;
+        self.got_sigterm = members;
     }
 
     /// The signals that ask a process to end. Stopped processes are continued, so that they can.
@@ -173,35 +173,36 @@ impl Tree {
         if self.hangs_up { &[Signal::TERM, Signal::HUP, Signal::CONT] } else { &[Signal::TERM, Signal::CONT] }
     }
 
-    /// Asks those as well who were being started just then, and whose parents are gone now. What a living parent has
-    /// started since may be its way of cleaning up.
-    pub(crate) fn ask_orphans(&mut self) {
-        self.ask_children_of(rustix::process::getpid());
+    /// Sends `SIGTERM` to orphans that were being started when the others got theirs. Children of a living parent get
+    /// none: they may be its way of cleaning up.
+    pub(crate) fn terminate_orphans(&mut self) {
+        self.terminate_children_of(rustix::process::getpid());
     }
 
-    /// The same for what a shell was starting that is not to end, and cleans up nothing.
-    pub(crate) fn ask_children_of_shell(&mut self) {
-        self.ask_children_of(self.shell);
+    /// Sends `SIGTERM` to programs that a session's shell has started since. The shell itself stays, and has nothing to
+    /// clean up.
+    pub(crate) fn terminate_children_of_shell(&mut self) {
+        self.terminate_children_of(self.shell);
     }
 
-    fn ask_children_of(&mut self, parent: Pid) {
+    fn terminate_children_of(&mut self, parent: Pid) {
         if self.scope != Scope::EverythingBelow {
             return;
         }
         let mut late = self.members();
         let parent = parent.as_raw_nonzero().get();
-        let was_asked = |process: &Process| self.asked.iter().any(|asked| is_same(asked, process));
+        let was_asked = |process: &Process| self.got_sigterm.iter().any(|asked| is_same(asked, process));
         late.retain(|process| process.parent == parent && process.pid != self.shell && !was_asked(process));
         for process in &late {
             let _ = pidfd::send_to(process, self.requests());
         }
-        self.asked.extend(late);
+        self.got_sigterm.extend(late);
     }
 
-    /// Kills everything. Those that make new processes are stopped first, so that the next round finds fewer.
+    /// Kills every member. Each round stops all of them first, so that they cannot start new processes meanwhile.
     pub(crate) fn kill(&mut self) {
         for _ in 0..ROUNDS {
-            self.awake.soon();
+            self.alarms.wake_soon();
             self.freeze_children();
             let members = self.members();
             for process in &members {
@@ -217,19 +218,19 @@ impl Tree {
         }
     }
 
-    /// Freezes the keeper's own children at once. Every orphan is one of them, so a chain of processes that replace each other
-    /// is caught here, where the time between looking and signaling is shortest.
+    /// Stops the keeper's own children at once. Every orphan is one of them, so this catches a chain of processes that
+    /// replace each other, where the time between finding and signaling is shortest.
     fn freeze_children(&self) {
-        if self.scope != Scope::EverythingBelow || !self.spared.is_empty() {
+        if self.scope != Scope::EverythingBelow || !self.excluded.is_empty() {
             return;
         }
         for child in proc::children(rustix::process::getpid()).unwrap_or_default() {
-            // By its id: a child keeps it until it is reaped, and nobody but this thread reaps.
+            // By id: a child keeps its id until it is reaped, and only this thread reaps.
             let _ = rustix::process::kill_process(child, Signal::STOP);
         }
     }
 
-    /// Sends this signal to everything.
+    /// Sends a signal to every member.
     pub(crate) fn signal(&mut self, number: u8) {
         match Signal::from_named_raw(number.into()) {
             Some(Signal::KILL) => self.kill(),
@@ -238,13 +239,13 @@ impl Tree {
                     let _ = pidfd::send_to(&process, &[named]);
                 }
             }
-            // Those who ask have looked it up.
+            // Callers have checked the number.
             None => {}
         }
     }
 
-    /// What is left, as it is told to people.
-    pub(crate) fn left(&mut self) -> Vec<Leftover> {
+    /// Lists the members for a report.
+    pub(crate) fn leftovers(&mut self) -> Vec<Leftover> {
         self.members()
             .iter()
             .map(|process| Leftover {
@@ -255,31 +256,32 @@ impl Tree {
     }
 
     fn members(&mut self) -> Vec<Process> {
-        let mut everybody = self.everybody();
-        if self.spared.is_empty() {
-            return everybody;
+        let mut all_processes = self.all_processes();
+        if self.excluded.is_empty() {
+            return all_processes;
         }
         let shell = self.shell.as_raw_nonzero().get();
-        let is_spared = |process: &Process| self.spared.iter().any(|own| is_same(own, process));
-        // What those have started that are left alone, but not what the shell has.
-        let mut left_alone: Vec<i32> = everybody.iter().filter(|process| is_spared(process)).map(raw).collect();
+        let is_spared = |process: &Process| self.excluded.iter().any(|own| is_same(own, process));
+        // Children of excluded processes are excluded too, but not children of the shell.
+        let mut excluded_ids: Vec<i32> =
+            all_processes.iter().filter(|process| is_spared(process)).map(raw_pid).collect();
         loop {
-            let before = left_alone.len();
-            for process in &everybody {
-                let by_them = process.parent != shell && left_alone.contains(&process.parent);
-                if by_them && !left_alone.contains(&raw(process)) {
-                    left_alone.push(raw(process));
+            let before = excluded_ids.len();
+            for process in &all_processes {
+                let by_them = process.parent != shell && excluded_ids.contains(&process.parent);
+                if by_them && !excluded_ids.contains(&raw_pid(process)) {
+                    excluded_ids.push(raw_pid(process));
                 }
             }
-            if left_alone.len() == before {
+            if excluded_ids.len() == before {
                 break;
             }
         }
-        everybody.retain(|process| !left_alone.contains(&raw(process)));
-        everybody
+        all_processes.retain(|process| !excluded_ids.contains(&raw_pid(process)));
+        all_processes
     }
 
-    fn everybody(&mut self) -> Vec<Process> {
+    fn all_processes(&mut self) -> Vec<Process> {
         match self.scope {
             Scope::EverythingBelow => proc::descendants(rustix::process::getpid()),
             Scope::BelowShell => {
@@ -300,17 +302,17 @@ impl Tree {
     }
 }
 
-/// Whether they are one and the same: an id may be given to another one later.
+/// True if the two are one process. The kernel may give an id to another process later.
 fn is_same(one: &Process, other: &Process) -> bool {
     one.pid == other.pid && one.began == other.began
 }
 
-fn raw(process: &Process) -> i32 {
+fn raw_pid(process: &Process) -> i32 {
     process.pid.as_raw_nonzero().get()
 }
 
-/// How often a thread looks at a tree that is being stopped.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// Pause between two checks of a tree that a keeper thread is stopping.
+pub(crate) const CHECK_STOPPING_EVERY: Duration = Duration::from_millis(10);
 
-/// How often a thread looks at what a shell has left behind: nobody waits for that.
-pub(crate) const LOOK_AT_LEFTOVERS: Duration = Duration::from_secs(1);
+/// Pause between two checks of leftover processes by a keeper thread. Nobody waits for them.
+pub(crate) const CHECK_LEFTOVERS_EVERY: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
-//! Asking the user of a client whether a command may run.
+//! Questions to the user of a client about commands that need approval.
 //!
-//! A client of the first era is asked while its call waits. One of the second is answered with the question, and makes the same
-//! call again with the answer; what it answers counts once, for that very call, and only for a while.
+//! A client with `initialize` is asked while its call waits. A client without gets the question as the reply, and
+//! makes the same call again with the answer. An answer counts once, for the same call, within [`OPEN_FOR`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,16 +20,16 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestContext, ServiceError};
 /// The name of the one question that a call may come back with.
 const QUESTION: &str = "allow";
 
-/// Questions that are open at the same time. Of more, the oldest are forgotten, and asked again.
-const MOST: usize = 64;
+/// Most open questions. Beyond it the oldest are forgotten, and asked again.
+const MOST_OPEN: usize = 64;
 
-/// Nobody reads a longer command before it is run.
-const LONGEST: usize = 64 * 1024;
+/// Longest call in bytes that is kept until it is made again.
+const LONGEST_CALL: usize = 64 * 1024;
 
-/// An answer that takes longer than this is to another day.
+/// Time after which an open question expires.
 const OPEN_FOR: Duration = Duration::from_mins(15);
 
-/// Questions that were put to clients of the second era, and not answered yet.
+/// Open questions to clients without `initialize`.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Mutex<OpenQuestions>);
 
@@ -54,13 +54,13 @@ impl Questions {
         asked.count += 1;
         let state = format!("question-{}", asked.count);
         asked.open.push_back(Open { state: state.clone(), at: Instant::now(), call, text });
-        while asked.open.len() > MOST {
+        while asked.open.len() > MOST_OPEN {
             asked.open.pop_front();
         }
         state
     }
 
-    /// The question that this call answers. It is not open any more.
+    /// Closes the question that this call answers, and returns its text.
     fn take(&self, state: &str, call: &str) -> Option<String> {
         let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         asked.open.retain(|open| open.at.elapsed() < OPEN_FOR);
@@ -70,13 +70,13 @@ impl Questions {
     }
 }
 
-/// How the user of one call can be asked.
+/// The way to ask the user of one call.
 pub(crate) enum Asking {
-    /// Not at all.
+    /// The client cannot ask its user.
     Never,
     /// While the call waits.
     Meanwhile(Arc<Form>),
-    /// By answering the call with the question.
+    /// The question is the reply to the call.
     Between(Arc<Answered>),
 }
 
@@ -88,7 +88,7 @@ impl Asking {
         patience: Duration,
     ) -> Self {
         let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
-        // A client that says nothing of forms and links has forms.
+        // A client that declares neither forms nor links supports forms.
         if elicitation.is_none_or(|elicitation| elicitation.form.is_none() && elicitation.url.is_some()) {
             return Self::Never;
         }
@@ -98,7 +98,7 @@ impl Asking {
         let Some(name) = name(call) else { return Self::Never };
         let answer = call.input_responses.as_ref().and_then(|responses| responses.get(QUESTION));
         let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer.clone()).ok());
-        // The question is taken in any case: it was answered, if not with anything that makes sense.
+        // An invalid answer closes the question too.
         let text = call.request_state.as_ref().and_then(|state| questions.take(state, &name));
         let answer = text.and_then(|text| Some((text, approval(&answer?))));
         Self::Between(Arc::new(Answered { call: name, answer, left: Mutex::default() }))
@@ -113,7 +113,7 @@ impl Asking {
         }
     }
 
-    /// The question with which this call has to be answered, if there is one.
+    /// The question that is the reply to this call, if there is one.
     pub(crate) fn left(&self, questions: &Questions) -> Option<CallToolResponse> {
         let Self::Between(answered) = self else { return None };
         let text = answered.left.lock().unwrap_or_else(PoisonError::into_inner).take()?;
@@ -159,7 +159,7 @@ impl Approver for Form {
     }
 }
 
-/// Takes a question back if nobody waits for the answer any more: its call was cancelled.
+/// Withdraws a question when dropped, because its call was cancelled.
 struct TakenBack {
     peer: Peer<RoleServer>,
     question: Option<RequestId>,
@@ -176,25 +176,25 @@ impl Drop for TakenBack {
         let Some(question) = self.question.take() else { return };
         let (peer, reason) = (self.peer.clone(), "the call that it is about was cancelled".to_owned());
         let taken_back = CancelledNotificationParam::new(Some(question), Some(reason));
-        // A client that has gone away shows no question either.
+        // A disconnected client shows no question.
         tokio::spawn(async move { peer.notify_cancelled(taken_back).await.ok() });
     }
 }
 
-/// What tells a call from others; none if it is too long to be kept until it is made again.
+/// The identity of a call: its arguments as text. None if the text is longer than [`LONGEST_CALL`].
 fn name(call: &CallToolRequestParams) -> Option<String> {
     let arguments = call.arguments.iter().flatten();
     let length: usize = arguments.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum();
-    let name = (length <= LONGEST).then(|| serde_json::to_string(&(&call.name, &call.arguments)).ok())?;
-    name.filter(|name| name.len() <= 2 * LONGEST)
+    let name = (length <= LONGEST_CALL).then(|| serde_json::to_string(&(&call.name, &call.arguments)).ok())?;
+    name.filter(|name| name.len() <= 2 * LONGEST_CALL)
 }
 
 /// A client that is asked between two calls.
 pub(crate) struct Answered {
     call: String,
-    /// What was asked before this call, and what was said.
+    /// The question before this call, and its answer.
     answer: Option<(String, Approval)>,
-    /// What has to be asked after it.
+    /// The question that remains open after this call.
     left: Mutex<Option<String>>,
 }
 
@@ -202,7 +202,7 @@ impl Approver for Answered {
     fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
         let approval = match (question(plan, verdict), &self.answer) {
             (Err(not_asked), _) => not_asked,
-            // If it is another question by now, the answer is to another one.
+            // The findings may have changed since, and then the answer is to another question.
             (Ok(question), Some((asked, approval))) if *asked == *question => approval.clone(),
             (Ok(question), _) => {
                 *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(question.into_string());
@@ -213,7 +213,7 @@ impl Approver for Answered {
     }
 }
 
-/// A form with nothing to fill in: to accept it is the answer.
+/// A form without fields: accepting it approves.
 fn form(message: String) -> ElicitRequest {
     let requested_schema = ElicitationSchema::new(BTreeMap::new());
     ElicitRequest::new(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
@@ -223,7 +223,7 @@ fn approval(answer: &ElicitResult) -> Approval {
     match answer.action {
         ElicitationAction::Accept => Approval::Approved,
         ElicitationAction::Decline => Approval::Declined,
-        // And whatever else there may be some day.
+        // Future actions of the protocol do not approve.
         _ => Approval::Dismissed,
     }
 }

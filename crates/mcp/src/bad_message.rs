@@ -1,13 +1,12 @@
-//! Answers to messages that cannot be served: JSON that is no message, and text that is not even JSON.
+//! Errors for broken messages: JSON that is no message, and text that is not JSON.
 //!
-//! Invariant: a complete message with an id gets an answer with that id, however its content is broken. Its client would wait
-//! for ever otherwise.
+//! Invariant: a complete message with an id gets an answer with that id, however its content is broken. Without it
+//! the client would wait forever.
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
-/// Requests that this server knows, whatever the version of the protocol. The library takes one with wrong parameters for a
-/// request that it does not know.
+/// Requests of all protocol versions. The library reports wrong parameters of a known request as an unknown request.
 const METHODS: [&str; 8] = [
     "completion/complete",
     "prompts/get",
@@ -22,8 +21,8 @@ const METHODS: [&str; 8] = [
 /// Requests of some versions of the protocol only.
 const FIRST_ERA: [&str; 5] = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
-/// The answer to a message that is none: whose it was, if it says so, and what is wrong. None if nobody waits for one: a
-/// notification, or a piece of a message.
+/// The error for a broken message, with its id if it has one. None for a notification or a fragment, whose sender
+/// waits for nothing.
 pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> {
     let said: Value = match serde_json::from_slice(message) {
         Ok(said) => said,
@@ -43,7 +42,7 @@ pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> 
     Some((id, error))
 }
 
-/// The reason in words that name the trap. Node writes half of a surrogate pair where a string was cut in two.
+/// The cause of a JSON error. Lone surrogates get an explanation: Node writes them where a string was cut.
 fn cause(error: &serde_json::Error) -> String {
     let cause = error.to_string();
     if cause.contains("surrogate") || cause.contains("hex escape") {
@@ -52,18 +51,18 @@ fn cause(error: &serde_json::Error) -> String {
     cause
 }
 
-/// The id of a request; none if the message is none.
+/// The id of a request; none if the message is no request.
 pub(crate) fn request_id(message: &[u8]) -> Option<RequestId> {
     let Envelope { id, method } = Envelope::read(message)?;
     method.and(id)
 }
 
-/// The answer to a request by the id of another that was not answered.
+/// The error for an id that an unanswered request already has.
 pub(crate) fn id_in_use(id: &RequestId) -> ErrorData {
     ErrorData::invalid_request(format!("the request with the id {id} has not been answered yet; use another id"), None)
 }
 
-/// The answer to a request that the library could not make out.
+/// The error for a request that the library did not recognize.
 pub(crate) fn unknown_request(method: &str, params: Option<&Value>) -> ErrorData {
     if METHODS.contains(&method) {
         return wrong_parameters(method, params);
@@ -71,7 +70,7 @@ pub(crate) fn unknown_request(method: &str, params: Option<&Value>) -> ErrorData
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None)
 }
 
-/// A method's name if it is one of ours. Whatever else a client sends may be a secret that went astray.
+/// The method's name if the server knows it. An unknown name is not repeated, because it may contain a secret.
 fn known(method: &str) -> &str {
     if METHODS.contains(&method) || FIRST_ERA.contains(&method) { method } else { "the request" }
 }
@@ -94,7 +93,7 @@ fn wrong_parameters(method: &str, params: Option<&Value>) -> ErrorData {
     ErrorData::invalid_params(text, None)
 }
 
-/// The outermost members of a message that tell whom to answer. Found without reading the rest, however deep that goes.
+/// The outermost members of a message that identify its sender's request. Found without parsing nested values.
 #[derive(Debug, Default, PartialEq)]
 struct Envelope {
     id: Option<RequestId>,
@@ -124,7 +123,7 @@ impl Envelope {
     }
 }
 
-/// Passes over the next name and its colon; the name with its quotes.
+/// Skips the next name and its colon, and returns the name with its quotes.
 fn member_name<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let rest = text.get(*at..)?;
     let begin = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
@@ -137,7 +136,7 @@ fn member_name<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     Some(&rest[begin..begin + length])
 }
 
-/// How long a string is, with both quotes.
+/// Length of a string in bytes, with both quotes.
 fn string_length(text: &[u8]) -> Option<usize> {
     if text.first() != Some(&b'"') {
         return None;
@@ -152,7 +151,7 @@ fn string_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// How long a value is: up to the comma or brace behind it.
+/// Length of a value in bytes, up to the comma or brace after it.
 fn value_length(text: &[u8]) -> Option<usize> {
     let (mut at, mut depth) = (0, 0_usize);
     loop {

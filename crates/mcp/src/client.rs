@@ -1,34 +1,34 @@
-//! How replies differ from client to client.
+//! Settings that differ between clients.
 
 use std::time::Duration;
 
 use bashful_dialect::ReplyForm;
 use bashful_engine::{Patience, Pattern, ReplyLimit};
 
-/// Rows by the name that clients give themselves.
+/// Rows of settings, by client name.
 #[derive(Debug, Clone, Default)]
 pub struct Clients {
-    /// Holds for clients that no row names.
+    /// Row for clients that no pattern matches.
     pub usual: ClientRow,
-    /// The first row whose pattern fits the client's name is the one that holds.
+    /// Patterns for client names with their rows. The first match wins.
     pub rows: Vec<(Pattern, ClientRow)>,
-    /// True if a person may stand behind a client, so that its answers to questions count.
+    /// True if a person may use the client, so that its answers count as approval.
     pub can_answer: bool,
 }
 
-/// How one client is answered.
+/// Settings for one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientRow {
-    /// A call that takes longer than this is answered with a job that is still running.
+    /// Longest time that a call waits before its command becomes a job.
     pub patience: Patience,
-    /// How much of a reply reaches the model.
+    /// Largest reply that reaches the model.
     pub limit: ReplyLimit,
-    /// How results are put into the protocol.
+    /// Parts of a result.
     pub form: ReplyForm,
 }
 
 impl Default for ClientRow {
-    /// Many clients give up after a minute.
+    /// 50 s or less fits clients that give up after a minute.
     fn default() -> Self {
         let patience = Patience(Duration::from_secs(50));
         Self { patience, limit: ReplyLimit::default(), form: ReplyForm::default() }
@@ -36,7 +36,7 @@ impl Default for ClientRow {
 }
 
 impl Clients {
-    /// How the client of this name is answered.
+    /// The row for a client of this name.
     pub fn row(&self, name: Option<&str>) -> ClientRow {
         let named = name.and_then(|name| self.rows.iter().find(|(pattern, _)| pattern.matches(name.as_ref())));
         named.map_or(self.usual, |(_, row)| *row)

@@ -1,4 +1,4 @@
-//! Tools and answers as the protocol has them.
+//! Converts tools, answers and resources to protocol types.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rmcp::model::{
     ResourceTemplate,
 };
 
-/// A definition.
+/// The definition of a tool.
 pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
     let mut annotations = model::ToolAnnotations::default();
     annotations.destructive_hint = Some(tool.destructive);
@@ -34,18 +34,18 @@ pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
     result
 }
 
-/// The shape of what can be read.
+/// The template of a resource address.
 pub(crate) fn template((uri, what): (&str, &str)) -> ResourceTemplate {
     let name = uri.split(':').next().unwrap_or_default();
     ResourceTemplate::new(uri, name).with_description(what).with_mime_type("text/plain")
 }
 
-/// Something that can be read.
+/// Converts a link to a resource of the protocol.
 pub(crate) fn link(link: ResourceLink) -> Resource {
     Resource::new(link.uri, link.name).with_mime_type("text/plain").with_size(link.size)
 }
 
-/// How far a call has come: its whole seconds, so that the number grows even if nothing is written. Clients show the number.
+/// Progress of a call. The number is its elapsed seconds, so that it grows even without output. Clients show it.
 pub(crate) fn progress(token: ProgressToken, update: &Update) -> ProgressNotificationParam {
     let seconds = update.elapsed.as_secs_f64().round();
     let mut message = format!("{seconds}s, {} bytes", update.bytes);

@@ -1,4 +1,4 @@
-//! What is done with each request.
+//! The handler of all requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,17 +25,17 @@ use crate::http::{Over, session_of};
 use crate::pushing::{self, LowestLevel, SetLevel};
 use crate::subscriptions::Subscriptions;
 
-/// Updates that wait to be sent. A newer one shows what an older one had.
-const UPDATES: usize = 4;
+/// Most updates that wait to be sent. Each shows the text of the ones before.
+const WAITING_UPDATES: usize = 4;
 
-/// Progress is told about once a second: clients show it to people, who do not read faster. A little less, because updates come by
-/// a clock of their own.
-const TOLD_EVERY: Duration = Duration::from_millis(900);
+/// Shortest time between two progress notifications. A little less than the second between updates, which have their
+/// own clock.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(900);
 
-/// Resources on one page of their list.
-const PAGE: usize = 100;
+/// Resources on one page of the list.
+const PAGE_LENGTH: usize = 100;
 
-/// The server, whatever it is reached by.
+/// The server, on standard input or over HTTP.
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
     toolbox: Toolbox,
@@ -46,8 +46,8 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// The text of an error, which may repeat what the client sent.
-    fn told(&self, error: &(dyn std::error::Error + 'static)) -> String {
+    /// The redacted text of an error, which may quote the client's message.
+    fn redacted_error(&self, error: &(dyn std::error::Error + 'static)) -> String {
         self.toolbox.engine().redactor().redact_error(error).into_string()
     }
 
@@ -96,7 +96,7 @@ impl ServerHandler for Handler {
         let cursor = page.and_then(|page| page.cursor);
         let wrong = |_| ErrorData::invalid_params("not a cursor of this server", None);
         let first = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>()).map_err(wrong)?;
-        let page = self.toolbox.resources(first, PAGE);
+        let page = self.toolbox.resources(first, PAGE_LENGTH);
         let mut result = ListResourcesResult::with_all_items(page.links.into_iter().map(convert::link).collect());
         result.next_cursor = page.next.map(|next| next.to_string());
         Ok(result)
@@ -119,9 +119,9 @@ impl ServerHandler for Handler {
             Ok(text) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into()),
             Err(error @ ResourceError::NotFound { .. }) => {
                 let uri = self.toolbox.engine().redactor().redact(request.uri);
-                Err(ErrorData::resource_not_found(self.told(&error), Some(json!({ "uri": uri.as_str() }))))
+                Err(ErrorData::resource_not_found(self.redacted_error(&error), Some(json!({ "uri": uri.as_str() }))))
             }
-            Err(error) => Err(ErrorData::invalid_params(self.told(&error), None)),
+            Err(error) => Err(ErrorData::invalid_params(self.redacted_error(&error), None)),
         }
     }
 
@@ -135,7 +135,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.notices.tell_of_all(&self.toolbox, context.peer);
+        self.notices.notify_listing(&self.toolbox, context.peer);
     }
 
     async fn set_level(&self, request: SetLevel, _context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
@@ -171,8 +171,8 @@ impl ServerHandler for Handler {
         self.notices.listen(&self.toolbox, context).await
     }
 
-    /// Runs a tool. Handlers are not dropped when a call is cancelled, so this one has to look for itself; what it drops then is
-    /// the call, which stops the command.
+    /// Runs a tool. The library does not drop handlers of cancelled calls, so this one watches for cancellation
+    /// itself and drops the call, which stops the command.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -193,7 +193,7 @@ impl ServerHandler for Handler {
             ..ToolCaller::default()
         };
         let token = context.meta.get_progress_token();
-        let (updates, mut told) = mpsc::channel(UPDATES);
+        let (updates, mut told) = mpsc::channel(WAITING_UPDATES);
         let pushes = self.toolbox.pushes() && pushing::can_push(&context);
         caller.updates = (token.is_some() || pushes).then_some(updates);
         let mut told_at = Instant::now();
@@ -206,17 +206,17 @@ impl ServerHandler for Handler {
                     if let Some(question) = asking.left(&self.questions) {
                         return Ok(question);
                     }
-                    let answer = answer.map_err(|error| ErrorData::invalid_params(self.told(&error), None))?;
+                    let answer = answer.map_err(|error| ErrorData::invalid_params(self.redacted_error(&error), None))?;
                     if pushes {
                         self.level.push_end(told, context.peer.clone());
                     }
                     return Ok(convert::answer(answer, form).into());
                 }
-                // Nobody is sent this.
+                // The client is gone, so nobody receives this error.
                 () = is_over(&context) => return Err(ErrorData::internal_error("cancelled", None)),
-                Some(update) = told.recv() => if let Some(token) = token.clone().filter(|_| told_at.elapsed() > TOLD_EVERY) {
+                Some(update) = told.recv() => if let Some(token) = token.clone().filter(|_| told_at.elapsed() > PROGRESS_INTERVAL) {
                     told_at = Instant::now();
-                    // A client that has gone away is found out by other means.
+                    // The transport reports a disconnected client.
                     let _ = context.peer.notify_progress(convert::progress(token, &update)).await;
                 },
             }
@@ -225,26 +225,26 @@ impl ServerHandler for Handler {
 }
 
 impl Handler {
-    /// How the client of a request is answered.
+    /// The settings for the client of a request.
     fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
         let client = context.client_info();
         self.clients.row(client.as_ref().map(|client| client.name.as_str()))
     }
 }
 
-/// Names the connection of a request: the one on standard input, or the session over HTTP. A request over HTTP that belongs to no
-/// session has none.
+/// The name of a request's connection: standard input, or the HTTP session. A request over HTTP without a session has
+/// none.
 fn connection(context: &RequestContext<RoleServer>) -> Option<String> {
     match context.extensions.get::<Parts>() {
         None => Some(String::new()),
         Some(parts) => session_of(parts).map(|id| {
-            // Not the id itself: whoever has it can speak for the client.
+            // A hash, because the id itself lets its holder act as the client.
             format!("{:08x}", FixedName::new("connection").field(id.as_bytes()).short())
         }),
     }
 }
 
-/// Resolves when nobody waits for the answer any more: the call was cancelled, its client is gone, or the session has ended.
+/// Resolves when the call is cancelled, its client disconnects, or the session ends.
 async fn is_over(context: &RequestContext<RoleServer>) {
     tokio::select! {
         () = context.ct.cancelled() => {}

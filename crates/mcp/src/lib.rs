@@ -1,8 +1,8 @@
-//! A toolbox as a server of the Model Context Protocol.
+//! A server of the Model Context Protocol for a toolbox.
 //!
-//! One handler serves both eras of the protocol: clients that begin with `initialize` (up to 2025-11-25), and those that send
-//! all that is needed with every request (2026-07-28). What the tools are and what they answer is the dialects' part; the types
-//! of the protocol stay in here.
+//! One handler serves both protocol generations: clients with `initialize` (up to 2025-11-25), called the first era,
+//! and clients that send everything with each request (2026-07-28), the second era. Dialects define tools and
+//! replies. No type of the protocol leaves this crate.
 
 mod asking;
 mod bad_message;
@@ -19,11 +19,11 @@ use bashful_engine::LONGEST_SCRIPT;
 pub use client::{ClientRow, Clients};
 #[doc(hidden)]
 pub use http::serve_handler;
-pub use http::{Door, Token, TokenError, serve_http};
+pub use http::{AccessRules, Token, TokenError, serve_http};
 
 pub use stdio::serve_stdio;
 
-/// The longest message: the longest script with every character escaped (`\u001b`), and all that is around it.
+/// Longest message in bytes: the longest script with every character escaped (`\u001b`), and its envelope.
 fn longest_message() -> usize {
     LONGEST_SCRIPT.in_memory() * 6 + 64 * 1024
 }

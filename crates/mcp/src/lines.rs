@@ -1,10 +1,10 @@
-//! Messages, one a line.
+//! The transport on standard input and output: one message a line.
 //!
-//! The library has a transport like this, but it answers a request with wrong parameters without its id, and then the client
-//! waits for ever; and it ends if anything but a request comes first.
+//! The library's own transport answers a request with wrong parameters without its id, and then the client waits
+//! forever. It also ends if the first message is no request.
 //!
-//! Invariants: whatever has an id is answered with it; a line is read within a limit; a line that was begun is written to its
-//! end, by a task that outlives the serving.
+//! Invariants: every message with an id is answered with that id; a line has a length limit; a line that was begun is
+//! written to its end, by a task that outlives the service.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,34 +20,34 @@ use tokio::task::JoinHandle;
 
 use crate::bad_message;
 
-/// Lines that may wait for a client that reads slowly. Whoever has more to say waits.
+/// Most lines that wait for a slow client. Further senders wait.
 const LINES_WAITING: usize = 16;
 
-/// A line, and who wants to know that it was written.
+/// A line, and the channel that reports its writing.
 type Outgoing = (Vec<u8>, oneshot::Sender<io::Result<()>>);
 
 /// Ids of requests that have not been answered.
 type Unanswered = Arc<Mutex<HashSet<RequestId>>>;
 
-/// A pair of streams that carry messages.
-pub(crate) struct Lines<R> {
+/// The transport: input and output of one client.
+pub(crate) struct LineTransport<R> {
     input: BufReader<R>,
     output: Option<mpsc::Sender<Outgoing>>,
     unanswered: Unanswered,
-    /// What has come of the next line. Kept here, because reading is dropped and begun again at any time.
+    /// The beginning of the next line. A field, because the read future may be dropped at any time.
     line: Vec<u8>,
     longest: usize,
-    /// The rest of a line that is too long is still to come.
+    /// The rest of a too long line is still to be skipped.
     is_too_long: bool,
     /// A request has come.
     has_begun: bool,
-    /// Who wants to know of the end of the input.
+    /// Receives the end of the input.
     tell: Option<oneshot::Sender<()>>,
 }
 
-impl<R: AsyncRead + Send + Unpin> Lines<R> {
-    /// Takes lines of up to `longest` bytes, and tells of their end at once: the service would wait seconds for commands that
-    /// are under way. The task ends when all lines have been written and nobody is left who could send another.
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
+    /// Reads lines of up to `longest` bytes, and reports the end of the input at once: the service itself would wait
+    /// seconds for running commands. The writing task ends when all senders are dropped and all lines are written.
     pub(crate) fn new(
         input: R,
         output: impl AsyncWrite + Send + Unpin + 'static,
@@ -69,15 +69,15 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         (transport, writing)
     }
 
-    /// Takes what has come of a line; whether that is all of it. None at the end of the input, where the beginning of a line
-    /// is no line.
+    /// Reads more of the current line; true when it is complete. None at the end of the input, where an unfinished
+    /// line is dropped.
     async fn read(&mut self) -> Option<bool> {
         let piece = self.input.fill_buf().await.ok().filter(|piece| !piece.is_empty())?;
         let end = piece.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(piece.len(), |end| end + 1);
         if self.line.len() + taken > self.longest {
             self.is_too_long = true;
-            // What it took is given back.
+            // Frees the memory of a long line.
             self.line = Vec::new();
         }
         if !self.is_too_long {
@@ -87,7 +87,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         Some(end.is_some())
     }
 
-    /// What the line says, if it is a message.
+    /// The message of the line; none if the line is broken, which is answered here.
     fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
@@ -96,8 +96,8 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
             return None;
         }
         let Ok(message) = serde_json::from_slice(&line) else {
-            // A piece of a message is passed over, as other servers do: an answer might be taken for another such line by a
-            // client that is confused.
+            // A fragment of a message gets no answer, as with other servers: a confused client might take the answer
+            // for another fragment.
             if let Some((id, error)) = bad_message::refusal(&line) {
                 self.refuse(id, error);
             }
@@ -110,8 +110,8 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         self.admit(message)
     }
 
-    /// Lets a message pass, unless it is a request by the id of another that was not answered: the library would forget the
-    /// first, and take the end of a cancelled one for the answer to the second.
+    /// Refuses a request whose id an unanswered request has. The library would forget the first one, and could answer
+    /// the second with the end of a cancelled one.
     fn admit(&mut self, message: RxJsonRpcMessage<RoleServer>) -> Option<RxJsonRpcMessage<RoleServer>> {
         if let JsonRpcMessage::Request(request) = &message
             && !unanswered(&self.unanswered).insert(request.id.clone())
@@ -122,25 +122,25 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         Some(message)
     }
 
-    /// Answers a line that never became a request.
+    /// Sends an error for a broken line.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
         let Some(output) = self.output.clone() else { return };
-        // Aside, because this may be dropped while it waits.
+        // A separate task, because the caller's future may be dropped while sending.
         tokio::spawn(async move { put(&output, &TxJsonRpcMessage::<RoleServer>::error(error, id)).await });
     }
 }
 
-/// Writes lines to their ends, until nobody is left who could send another.
+/// Writes lines until all senders are dropped.
 async fn write(mut lines: mpsc::Receiver<Outgoing>, mut output: impl AsyncWrite + Unpin) {
     while let Some((line, written)) = lines.recv().await {
         let done = async {
             output.write_all(&line).await?;
             output.flush().await
         };
-        // Whoever wanted to know may be gone.
+        // The receiver may be gone.
         let _ = written.send(done.await);
     }
-    // The client may have gone before us.
+    // The client may have closed its end first.
     let _ = output.shutdown().await;
 }
 
@@ -154,11 +154,11 @@ async fn put(output: &mpsc::Sender<Outgoing>, message: &TxJsonRpcMessage<RoleSer
 }
 
 fn unanswered(ids: &Unanswered) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-    // Whoever panicked with it in hand has left nothing half done.
+    // Each change is a single step, so a panic leaves consistent data.
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     type Error = io::Error;
 
     fn send(
@@ -183,7 +183,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let Some(is_whole) = self.read().await else {
-                // Whoever wanted to know may be gone.
+                // The receiver may be gone.
                 let _ = self.tell.take().map(|tell| tell.send(()));
                 return None;
             };
@@ -206,13 +206,13 @@ mod tests {
 
     use super::*;
 
-    /// Sends bytes; what is taken for messages, and what is answered by itself.
+    /// Sends bytes; returns the number of messages, and the direct answers.
     async fn check(sent: &[u8], longest: usize) -> (usize, String) {
         let (client, server) = duplex(1 << 20);
         let (input, output) = tokio::io::split(server);
         let (mut answers, mut lines) = tokio::io::split(client);
         let (tell, told) = oneshot::channel();
-        let (mut transport, writing) = Lines::new(input, output, longest, tell);
+        let (mut transport, writing) = LineTransport::new(input, output, longest, tell);
         lines.write_all(sent).await.expect("there is room");
         lines.shutdown().await.expect("it can be closed");
         let mut messages = 0;

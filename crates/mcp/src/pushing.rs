@@ -1,10 +1,10 @@
 //! Pushes the end of a job to the client that started it: its state and its final text.
 //!
-//! `notifications/message` is the one notification that carries content and may come when no call is open: progress ends with its
-//! call, and `notifications/resources/updated` has nothing but an address. Every version of the protocol with `initialize` has it.
-//! Clients without `initialize` hear of what they subscribe to (`job://7`), and nothing else.
+//! `notifications/message` is the only notification that carries content and may come when no call is open. Progress
+//! ends with its call, and `notifications/resources/updated` has only an address. Every protocol version with
+//! `initialize` has it. Clients without `initialize` subscribe to `job://7` instead.
 
-// The newest version of the protocol has the messages still, and calls them deprecated. It has nothing in their place.
+// The newest protocol version deprecates these messages and has no replacement.
 #![expect(deprecated, reason = "no other notification carries content when no call is open")]
 
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-/// The name under which clients find these messages.
+/// The logger name of these messages.
 const LOGGER: &str = "bashful/jobs";
 
 /// A client's request for messages of some level, and of those above it.
 pub(crate) type SetLevel = SetLevelRequestParams;
 
-/// The lowest level of messages that one client wants to have.
+/// The lowest level of messages that one client asked for.
 #[derive(Debug, Default)]
 pub(crate) struct LowestLevel(Arc<AtomicU8>);
 
-/// Another connection has wishes of its own.
+/// A clone is for another connection, which starts with no settings of its own.
 impl Clone for LowestLevel {
     fn clone(&self) -> Self {
         Self::default()
@@ -41,7 +41,7 @@ impl LowestLevel {
         self.0.store(rank(request.level), Ordering::Relaxed);
     }
 
-    /// Pushes the last update of a job that a call has started, in the background. Without a job nothing comes.
+    /// Pushes the last update of a call's job when it comes, from a task. A call without a job pushes nothing.
     pub(crate) fn push_end(&self, mut updates: mpsc::Receiver<Update>, peer: Peer<RoleServer>) {
         let lowest = Arc::clone(&self.0);
         tokio::spawn(async move {
@@ -52,7 +52,7 @@ impl LowestLevel {
                     UpdateState::Failed => LoggingLevel::Warning,
                 };
                 if rank(level) >= lowest.load(Ordering::Relaxed) {
-                    // A client that has gone away is found out by other means.
+                    // The transport reports a disconnected client.
                     let _ = peer.notify_logging_message(message(level, &update)).await;
                 }
             }
@@ -60,12 +60,12 @@ impl LowestLevel {
     }
 }
 
-/// True if the client of a request can be told something when no call is open.
+/// True if the client of a request can receive messages when no call is open.
 pub(crate) fn can_push(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_none_or(|version| version <= ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
-/// The capability that goes with it.
+/// Declares the logging capability.
 pub(crate) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(serde_json::Map::new());
 }
@@ -75,7 +75,7 @@ fn message(level: LoggingLevel, update: &Update) -> LoggingMessageNotificationPa
     LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER)
 }
 
-/// The place of a level among all of them: the protocol has an order, its library none.
+/// The rank of a level. The protocol orders levels, and the library's type does not.
 fn rank(level: LoggingLevel) -> u8 {
     match level {
         LoggingLevel::Debug => 0,

@@ -12,30 +12,30 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::Clients;
 use crate::handler::Handler;
-use crate::lines::Lines;
+use crate::lines::LineTransport;
 use crate::longest_message;
 
-/// When the input has ended, calls that are just about to answer may still do so. All others end.
+/// Time for calls that are about to answer when the input ends. All others are stopped.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Serves until the input ends or `stop` does. Commands that are under way are stopped then; jobs go on. A reply that was begun
-/// is written to its end, however late the client reads it, unless `stop` comes.
+/// Serves until the input ends or `stop` resolves. Running commands are stopped then, and jobs go on. A reply that
+/// was begun is written to its end, however late the client reads it, unless `stop` resolves.
 pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<Output = ()>) -> io::Result<()> {
     let (input, output) = stdio_pipes();
     let (tell, ended) = oneshot::channel();
-    let (lines, mut writing) = Lines::new(input, output, longest_message(), tell);
+    let (lines, mut writing) = LineTransport::new(input, output, longest_message(), tell);
     let over = CancellationToken::new();
     let serving = async {
-        // Large, and there is one of it.
+        // The future is large, so it goes on the heap.
         match Box::pin(Handler::new(toolbox, clients).serve_with_ct(lines, over.clone())).await {
             Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
-            // It went away before it had said what it wants.
+            // The client disconnected before it initialized.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         }
     };
     let late = async {
-        // The sender is only dropped when the serving has ended anyway.
+        // The sender is dropped only after the service has ended.
         let _ = ended.await;
         sleep(LAST_WORDS).await;
     };
@@ -45,10 +45,10 @@ pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<O
         () = late => Ok(()),
         () = &mut stop => return Ok(()),
     };
-    // Calls that are under way see this and drop their commands.
+    // Running calls see this and drop their commands.
     over.cancel();
     tokio::select! {
-        // It cannot fail but by a panic, which has been told of.
+        // The task fails only by a panic, which is reported already.
         _ = &mut writing => {}
         () = stop => {}
     }

@@ -1,31 +1,31 @@
-//! Questions that are asked of every byte of output, answered with the widest registers that the processor has.
+//! Scans that touch every byte of output, with the widest registers of the processor.
 
 #![expect(
     unsafe_code,
     reason = "that the processor has them is found out at run time, where the compiler cannot see it"
 )]
 
-/// Whether there is nothing but printable ASCII, newlines and tabs.
+/// True if all bytes are printable ASCII, newlines or tabs.
 pub fn is_plain_ascii(bytes: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function was compiled for.
+        // SAFETY: the processor has AVX2, for which the function was compiled.
         return unsafe { with_avx2(bytes) };
     }
-    look(bytes)
+    check_all(bytes)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2(bytes: &[u8]) -> bool {
-    look(bytes)
+    check_all(bytes)
 }
 
-/// There is no way out of the loop, and numbers stand for truths in it, on purpose: this way the compiler looks at many
-/// bytes at a time. One more than a byte, as a signed number, is small for DEL and for what is beyond ASCII too.
+/// Checks all bytes without an early exit, and with numbers for truth values, so that the compiler checks many bytes at
+/// a time. A byte plus one, as a signed number, is also small for DEL and for bytes beyond ASCII.
 #[expect(clippy::inline_always, reason = "as part of its callers it is compiled for their registers")]
 #[inline(always)]
-fn look(bytes: &[u8]) -> bool {
+fn check_all(bytes: &[u8]) -> bool {
     let odd = |byte: u8| {
         let unprintable = u8::from(byte.wrapping_add(1).cast_signed() < 0x21);
         unprintable & (1 ^ (u8::from(byte == b'\n') | u8::from(byte == b'\t')))
@@ -33,8 +33,8 @@ fn look(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |found, byte| found | odd(*byte)) == 0
 }
 
-/// The place of the first byte that is a control character other than a tab, DEL, or the first byte of U+0080 to U+00BF; the
-/// length if there is none.
+/// Index of the first byte that is a control character other than a tab, DEL, or the first byte of U+0080 to U+00BF;
+/// the length if there is none.
 pub fn find_special(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = bytes[at..].first_chunk::<CHUNK>() {
@@ -47,49 +47,49 @@ pub fn find_special(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len() - at)
 }
 
-/// Finds special bytes, as [`find_special`] does, one after the other. It looks at every byte once, however many of them are
-/// special.
+/// Finds special bytes one after another, as [`find_special`] does. Scans every byte once, however many are special.
 #[derive(Debug)]
 pub struct Specials<'a> {
     bytes: &'a [u8],
-    /// Where the block begins that the bits are for.
+    /// Index at which the block of `bits` begins.
     block: usize,
     bits: u64,
 }
 
 impl<'a> Specials<'a> {
-    /// The special bytes among these.
+    /// Begins a scan of these bytes.
     pub fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, block: 0, bits: block_of_specials(bytes) }
     }
 
-    /// The place of the first one from here on; the length if there is none. `from` must not be less than it was before.
+    /// Index of the first special byte at or after `from`; the length if there is none. `from` must not decrease
+    /// between calls.
     pub fn next(&mut self, from: usize) -> usize {
         let block = from / BLOCK * BLOCK;
         if block != self.block {
-            self.enter(block);
+            self.scan_block(block);
         }
         let mut bits = self.bits & (u64::MAX << (from % BLOCK));
         while bits == 0 {
             if self.block + BLOCK >= self.bytes.len() {
                 return self.bytes.len();
             }
-            self.enter(self.block + BLOCK);
+            self.scan_block(self.block + BLOCK);
             bits = self.bits;
         }
         self.block + bits.trailing_zeros() as usize
     }
 
-    fn enter(&mut self, block: usize) {
+    fn scan_block(&mut self, block: usize) {
         self.block = block;
         self.bits = block_of_specials(self.bytes.get(block..).unwrap_or_default());
     }
 }
 
-/// Bytes that have a bit each in a word.
+/// Bytes in a block: one for each bit of a `u64`.
 const BLOCK: usize = 64;
 
-/// One bit for each of the first bytes, the first one lowest: whether it is special.
+/// A mask of the special bytes in the first block; the lowest bit is the first byte.
 #[inline]
 fn block_of_specials(bytes: &[u8]) -> u64 {
     let Some((chunks, [])) = bytes.first_chunk::<BLOCK>().map(|block| block.as_chunks::<CHUNK>()) else {
@@ -100,7 +100,7 @@ fn block_of_specials(bytes: &[u8]) -> u64 {
     shifted.fold(0, |bits, (by, chunk): (u32, _)| bits | u64::from(specials(chunk)) << by)
 }
 
-/// How many NULs there are at the beginning.
+/// Number of NUL bytes at the beginning.
 pub fn leading_nuls(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = bytes[at..].first_chunk::<256>()
@@ -111,17 +111,17 @@ pub fn leading_nuls(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(|byte| *byte != 0).unwrap_or(bytes.len() - at)
 }
 
-/// Bytes that [`specials`] looks at.
+/// Bytes that [`specials`] scans at once.
 const CHUNK: usize = 16;
 
 fn is_special(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == 0x7F || byte == 0xC2
 }
 
-/// One bit for each byte, the first one lowest: whether it is special.
+/// A mask of the special bytes; the lowest bit is the first byte.
 #[cfg(target_arch = "x86_64")]
 fn specials(chunk: &[u8; CHUNK]) -> u32 {
-    // SAFETY: every x86-64 has these registers.
+    // SAFETY: every x86-64 processor has SSE2.
     unsafe { with_sse2(chunk) }
 }
 
@@ -140,7 +140,7 @@ fn with_sse2(chunk: &[u8; CHUNK]) -> u32 {
     _mm_movemask_epi8(_mm_or_si128(low, others)).cast_unsigned()
 }
 
-/// One bit for each byte, the first one lowest: whether it is special.
+/// A mask of the special bytes; the lowest bit is the first byte.
 #[cfg(not(target_arch = "x86_64"))]
 fn specials(chunk: &[u8; CHUNK]) -> u32 {
     chunk.iter().enumerate().fold(0, |found, (at, byte)| found | (u32::from(is_special(*byte)) << at))
@@ -157,7 +157,7 @@ mod tests {
             for at in 0..100 {
                 let mut bytes = [b'x'; 100];
                 bytes[at] = byte;
-                assert_eq!((is_plain_ascii(&bytes), look(&bytes)), (plain, plain), "{byte:#x} at {at}");
+                assert_eq!((is_plain_ascii(&bytes), check_all(&bytes)), (plain, plain), "{byte:#x} at {at}");
             }
         }
     }

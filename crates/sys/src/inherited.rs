@@ -1,5 +1,5 @@
-//! Limits, niceness, scheduling and processors: a process passes them on to those that it starts, and others of the same user can
-//! change them.
+//! Limits, niceness, scheduling and processors: a process passes them on to its children, and other processes of the
+//! same user can change them.
 
 #![expect(unsafe_code, reason = "scheduling policies are not in rustix")]
 
@@ -9,7 +9,8 @@ use rustix::thread::CpuSet;
 
 use crate::limits::{self, Limit};
 
-/// The standing of this process, to see later whether anybody has changed it (`prlimit`, `renice`, `taskset`, `chrt`).
+/// Settings of this process that children inherit, to find out later if anybody changed them (`prlimit`, `renice`,
+/// `taskset`, `chrt`).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Inherited {
     limits: Vec<Limit>,
@@ -19,7 +20,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Reads it, for the calling thread.
+    /// Reads the settings of the calling thread.
     pub fn read() -> io::Result<Self> {
         // SAFETY: takes a number, and returns one.
         let policy = unsafe { libc::sched_getscheduler(0) };
@@ -43,7 +44,7 @@ mod tests {
     fn a_standing_differs_only_when_something_has_changed() {
         let before = Inherited::read().expect("this is Linux");
         assert_eq!(before, Inherited::read().expect("this is Linux"));
-        // Nice is a thread's own on Linux, so nobody else sees this.
+        // On Linux, niceness belongs to a thread, so no other test sees this.
         let nicer = std::thread::spawn(|| {
             rustix::process::setpriority_process(None, 7).expect("anybody may be nicer");
             Inherited::read().expect("this is Linux")

@@ -1,7 +1,7 @@
-//! What bashful needs of the kernel: mechanism without policy.
+//! Everything that bashful needs from the kernel: mechanism without policy.
 //!
-//! This is the only crate with `unsafe` code. Nothing in here decides anything: what to run, whom to stop and when are
-//! questions for the callers. Everything is synchronous. Only where the system has no handles on processes does each child cost a thread.
+//! This is the only crate with `unsafe` code. Callers decide which programs to run, and which processes to stop and
+//! when. Everything is synchronous. A child costs a thread only where the system has no handles on processes.
 
 pub mod argv_patch;
 pub mod ascii;
@@ -33,12 +33,12 @@ use std::time::Duration;
 
 /// Makes this process the parent of every orphan below it.
 pub fn become_subreaper() -> io::Result<()> {
-    // Any value will do: the call only looks at whether there is one.
+    // Any value will do: the kernel only checks for zero.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(())
 }
 
-/// Keeps other processes of the same user from reading the memory and the environment of this one, through `/proc` or as a
+/// Keeps other processes of the same user from reading this one's memory and environment, through `/proc` or as a
 /// debugger. Holds until this process executes another program. The superuser may still read everything.
 pub fn forbid_inspection() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
@@ -50,32 +50,33 @@ pub fn has_threads() -> bool {
     threads().is_ok_and(|threads| threads > 1)
 }
 
-/// How many threads this process has.
+/// Number of threads of this process.
 fn threads() -> io::Result<u64> {
-    // The directory has two links of its own, and one for every thread: a single call tells.
+    // The directory has two links of its own, and one for every thread, so one call is enough.
     Ok(rustix::fs::stat("/proc/self/task")?.st_nlink.saturating_sub(2))
 }
 
-/// Sets the name that `ps` and `top` show; at most 15 bytes of it are kept.
+/// Sets the name that `ps` and `top` show. The kernel keeps 15 bytes at most.
 pub fn set_process_name(name: &std::ffi::CStr) -> io::Result<()> {
     rustix::thread::set_name(name)?;
     Ok(())
 }
 
-/// How long ago the machine was started. Nobody sets this clock, and it is the same for all processes.
+/// Time since the machine was started. Nobody can set this clock, and all processes share it.
 pub fn boot_time() -> Duration {
     Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::Boottime)).unwrap_or_default()
 }
 
-/// A file without a name that lives as long as somebody holds it.
+/// Creates a file without a name, which lives as long as a descriptor of it is open.
 pub fn anonymous_file(name: &str) -> io::Result<std::fs::File> {
     let fd = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
     Ok(std::fs::File::from(fd))
 }
 
-/// A file that reads as empty and takes every write: `/dev/null`, or a file without a name where that cannot be opened.
+/// Opens a file that reads as empty and accepts every write: `/dev/null`, or an anonymous file where that cannot be
+/// opened.
 ///
-/// Such a file grows with each write, so it is for writers that say little.
+/// An anonymous file grows with each write, so it is for writers that write little.
 pub fn null_file() -> io::Result<std::fs::File> {
     null_file_at("/dev/null")
 }
@@ -90,7 +91,7 @@ fn null_file_at(path: &str) -> io::Result<std::fs::File> {
     }
 }
 
-/// Keeps every descriptor from `first` on from the programs that this process starts later.
+/// Keeps every descriptor from `first` on from programs that this process starts later.
 pub fn close_on_exec_from(first: u32) -> io::Result<()> {
     spawn::close_on_exec_from(first)
 }

@@ -1,9 +1,9 @@
-//! Resource limits: reading them, handing them on, making room for many descriptors.
+//! Resource limits: reads them, passes them on, and raises the limit on descriptors.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Every resource that a child inherits.
+/// Resources whose limits a child inherits. The index is the number that [`Limit`] uses on the wire.
 const RESOURCES: [Resource; 16] = [
     Resource::As,
     Resource::Core,
@@ -23,20 +23,20 @@ const RESOURCES: [Resource; 16] = [
     Resource::Stack,
 ];
 
-/// A limit on one resource.
+/// Soft and hard limit on one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limit {
     resource: u8,
-    /// What is in force; none means unlimited.
+    /// Limit in force; none means unlimited.
     pub soft: Option<u64>,
-    /// Up to where the process may raise it.
+    /// Highest value to which the process may raise the soft limit; none means unlimited.
     pub hard: Option<u64>,
 }
 
-/// A resource that a host may limit for its commands.
+/// A resource that a host can limit for its commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitedResource {
-    /// Memory of one process, in bytes of its address space.
+    /// Address space of one process, in bytes.
     AddressSpace,
     /// Processor time of one process, in seconds.
     ProcessorSeconds,
@@ -44,12 +44,12 @@ pub enum LimitedResource {
     FileSize,
     /// Open descriptors of one process.
     Descriptors,
-    /// Processes of this user, those outside of commands counted too.
+    /// Processes of this user, including those outside of commands.
     Processes,
 }
 
 impl Limit {
-    /// A limit that a command cannot raise.
+    /// Soft and hard limit in one, which a command cannot raise.
     pub fn at_most(resource: LimitedResource, most: u64) -> Self {
         let resource = match resource {
             LimitedResource::AddressSpace => 0,
@@ -61,22 +61,22 @@ impl Limit {
         Self { resource, soft: Some(most), hard: Some(most) }
     }
 
-    /// The limit on open descriptors of this process.
+    /// Current limit on open descriptors of this process.
     pub fn descriptors() -> Self {
         Self::read(9)
     }
 
-    /// The limit on the stack of this process' first thread, in bytes.
+    /// Current limit on the stack of this process's first thread, in bytes.
     pub fn stack() -> Self {
         Self::read(15)
     }
 
-    /// Takes a limit off a wire; none if there is no such resource.
+    /// Decodes a limit from a message; none if there is no such resource.
     pub fn from_parts(resource: u8, soft: Option<u64>, hard: Option<u64>) -> Option<Self> {
         (usize::from(resource) < RESOURCES.len()).then_some(Self { resource, soft, hard })
     }
 
-    /// The number under which [`Limit::from_parts`] knows the resource.
+    /// Number of the resource for [`Limit::from_parts`].
     pub fn resource(self) -> u8 {
         self.resource
     }
@@ -86,7 +86,7 @@ impl Limit {
         Self { resource, soft: now.current, hard: now.maximum }
     }
 
-    /// The highest that this process may set by itself.
+    /// The same limit, raised as far as this process may raise it.
     #[must_use]
     pub fn raised(self) -> Self {
         Self { soft: self.hard, ..self }
@@ -98,17 +98,17 @@ impl Limit {
     }
 }
 
-/// All limits of this process, to see later whether any has changed.
+/// All limits of this process, to find out later if any has changed.
 pub fn all() -> Vec<Limit> {
     (0_u8..).take(RESOURCES.len()).map(Limit::read).collect()
 }
 
-/// Raises the limit on open descriptors as far as it goes, and tells what it was.
+/// Raises the limit on open descriptors as far as possible, and returns the limit before.
 ///
-/// Commands should get the old one back: some programs close every descriptor up to the limit, one by one.
+/// Commands should get the old limit back: some programs close every descriptor up to the limit, one by one.
 pub fn raise_descriptors() -> Limit {
     let before = Limit::descriptors();
-    // Not being allowed to is no failure: the old limit is simply what there is.
+    // A process that may not raise it keeps the old limit.
     let _ = before.raised().set();
     before
 }

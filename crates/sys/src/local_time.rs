@@ -1,8 +1,8 @@
-//! The time zone of this machine.
+//! Time zone of this machine.
 
 #![expect(unsafe_code, reason = "only the C library knows the rules of time zones")]
 
-/// Seconds by which this machine's time zone was ahead of UTC at a moment, in seconds since 1970; none if it cannot be told.
+/// Seconds by which local time was ahead of UTC at a Unix time; none if the C library cannot tell.
 pub fn utc_offset(unix_seconds: u64) -> Option<i64> {
     let time = libc::time_t::try_from(unix_seconds).ok()?;
     // SAFETY: all fields of this structure are numbers and a pointer that may be null.

@@ -1,4 +1,4 @@
-//! Word of a file that grows, or of files that come and go, without looking again and again.
+//! Notifications (inotify) of files that grow, come or go, without polling.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,15 +10,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
 
-/// Has something to read when a file was written to.
+/// A queue that becomes readable when a file is written to.
 ///
-/// There are only so many for each user (128, usually), so callers need another way when none can be had.
+/// A user has a limited number of queues (usually 128), so callers need another way without one.
 #[derive(Debug)]
-pub struct Growth {
+pub struct FileWatch {
     queue: OwnedFd,
 }
 
-impl Growth {
+impl FileWatch {
     /// Watches this file from now on.
     pub fn of(file: &Path) -> io::Result<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
@@ -26,19 +26,19 @@ impl Growth {
         Ok(Self { queue })
     }
 
-    /// Forgets what was told so far, and says whether there was anything.
-    pub fn take(&self) -> bool {
-        take(self.queue.as_fd())
+    /// Empties the queue. True if the file was written to since the last call.
+    pub fn drain(&self) -> bool {
+        drain(self.queue.as_fd())
     }
 
-    /// The queue itself, for an event loop.
+    /// The queue, for an event loop.
     pub fn into_queue(self) -> OwnedFd {
         self.queue
     }
 }
 
-/// A queue that has something to read when anything comes into one of these directories, or leaves it.
-pub fn comings(directories: &[&Path]) -> io::Result<OwnedFd> {
+/// Returns a queue that becomes readable when an entry of these directories is created, removed or renamed.
+pub fn watch_directories(directories: &[&Path]) -> io::Result<OwnedFd> {
     let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
     let flags = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
     for directory in directories {
@@ -47,13 +47,13 @@ pub fn comings(directories: &[&Path]) -> io::Result<OwnedFd> {
     Ok(queue)
 }
 
-/// Has something to tell when a file in a directory comes, goes or is written to.
+/// A queue that becomes readable when a file in a directory is created, renamed or written to.
 #[derive(Debug)]
-pub struct Happenings {
+pub struct DirectoryWatch {
     queue: OwnedFd,
 }
 
-impl Happenings {
+impl DirectoryWatch {
     /// Watches this directory from now on.
     pub fn within(directory: &Path) -> io::Result<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
@@ -62,9 +62,9 @@ impl Happenings {
         Ok(Self { queue })
     }
 
-    /// Waits until something has happened; false if nobody reads from `out` any more.
+    /// Waits for the next change in the directory; false if the reader of `out` is gone.
     pub fn wait(&self, out: BorrowedFd<'_>) -> io::Result<bool> {
-        // Of an output, only its end is told: nothing else was asked for.
+        // `poll` always reports the loss of a reader, even if no event is asked for.
         let mut either = [PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(out, PollFlags::empty())];
         loop {
             match poll(&mut either, None) {
@@ -73,12 +73,12 @@ impl Happenings {
                 Ok(_) => break,
             }
         }
-        take(self.queue.as_fd());
+        drain(self.queue.as_fd());
         Ok(!either[1].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL))
     }
 }
 
-/// Pauses for this long; false, and at once, if nobody reads from `out` any more.
+/// Sleeps for `pause`. Returns false at once if the reader of `out` is gone.
 pub fn pause_while_read(out: BorrowedFd<'_>, pause: Duration) -> bool {
     let end = Instant::now() + pause;
     let mut out = [PollFd::from_borrowed_fd(out, PollFlags::empty())];
@@ -87,21 +87,21 @@ pub fn pause_while_read(out: BorrowedFd<'_>, pause: Duration) -> bool {
         let rest = Timespec::try_from(rest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         match poll(&mut out, Some(&rest)) {
             Err(Errno::INTR) => {}
-            // Where the system cannot tell, it is as if somebody read.
+            // After an error, the reader counts as present.
             Err(_) | Ok(0) => return true,
             Ok(_) => return false,
         }
     }
 }
 
-/// Forgets what a queue holds, and says whether there was anything.
-pub fn take(queue: BorrowedFd<'_>) -> bool {
-    take_names(queue, |_| true)
+/// Empties a queue. True if it held any event.
+pub fn drain(queue: BorrowedFd<'_>) -> bool {
+    drain_names(queue, |_| true)
 }
 
-/// Forgets what a queue holds, and says whether a name in it is wanted. An event without a name tells of the directory itself,
-/// or of events that were lost.
-pub fn take_names(queue: BorrowedFd<'_>, is_wanted: impl Fn(Option<&[u8]>) -> bool) -> bool {
+/// Empties a queue. True if it held an event whose name is wanted. An event without a name concerns the directory
+/// itself, or events that were lost.
+pub fn drain_names(queue: BorrowedFd<'_>, is_wanted: impl Fn(Option<&[u8]>) -> bool) -> bool {
     let mut buffer = [MaybeUninit::uninit(); 1024];
     let mut events = inotify::Reader::new(queue, &mut buffer);
     let mut any = false;
@@ -111,7 +111,7 @@ pub fn take_names(queue: BorrowedFd<'_>, is_wanted: impl Fn(Option<&[u8]>) -> bo
     any
 }
 
-impl AsFd for Growth {
+impl AsFd for FileWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }

@@ -1,4 +1,4 @@
-//! Signals that reach exactly the process they are meant for, however often its id is used again.
+//! Signals that reach exactly the intended process, however often its id is used again.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,32 +12,32 @@ pub fn open(pid: Pid) -> Result<OwnedFd, Errno> {
     rustix::process::pidfd_open(pid, PidfdFlags::empty())
 }
 
-/// Sends signals to exactly the process that was seen.
+/// Sends signals to exactly the process that the caller has read.
 ///
-/// Its id may belong to a stranger by now. So there is first a handle, then a second look, then the signal through the
-/// handle. Where the system refuses handles (a seccomp filter, an old kernel, no descriptor left), the signal goes to the id
-/// right after the second look: a stranger would have to take the id within microseconds.
+/// The id may belong to a stranger by now. So this opens a handle, reads the process again, and sends through the
+/// handle. Where the system refuses handles (a seccomp filter, an old kernel, no descriptor left), the signal goes to
+/// the id right after the second read: a stranger would have to get the id within microseconds.
 pub fn send_to(process: &Process, signals: &[Signal]) -> Result<(), Errno> {
     let handle = match open(process.pid) {
         Ok(handle) => Some(handle),
         Err(Errno::SRCH) => return Err(Errno::SRCH),
         Err(_) => None,
     };
-    if !is_still(process) {
+    if !is_unchanged(process) {
         return Err(Errno::SRCH);
     }
     for signal in signals {
         match handle.as_ref().map_or(Err(Errno::NOSYS), |handle| send(handle.as_fd(), *signal)) {
             Ok(()) => {}
             Err(Errno::SRCH) => return Err(Errno::SRCH),
-            Err(_) if is_still(process) => kill_process(process.pid, *signal)?,
+            Err(_) if is_unchanged(process) => kill_process(process.pid, *signal)?,
             Err(_) => return Err(Errno::SRCH),
         }
     }
     Ok(())
 }
 
-/// Sends a signal to a child of this process, by its handle, or by its id where handles cannot send.
+/// Sends a signal to a child of this process: through its handle, or by its id where handles cannot send.
 pub fn send_to_child(pid: Pid, pidfd: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno> {
     match send(pidfd, signal) {
         Ok(()) => Ok(()),
@@ -53,9 +53,9 @@ pub fn send_to_child(pid: Pid, pidfd: BorrowedFd<'_>, signal: Signal) -> Result<
     }
 }
 
-/// True if handles can be opened and can send signals.
+/// True if this system can open handles and send signals through them.
 pub fn is_usable() -> bool {
-    // Continuing a process that runs changes nothing.
+    // `SIGCONT` does nothing to a running process.
     open(getpid()).and_then(|us| send(us.as_fd(), Signal::CONT)).is_ok()
 }
 
@@ -63,6 +63,6 @@ fn send(pidfd: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno> {
     rustix::process::pidfd_send_signal(pidfd, signal)
 }
 
-fn is_still(process: &Process) -> bool {
+fn is_unchanged(process: &Process) -> bool {
     Process::read(process.pid).is_some_and(|now| now.began == process.began && !now.has_ended())
 }

@@ -1,4 +1,4 @@
-//! Pipes for a command's output.
+//! Pipes for the output of a command.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,38 +7,38 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
-/// A larger pipe means fewer wake-ups: 256 KiB reads three times as fast as the usual 64 KiB, 1 MiB no faster still.
+/// Size of an enlarged pipe, in bytes. 256 KiB reads three times as fast as the usual 64 KiB; 1 MiB is no faster.
 const SIZE: usize = 256 * 1024;
 
-/// Makes a pipe whose reading end never blocks and whose writing end does.
+/// Makes a pipe whose reading end never blocks. Its writing end blocks.
 pub fn for_output() -> io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     set_nonblocking(&read)?;
     Ok((read, write))
 }
 
-/// Bytes that a pipe holds at first.
+/// Size of a new pipe, in bytes.
 pub const USUAL_SIZE: usize = 64 * 1024;
 
-/// Makes a pipe larger, for somebody who writes much, and tells how many bytes it holds now.
+/// Enlarges a pipe whose writer writes much. Returns its size in bytes.
 pub fn enlarge(pipe: impl AsFd) -> usize {
-    // Users share a budget of pipe memory; past it the small size has to do.
+    // Users have a budget of pipe memory. Past it, the pipe keeps its size.
     fcntl_setpipe_size(pipe, SIZE).unwrap_or(USUAL_SIZE)
 }
 
-/// Makes a plain pipe.
+/// Makes a pipe that programs started later do not inherit. Both ends block.
 pub fn plain() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// Lets reads and writes return at once instead of waiting.
+/// Makes reads and writes return at once instead of waiting.
 pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
     Ok(())
 }
 
-/// True if a pipe, socket or file holds bytes that nobody has read. Takes nothing away, and never waits.
+/// True if a pipe, socket or file holds unread bytes. Reads nothing, and never waits.
 pub fn has_input(fd: impl AsFd) -> bool {
     let Ok(facts) = rustix::fs::fstat(&fd) else { return false };
     match FileType::from_raw_mode(facts.st_mode) {
@@ -50,10 +50,10 @@ pub fn has_input(fd: impl AsFd) -> bool {
     }
 }
 
-/// A pipe of our own, through which another one is read.
+/// A private pipe through which another pipe is read.
 ///
-/// A pipe is locked while anybody copies into or out of it. What is in it can be moved here without being copied; then
-/// whoever writes goes on, while we copy from here. A flood is read a fifth faster that way.
+/// A pipe is locked while anybody copies into or out of it. `splice` moves its pages here without a copy, so the writer
+/// continues while we copy from here. A flood is read a fifth faster that way.
 #[derive(Debug)]
 pub struct Sluice {
     read: OwnedFd,
@@ -61,15 +61,15 @@ pub struct Sluice {
 }
 
 impl Sluice {
-    /// An empty one.
+    /// Makes an empty private pipe.
     pub fn new() -> io::Result<Self> {
         let (read, write) = plain()?;
         enlarge(&write);
         Ok(Self { read, write })
     }
 
-    /// Reads from another pipe without waiting, as `read` does. After an error other than `AGAIN` and `INTR` it must not
-    /// be used again: bytes may be left in it.
+    /// Reads from another pipe without waiting, as `read` does. After an error other than `AGAIN` and `INTR` the sluice
+    /// must not be used again: it may still hold bytes.
     pub fn read(&mut self, from: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
         let moved = splice(from, None, &self.write, None, buffer.len(), SpliceFlags::NONBLOCK | SpliceFlags::MOVE)?;
         let mut read = 0;

@@ -1,9 +1,9 @@
-//! Opens the files and directories that bashful keeps for itself, in places where somebody else may have planted something.
+//! Opens bashful's own files and directories, in places where somebody else may have planted something.
 //!
-//! No call here follows a symbolic link in the last part of a path, and no call waits: a pipe, a socket or a device in the
+//! No call here follows a symbolic link in the last part of a path, and no call waits: a pipe, a socket or a device in
 //! place of a file is an error. The permissions of a new entry do not depend on the umask.
 //!
-//! Invariant: a file that is opened here is a regular file of this user, and one that is opened for writing has no other name.
+//! Invariant: a file opened here is a regular file of this user, and one opened for writing has no other name.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-/// A new file is for its owner alone.
+/// Permissions of a new file: for its owner alone.
 const FILE_MODE: u32 = 0o600;
 
 /// Opens a file for reading.
@@ -21,9 +21,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(File::options().read(true), path)
 }
 
-/// Opens a file with these options. They must not truncate: the checks come after the system has opened the file.
+/// Opens a file with these options. They must not truncate, because the checks come after the system has opened the
+/// file.
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A pipe without a writer would make `open` wait; a terminal could become the one that controls this process.
+    // A pipe without a writer would make `open` wait. A terminal could become the controlling one of this process.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options.mode(FILE_MODE).custom_flags(flags.bits().cast_signed()).open(path)?;
     let facts = file.metadata()?;
@@ -39,7 +40,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file has a second name (a hard link)"));
         }
         if facts.mode() & FILE_MODE != FILE_MODE {
-            // Made just now, under a umask that would lock out its owner.
+            // The file was made just now, under a umask that would lock out its owner.
             file.set_permissions(Permissions::from_mode(FILE_MODE))?;
         }
     }
@@ -48,7 +49,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file for writing. The name of an older entry is removed first; what that entry led to stays as it is.
+/// Creates a file for writing. Removes an older entry of that name first, but not the target of a link.
 pub fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -57,26 +58,26 @@ pub fn create(path: &Path) -> io::Result<File> {
     open_with(File::options().write(true).create_new(true), path)
 }
 
-/// Reads a whole file.
+/// Reads a whole file of bytes.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a whole file of text.
+/// Reads a whole file as UTF-8 text.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Writes a file anew, as [`create`] makes it.
+/// Replaces a file, as [`create`] does, with these bytes.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create(path)?.write_all(bytes)
 }
 
-/// Opens a directory, as a handle for the entries in it.
+/// Opens a directory, as a handle for its entries.
 pub fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)

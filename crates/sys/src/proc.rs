@@ -1,7 +1,7 @@
-//! What `/proc` says about processes.
+//! Reads `/proc`: processes, their children and sessions, and the umask.
 //!
-//! Everything here is a snapshot that may be out of date before it is read. Callers look again until nothing is left,
-//! and signal through handles that they opened before they looked.
+//! Every answer is a snapshot that may be out of date at once. Callers read again until nothing is left, and send
+//! signals through handles that they opened before they read.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -11,31 +11,31 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::Mode;
 use rustix::process::Pid;
 
-/// A process as it was a moment ago.
+/// A process, as `/proc` showed it a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// Process id, which the kernel may use again once the process was reaped.
     pub pid: Pid,
-    /// Its parent's id.
+    /// Process id of the parent.
     pub parent: i32,
     /// The process group it belongs to.
     pub group: i32,
-    /// The session it belongs to.
+    /// Id of its session.
     pub session: i32,
-    /// When it began, in clock ticks since the machine did: with the id, this names it for good.
+    /// Start time, in clock ticks since boot. Together with the id it names a process for good.
     pub began: u64,
     ended: bool,
 }
 
 impl Process {
-    /// Reads what there is to know of a process; none if it is gone.
+    /// Reads a process; none if it is gone.
     pub fn read(pid: Pid) -> Option<Self> {
         let stat = stat_fields(pid).ok()?;
         let fields: Vec<&str> = stat.split_ascii_whitespace().collect();
         let threads: u32 = fields.get(17)?.parse().ok()?;
         Some(Self {
             pid,
-            // A program whose first thread has ended looks like a zombie while its other threads go on.
+            // A program whose first thread has ended looks like a zombie while its other threads run.
             ended: *fields.first()? == "Z" && threads <= 1,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
@@ -44,12 +44,12 @@ impl Process {
         })
     }
 
-    /// Whether it has ended and only waits to be taken away.
+    /// True if it is a zombie: it has ended, and nobody has reaped it.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// The command line, or the name in brackets where there is none; at most `limit` characters.
+    /// The command line, or the name in brackets without one. At most `limit` characters, without control characters.
     pub fn command_line(&self, limit: usize) -> String {
         let id = self.pid.as_raw_nonzero();
         let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
@@ -69,7 +69,7 @@ impl Process {
     }
 }
 
-/// Everything below `root`, children before grandchildren, without those that have ended already.
+/// Every process below `root`, children before grandchildren, without zombies.
 pub fn descendants(root: Pid) -> Vec<Process> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -87,46 +87,46 @@ pub fn descendants(root: Pid) -> Vec<Process> {
     found
 }
 
-/// The children of a process with one thread, to be looked at often: a quick look, where [`descendants`] is a thorough one.
+/// The children of a process with one thread, for frequent checks. Quick, where [`descendants`] is thorough.
 #[derive(Debug)]
 pub struct Children(fs::File);
 
 impl Children {
-    /// Of this process. Fails where the kernel does not list them.
+    /// Opens the list of children. Fails where the kernel has none.
     pub fn of(parent: Pid) -> io::Result<Self> {
         let id = parent.as_raw_nonzero();
         Ok(Self(fs::File::open(format!("/proc/{id}/task/{id}/children"))?))
     }
 
-    /// Whether there are none but this one; no, if that cannot be told.
+    /// True if the process has no child other than `child`; false if that cannot be read.
     pub fn are_none_but(&self, child: Option<Pid>) -> bool {
         let mut list = [0; 64];
         let Ok(count) = self.0.read_at(&mut list, 0) else { return false };
-        // More than fits are more than one.
+        // A list that does not fit has more than one child.
         let text = str::from_utf8(&list[..count]).unwrap_or("?");
         text.split_ascii_whitespace().all(|pid| parse_pid(pid) == child)
     }
 }
 
-/// Everything in this session.
+/// Every process of a session, without zombies.
 pub fn session(id: Pid) -> Vec<Process> {
-    let mut found = everybody();
+    let mut found = all_processes();
     found.retain(|process| process.session == id.as_raw_nonzero().get() && !process.has_ended());
     found
 }
 
 /// Every process of this process group that has not ended.
 pub fn group(id: Pid) -> Vec<Process> {
-    let mut found = everybody();
+    let mut found = all_processes();
     found.retain(|process| process.group == id.as_raw_nonzero().get() && !process.has_ended());
     found
 }
 
-/// The descriptor from which a process is waiting to read; none if it does anything else, or we may not know.
-pub fn reads_from(pid: Pid) -> Option<i32> {
+/// The descriptor that a process is blocked reading from; none if it does anything else, or `/proc` does not tell.
+pub fn blocked_read(pid: Pid) -> Option<i32> {
     let look = || fs::read_to_string(format!("/proc/{pid}/syscall")).ok();
     let call = look()?;
-    // One that was stopped is shown in its last call, even if it is through with that.
+    // `/proc` shows a stopped process in its last system call, even if that is over.
     let sleeps = stat_fields(pid).ok()?.trim_start().starts_with('S');
     if !sleeps || look()? != call {
         return None;
@@ -137,15 +137,16 @@ pub fn reads_from(pid: Pid) -> Option<i32> {
     is_read.then_some(descriptor)
 }
 
-/// The file-creation mask of this process.
+/// File-creation mask of this process.
 pub fn umask() -> io::Result<u32> {
-    // The system call can only read it by changing it. Without other threads nobody notices, and it takes a tenth of the time.
+    // The system call can only read the mask by changing it. Without other threads nobody notices, and it takes a tenth
+    // of the time.
     if crate::threads()? == 1 {
         let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
         rustix::process::umask(mask);
         return Ok(mask.as_raw_mode());
     }
-    // It is on the second line, so that one read is enough.
+    // The mask is on the second line, so one read is enough.
     let mut status = [0; 256];
     let count = File::open("/proc/self/status")?.read(&mut status)?;
     String::from_utf8_lossy(&status[..count])
@@ -155,9 +156,9 @@ pub fn umask() -> io::Result<u32> {
         .ok_or_else(|| io::Error::other("no umask in /proc/self/status"))
 }
 
-/// What the system says of a process behind its name.
+/// Returns the fields of `/proc/PID/stat` after the name.
 ///
-/// The name may hold anything, brackets, spaces, and half a character where it was cut: the fields begin behind the last
+/// The name may hold anything: brackets, spaces, and half a character where it was cut. The fields begin after the last
 /// bracket, and only they are text.
 pub(crate) fn stat_fields(pid: Pid) -> io::Result<String> {
     let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
@@ -165,11 +166,11 @@ pub(crate) fn stat_fields(pid: Pid) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&stat[begin..]).into_owned())
 }
 
-/// The children of all threads of a process, zombies among them; none if this kernel does not list them.
+/// The children of all threads of a process, including zombies; none if this kernel does not list them.
 pub fn children(parent: Pid) -> Option<Vec<Pid>> {
     let threads = match fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())) {
         Ok(threads) => threads,
-        // It is gone, and its children have another parent now.
+        // The process is gone, and its children have another parent now.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
         Err(_) => return None,
     };
@@ -187,7 +188,7 @@ pub fn children(parent: Pid) -> Option<Vec<Pid>> {
 fn children_by_scan(parent: Pid, table: &mut Option<HashMap<i32, Vec<Pid>>>) -> Vec<Pid> {
     let table = table.get_or_insert_with(|| {
         let mut table: HashMap<i32, Vec<Pid>> = HashMap::new();
-        for process in everybody() {
+        for process in all_processes() {
             table.entry(process.parent).or_default().push(process.pid);
         }
         table
@@ -195,7 +196,7 @@ fn children_by_scan(parent: Pid, table: &mut Option<HashMap<i32, Vec<Pid>>>) -> 
     table.get(&parent.as_raw_nonzero().get()).cloned().unwrap_or_default()
 }
 
-fn everybody() -> Vec<Process> {
+fn all_processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| parse_pid(entry.file_name().to_str()?)).filter_map(Process::read).collect()
 }

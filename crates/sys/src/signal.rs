@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use rustix::process::Signal;
 
-/// The usual name of a signal, `SIGKILL` for 9; none for numbers that have none.
+/// Name of a signal, `SIGKILL` for 9; none for numbers without a name.
 pub fn name(number: i32) -> Option<&'static str> {
     const NAMES: [&str; 31] = [
         "SIGHUP",
@@ -49,7 +49,7 @@ pub fn name(number: i32) -> Option<&'static str> {
     NAMES.get(index).copied()
 }
 
-/// The number of a signal that is given as `9`, `KILL` or `SIGKILL`, in any case.
+/// Number of a signal given as `9`, `KILL` or `SIGKILL`, in upper or lower case.
 pub fn number(text: &str) -> Option<u8> {
     let upper = text.to_ascii_uppercase();
     let wanted = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
@@ -57,16 +57,16 @@ pub fn number(text: &str) -> Option<u8> {
     given.or_else(|| (1..=64).find(|number| name(i32::from(*number)).is_some_and(|known| known == wanted)))
 }
 
-/// Whether this process was told to ignore a signal, as `nohup` does with `SIGHUP`.
+/// True if this process ignores a signal, as under `nohup` for `SIGHUP`.
 pub fn is_ignored(signal: Signal) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: changes nothing, and fills `now` if it succeeds.
     let is_known = unsafe { libc::sigaction(signal.as_raw(), std::ptr::null(), now.as_mut_ptr()) } == 0;
-    // SAFETY: it has succeeded.
+    // SAFETY: the call has succeeded, so it has filled `now`.
     is_known && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// Has this process ignore a signal from now on. Programs that it starts by [`spawn`](crate::spawn) do not.
+/// Makes this process ignore a signal from now on. Programs that it starts by [`spawn`](crate::spawn) do not ignore it.
 pub fn ignore(signal: Signal) {
     // SAFETY: `SIG_IGN` is a valid disposition, and no handler is installed.
     unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
@@ -94,7 +94,7 @@ pub fn stop_group() -> io::Result<()> {
     Ok(())
 }
 
-/// All signals are held back from this thread while it lives.
+/// Guard that blocks all signals for this thread while it lives.
 pub(crate) struct BlockedSignals {
     before: libc::sigset_t,
 }
@@ -122,31 +122,32 @@ impl Drop for BlockedSignals {
     }
 }
 
-/// Signals as something to read: they no longer interrupt, they arrive.
+/// A descriptor from which signals are read, instead of interrupting the process.
 #[derive(Debug)]
 pub struct SignalReader {
     fd: OwnedFd,
-    /// Bytes of one record, which begins with the number of the signal.
+    /// Size of one record, in bytes. It begins with the number of the signal.
     record: usize,
 }
 
-/// Where [`note_signal`] writes. Set once, for as long as the process lives.
-static NOTES: AtomicI32 = AtomicI32::new(-1);
+/// Descriptor to which [`note_signal`] writes. Set once in the life of the process.
+static SIGNAL_PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// Handler of the signals of a process with threads.
+/// Signal handler of a process with threads: writes the number of the signal to a pipe.
 extern "C" fn note_signal(number: libc::c_int) {
-    // SAFETY: takes nothing, and the place is this thread's own.
-    let place = unsafe { libc::__errno_location() };
-    // SAFETY: a thread's place for errors exists as long as the thread.
-    let errno = unsafe { *place };
-    // SAFETY: async-signal-safe, and the number outlives the call. A full pipe holds enough to wake the reader.
-    unsafe { libc::write(NOTES.load(Ordering::Relaxed), (&raw const number).cast(), size_of_val(&number)) };
-    // SAFETY: as above. The code that was interrupted may be about to read it.
-    unsafe { *place = errno };
+    // SAFETY: takes no arguments, and returns the address of this thread's own `errno`.
+    let errno_address = unsafe { libc::__errno_location() };
+    // SAFETY: a thread's `errno` exists as long as the thread.
+    let errno = unsafe { *errno_address };
+    // SAFETY: `write` is async-signal-safe, and the number outlives the call. A full pipe holds enough to wake the
+    // reader.
+    unsafe { libc::write(SIGNAL_PIPE.load(Ordering::Relaxed), (&raw const number).cast(), size_of_val(&number)) };
+    // SAFETY: as above. The interrupted code may be about to read `errno`.
+    unsafe { *errno_address = errno };
 }
 
 impl SignalReader {
-    /// From now on these signals only arrive here. For a process with one thread.
+    /// Blocks these signals and reads them here. For a process with one thread.
     pub fn new(signals: &[Signal]) -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: writes the set that it is given.
@@ -169,14 +170,14 @@ impl SignalReader {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, record: size_of::<libc::signalfd_siginfo>() })
     }
 
-    /// The same for a process that has started threads. A signal goes to any thread that does not block it, so these are
-    /// caught by a handler, which all threads share. For one reader in the life of a process.
+    /// Reads these signals in a process that has started threads. A signal goes to any thread that does not block it,
+    /// so a handler catches it, which all threads share. For one reader in the life of a process.
     pub fn with_threads(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = crate::pipe::plain()?;
         crate::pipe::set_nonblocking(&read)?;
         crate::pipe::set_nonblocking(&write)?;
         // Never closed: the handler may run at any time.
-        NOTES.store(write.into_raw_fd(), Ordering::Relaxed);
+        SIGNAL_PIPE.store(write.into_raw_fd(), Ordering::Relaxed);
         for signal in signals {
             let mut action = MaybeUninit::<libc::sigaction>::zeroed();
             // SAFETY: all zeros is a valid `sigaction`: the default, with an empty mask.
@@ -191,8 +192,8 @@ impl SignalReader {
         Ok(Self { fd: read, record: size_of::<libc::c_int>() })
     }
 
-    /// The numbers of all signals that have arrived since the last call.
-    pub fn arrived(&self) -> io::Result<Vec<i32>> {
+    /// Numbers of all signals that have arrived since the last call.
+    pub fn read_pending(&self) -> io::Result<Vec<i32>> {
         let mut numbers = Vec::new();
         let mut buffer = [0_u8; size_of::<libc::signalfd_siginfo>() * 4];
         loop {

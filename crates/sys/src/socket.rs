@@ -14,7 +14,7 @@ use rustix::net::{
 };
 use rustix::process::geteuid;
 
-/// The most descriptors that one message carries.
+/// Most descriptors that one message carries.
 const MOST_DESCRIPTORS: usize = 16;
 
 /// Makes a connected pair.
@@ -22,7 +22,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Listens at a path, for this user alone, whatever the umask. Accepting a connection never waits.
+/// Listens at a path, for this user alone, whatever the umask is. Accepting a connection never waits.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
@@ -30,8 +30,8 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Connects to a process of this user that listens at a path. Never waits: a listener that has as many connections to accept
-/// as it may have is [`io::ErrorKind::TimedOut`].
+/// Connects to a process of this user that listens at a path. Never waits: a listener with a full backlog is
+/// [`io::ErrorKind::TimedOut`].
 pub fn connect(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -46,11 +46,11 @@ pub fn connect(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Sends bytes, and with the first of them some descriptors. Returns how many bytes went.
+/// Sends bytes, and descriptors with the first of them. Returns the number of bytes sent.
 ///
 /// # Panics
 ///
-/// With more than sixteen descriptors.
+/// Panics with more than sixteen descriptors.
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -58,7 +58,7 @@ pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
         assert!(control.push(SendAncillaryMessage::ScmRights(descriptors)), "too many descriptors for one message");
     }
     loop {
-        // A peer that has gone is an error to handle, not a signal to die of.
+        // The loss of the peer is an error to handle, not a signal to die of.
         match sendmsg(&socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
             Err(rustix::io::Errno::INTR) => {}
             other => return Ok(other?),
@@ -66,13 +66,13 @@ pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
     }
 }
 
-/// True if something has arrived, or the peer is gone.
+/// True if bytes have arrived, or the peer is gone.
 pub fn has_news(socket: impl AsFd) -> bool {
     let mut probe = [0];
     recv(&socket, &mut probe, RecvFlags::PEEK | RecvFlags::DONTWAIT) != Err(rustix::io::Errno::AGAIN)
 }
 
-/// Receives bytes, and appends descriptors that came with them. Zero bytes mean that the peer is gone.
+/// Receives bytes, and appends the descriptors that came with them. Returns 0 if the peer is gone.
 pub fn receive(socket: impl AsFd, buffer: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,11 +1,11 @@
-//! Starts a program without ever copying the caller's memory.
+//! Starts a program without copying the caller's memory.
 //!
-//! `fork` copies page tables, which costs 84 ms from a host that holds 2 GB. Here the child borrows the caller's memory
-//! until it calls `exec` (`CLONE_VM | CLONE_VFORK`), so the price is the same for every host, and the child can still
-//! take a session, a directory, limits and descriptors of its own, which `posix_spawn` can only do in part.
+//! `fork` copies page tables, which takes 84 ms in a host that holds 2 GB. Here the child borrows the caller's memory
+//! until it calls `exec` (`CLONE_VM | CLONE_VFORK`), so the cost is the same for every host. The child can still get
+//! its own session, directory, limits and descriptors, which `posix_spawn` can only do in part.
 //!
-//! Invariant: between `clone` and `exec` the child neither allocates nor takes a lock, and all signals are blocked until
-//! every handler is back to its default, so none of the caller's handlers can run in it.
+//! Invariant: between `clone` and `exec` the child neither allocates nor takes a lock. All signals are blocked until
+//! every handler is back to its default, so none of the caller's handlers can run in the child.
 
 #![expect(unsafe_code, reason = "a child that borrows our memory until `exec` cannot be had otherwise")]
 
@@ -20,27 +20,27 @@ use rustix::process::{Pid, Signal};
 use crate::limits::Limit;
 use crate::signal::BlockedSignals;
 
-/// What to start, and how.
+/// A program to start, and its environment.
 ///
-/// The child leads a process group of its own, has the default signal dispositions, an empty signal mask, and no descriptor
-/// beyond the three of `stdio`.
+/// The child leads its own process group. It has default signal dispositions, an empty signal mask,
+/// and no descriptor beyond the three of `stdio`.
 #[derive(Debug)]
 pub struct Spawn<'a> {
     /// Absolute path of the program.
     pub program: &'a CStr,
-    /// Its arguments, its own name among them.
+    /// Arguments, including the program's own name.
     pub argv: &'a [CString],
-    /// Its whole environment.
+    /// The whole environment, `NAME=value` each.
     pub env: &'a [CString],
-    /// Where it runs; the caller's own directory if none.
+    /// Working directory; that of the caller if none.
     pub directory: Option<&'a CStr>,
-    /// Standard input, output and error.
+    /// Stdin, stdout and stderr.
     pub stdio: [BorrowedFd<'a>; 3],
-    /// Resource limits to set before it begins.
+    /// Resource limits to set before the program begins.
     pub limits: &'a [Limit],
-    /// Its file-creation mask; the caller's own if none.
+    /// File-creation mask; that of the caller if none.
     pub umask: Option<u32>,
-    /// What becomes of it when the caller ends.
+    /// Fate of the child when the caller ends.
     pub tether: Tether,
     /// The session that it belongs to.
     pub session: Session,
@@ -55,32 +55,32 @@ pub enum Session {
     Callers,
 }
 
-/// What becomes of a child when its parent ends.
+/// Fate of a child when its parent ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tether {
-    /// It lives on.
+    /// The child lives on.
     Loose,
-    /// It is killed together with the *thread* that started it: only for a process with a single thread.
+    /// The kernel kills the child together with the *thread* that started it: only for a process with one thread.
     DiesWithParent,
 }
 
-/// A child that was started.
+/// A child process that was started.
 #[derive(Debug)]
 pub struct Child {
-    /// Its process id, which is also that of its process group, and of its session if it leads one.
+    /// Process id; also the id of its process group, and of its session if it leads one.
     pub pid: Pid,
-    /// A handle that means this very process, even after its id is used again, and is readable when the process has ended. Where
-    /// the system has no such handles, it is a substitute that only becomes readable.
+    /// Handle that means this very process, even after its id is used again. It is readable once the process has ended.
+    /// On a system without handles, it is a substitute that only becomes readable.
     pub pidfd: OwnedFd,
 }
 
 impl Child {
-    /// Sends it a signal, unless it has been reaped.
+    /// Sends a signal to the child, unless it has been reaped.
     pub fn send(&self, signal: Signal) -> Result<(), rustix::io::Errno> {
         crate::pidfd::send_to_child(self.pid, self.pidfd.as_fd(), signal)
     }
 
-    /// Continues it if somebody has stopped it. One that runs gets no signal: it may have a trap for it.
+    /// Sends `SIGCONT` if the child is stopped. A running child gets no signal, because it may have a trap for it.
     pub fn continue_if_stopped(&self) {
         if crate::wait::is_stopped(self.pid, self.pidfd.as_fd()) {
             let _ = self.send(Signal::CONT);
@@ -88,24 +88,24 @@ impl Child {
     }
 }
 
-/// What the child was about to do when it failed.
+/// Step at which the start of a program failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
-    /// To come into being.
+    /// Creating the process.
     Clone = 1,
-    /// To set up its session, its descriptors or its signals.
+    /// Setting up its session, descriptors or signals.
     Prepare = 2,
-    /// To enter its directory.
+    /// Changing to its directory.
     Directory = 3,
-    /// To take on its limits.
+    /// Setting its limits.
     Limits = 4,
-    /// To become the program.
+    /// Executing the program.
     Exec = 5,
 }
 
 impl Step {
-    /// The step with this number, if there is one.
+    /// Decodes the number that the protocol uses; none if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::Clone, Self::Prepare, Self::Directory, Self::Limits, Self::Exec]
             .into_iter()
@@ -113,20 +113,20 @@ impl Step {
     }
 }
 
-/// Why a program could not be started.
+/// Error: a program that could not be started.
 #[derive(Debug)]
 pub struct SpawnError {
-    /// The step that failed.
+    /// Last step that the child began.
     pub step: Step,
-    /// What the system said.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// Room for the child's few calls; what is not touched costs nothing.
+/// Stack of the child until `exec`, in bytes. Untouched pages cost nothing.
 const STACK: usize = 128 * 1024;
 
-/// Everything the child needs, laid out beforehand, and the place where it leaves word of a failure.
-struct Order<'a> {
+/// Everything that the child needs, laid out beforehand, and the place for its error.
+struct ChildSetup<'a> {
     program: *const c_char,
     argv: *const *const c_char,
     env: *const *const c_char,
@@ -141,18 +141,18 @@ struct Order<'a> {
 }
 
 impl Spawn<'_> {
-    /// Starts the program and returns once it has begun, or failed to.
+    /// Starts the program. Returns once it has begun, or has failed to.
     #[expect(clippy::missing_panics_doc, reason = "a child's id is never zero")]
     pub fn start(&self) -> Result<Child, SpawnError> {
         let at = |step| move |source: io::Error| SpawnError { step, source };
-        // Were one of them below 3, setting up another would overwrite it.
+        // A descriptor below 3 would be overwritten while another one is set up.
         let stdio = self.stdio.map(above_stdio);
         let [a, b, c] = stdio;
-        let stdio = [a, b, c].into_iter().collect::<io::Result<Vec<Above>>>().map_err(at(Step::Prepare))?;
+        let stdio = [a, b, c].into_iter().collect::<io::Result<Vec<HighFd>>>().map_err(at(Step::Prepare))?;
 
         let argv = pointers(self.argv);
         let env = pointers(self.env);
-        let mut order = Order {
+        let mut setup = ChildSetup {
             program: self.program.as_ptr(),
             argv: argv.as_ptr(),
             env: env.as_ptr(),
@@ -174,21 +174,21 @@ impl Spawn<'_> {
         // The ABI wants a stack that begins on a multiple of 16.
         let top = top.map_addr(|address| address & !15);
         let mut clone = |flags| {
-            // SAFETY: `CLONE_VFORK` suspends this thread until the child has called `exec` or ended, so `order`, the stack
+            // SAFETY: `CLONE_VFORK` suspends this thread until the child has called `exec` or ended, so `setup`, the stack
             // and all they point to outlive the child's use of them, and nobody else touches them meanwhile.
             let pid = unsafe {
                 libc::clone(
                     child,
                     top.cast(),
                     flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-                    (&raw mut order).cast(),
+                    (&raw mut setup).cast(),
                     &raw mut pidfd,
                 )
             };
             if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
         };
         let cloned = clone(libc::CLONE_PIDFD).or_else(|error| match error.raw_os_error() {
-            // A system that does not know the flag, or a filter that does not like it.
+            // The system does not know the flag, or a seccomp filter refuses it.
             Some(libc::EINVAL) => clone(0),
             _ => Err(error),
         });
@@ -196,13 +196,13 @@ impl Spawn<'_> {
         let pid = Pid::from_raw(cloned.map_err(at(Step::Clone))?).expect("a child's id is never zero");
         // SAFETY: the kernel has just opened it for us, and nobody else knows of it.
         let pidfd = (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) });
-        if let Some((step, errno)) = order.failed {
-            // It has ended already; without this it would stay as a zombie.
+        if let Some((step, errno)) = setup.failed {
+            // The child has ended; it would stay as a zombie without this.
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
             return Err(SpawnError { step, source: io::Error::from_raw_os_error(errno) });
         }
         // Linux before 5.2 ignores the flag, and before 5.3 it has no handles at all.
-        let handle = pidfd.map_or_else(|| crate::pidfd::open(pid).or_else(|_| crate::wait::ending(pid)), Ok);
+        let handle = pidfd.map_or_else(|| crate::pidfd::open(pid).or_else(|_| crate::wait::end_notifier(pid)), Ok);
         let pidfd = handle.map_err(|error| {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
@@ -212,49 +212,49 @@ impl Spawn<'_> {
     }
 }
 
-/// The child's whole life before it becomes another program.
-extern "C" fn child(order: *mut c_void) -> c_int {
-    // SAFETY: the parent passed a pointer to its `Order` and is suspended until we are done with it.
-    let order = unsafe { &mut *order.cast::<Order<'_>>() };
-    let (step, errno) = become_program(order);
-    order.failed = Some((step, errno));
+/// The child's code until `exec`.
+extern "C" fn child(setup: *mut c_void) -> c_int {
+    // SAFETY: the parent passed a pointer to its `ChildSetup` and is suspended until we are done with it.
+    let setup = unsafe { &mut *setup.cast::<ChildSetup<'_>>() };
+    let (step, errno) = become_program(setup);
+    setup.failed = Some((step, errno));
     // Not `exit`: that would run the parent's exit handlers in the parent's memory.
     // SAFETY: ends the calling process and nothing else.
     unsafe { libc::_exit(127) }
 }
 
-/// Only returns if something went wrong.
-fn become_program(order: &Order<'_>) -> (Step, c_int) {
-    if let Err(errno) = enter_session(order) {
+/// Sets up the child and executes the program. Returns only after an error.
+fn become_program(setup: &ChildSetup<'_>) -> (Step, c_int) {
+    if let Err(errno) = enter_session(setup) {
         return (Step::Prepare, errno);
     }
-    if order.tether == Tether::DiesWithParent {
+    if setup.tether == Tether::DiesWithParent {
         // SAFETY: takes numbers only.
         if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
             return (Step::Prepare, errno());
         }
-        // The parent may have gone just before that call, and then no signal will ever come.
+        // The parent may have ended just before that call, and then no signal will ever come.
         // SAFETY: no arguments, no memory.
-        if unsafe { libc::getppid() } != order.parent {
+        if unsafe { libc::getppid() } != setup.parent {
             return (Step::Prepare, libc::ECHILD);
         }
     }
-    if !order.directory.is_null() {
+    if !setup.directory.is_null() {
         // SAFETY: a NUL-terminated string that outlives the call.
-        if unsafe { libc::chdir(order.directory) } < 0 {
+        if unsafe { libc::chdir(setup.directory) } < 0 {
             return (Step::Directory, errno());
         }
     }
-    for limit in order.limits {
+    for limit in setup.limits {
         if let Err(error) = limit.set() {
             return (Step::Limits, error.raw_os_error());
         }
     }
-    if let Some(mask) = order.umask {
+    if let Some(mask) = setup.umask {
         // SAFETY: takes a number only, and cannot fail.
         unsafe { libc::umask(mask) };
     }
-    for (to, from) in (0..).zip(order.stdio) {
+    for (to, from) in (0..).zip(setup.stdio) {
         // SAFETY: numbers only; every `from` is above 2, so no copy can overwrite one that is still needed.
         if unsafe { libc::dup2(from, to) } < 0 {
             return (Step::Prepare, errno());
@@ -265,30 +265,30 @@ fn become_program(order: &Order<'_>) -> (Step, c_int) {
     let _ = close_on_exec_from(3);
     default_signals();
     // SAFETY: two arrays of NUL-terminated strings, each ended by a null pointer, that outlive the call.
-    unsafe { libc::execve(order.program, order.argv, order.env) };
+    unsafe { libc::execve(setup.program, setup.argv, setup.env) };
     (Step::Exec, errno())
 }
 
 /// Leads a session, or the foreground process group of the caller's session.
-fn enter_session(order: &Order<'_>) -> Result<(), c_int> {
+fn enter_session(setup: &ChildSetup<'_>) -> Result<(), c_int> {
     let us = rustix::process::getpid().as_raw_nonzero().get();
-    match order.session {
+    match setup.session {
         // SAFETY: no arguments, no memory.
         Session::Own if unsafe { libc::setsid() } < 0 => Err(errno()),
         // SAFETY: takes numbers only.
         Session::Callers if unsafe { libc::setpgid(0, 0) } < 0 => Err(errno()),
         // All signals are blocked here. A process in the background would otherwise be stopped by `SIGTTOU` for this.
         // SAFETY: takes numbers only.
-        Session::Callers if unsafe { libc::tcsetpgrp(order.stdio[0], us) } < 0 => Err(errno()),
+        Session::Callers if unsafe { libc::tcsetpgrp(setup.stdio[0], us) } < 0 => Err(errno()),
         Session::Own | Session::Callers => Ok(()),
     }
 }
 
-/// Handlers vanish with `exec`, but ignored signals stay ignored: Rust programs ignore `SIGPIPE`, `nohup` ignores
-/// `SIGHUP`, and a shell that inherits that cannot even trap them.
+/// Resets every signal. Handlers vanish with `exec`, but ignored signals stay ignored: Rust programs ignore `SIGPIPE`,
+/// `nohup` ignores `SIGHUP`, and a shell that inherits that cannot even trap them.
 fn default_signals() {
     for number in 1..=64 {
-        // The two that cannot be changed and the two that the C library keeps to itself fail, and that is right.
+        // Four fail, and that is right: two cannot be changed, and two belong to the C library.
         // SAFETY: `SIG_DFL` is a valid disposition, and no handler is installed.
         unsafe { libc::signal(number, libc::SIG_DFL) };
     }
@@ -302,7 +302,7 @@ fn default_signals() {
 /// Marks every descriptor from `first` on to be closed by `exec`.
 #[expect(clippy::cast_possible_wrap, reason = "the flag is a small number")]
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    // SAFETY: only marks them; nobody loses one that is in use.
+    // SAFETY: only marks descriptors; none in use is closed.
     if unsafe { libc::close_range(first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -317,13 +317,13 @@ fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// A descriptor above 2: the caller's, or a copy of it.
-enum Above<'a> {
+/// A descriptor above 2: the caller's own, or a copy.
+enum HighFd<'a> {
     Borrowed(BorrowedFd<'a>),
     Copied(OwnedFd),
 }
 
-impl Above<'_> {
+impl HighFd<'_> {
     fn raw(&self) -> RawFd {
         match self {
             Self::Borrowed(fd) => fd.as_raw_fd(),
@@ -332,9 +332,9 @@ impl Above<'_> {
     }
 }
 
-fn above_stdio(fd: BorrowedFd<'_>) -> io::Result<Above<'_>> {
+fn above_stdio(fd: BorrowedFd<'_>) -> io::Result<HighFd<'_>> {
     if fd.as_raw_fd() > 2 {
-        return Ok(Above::Borrowed(fd));
+        return Ok(HighFd::Borrowed(fd));
     }
-    Ok(Above::Copied(rustix::io::fcntl_dupfd_cloexec(fd, 3)?))
+    Ok(HighFd::Copied(rustix::io::fcntl_dupfd_cloexec(fd, 3)?))
 }

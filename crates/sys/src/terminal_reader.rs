@@ -80,12 +80,37 @@ fn is_wait_for_several(call: i64) -> bool {
     OLD.contains(&call) || new.contains(&call)
 }
 
-/// The names of the programs in the foreground group of a terminal, without their directories.
-pub fn foreground_programs(outside: impl AsFd) -> Vec<String> {
-    let Some(group) = terminal::foreground_group(&outside) else { return Vec::new() };
-    let name = |process: &Process| {
-        let program: PathBuf = fs::read_link(format!("/proc/{}/exe", process.pid)).ok()?;
-        Some(program.file_name()?.to_string_lossy().trim_end_matches(" (deleted)").to_owned())
+/// A program that runs at a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramAt {
+    /// The file name of the program, without its directory.
+    pub name: String,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<String>,
+    /// Its working directory.
+    pub directory: PathBuf,
+    /// True if it belongs to the foreground group, which gets what is typed.
+    pub is_foreground: bool,
+}
+
+/// The programs whose controlling terminal this is, as far as they can be read.
+pub fn programs_at(outside: impl AsFd) -> Vec<ProgramAt> {
+    let Ok(session) = rustix::termios::tcgetsid(&outside) else { return Vec::new() };
+    let foreground = terminal::foreground_group(&outside).map(|group| group.as_raw_nonzero().get());
+    let program = |process: &Process| {
+        let of = |name: &str| format!("/proc/{}/{name}", process.pid);
+        let executable = fs::read_link(of("exe")).ok()?;
+        let line = fs::read(of("cmdline")).ok()?;
+        let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        let mut arguments: Vec<String> = words.skip(1).collect();
+        // Behind the last NUL there is nothing.
+        arguments.pop();
+        Some(ProgramAt {
+            name: executable.file_name()?.to_string_lossy().trim_end_matches(" (deleted)").to_owned(),
+            arguments,
+            directory: fs::read_link(of("cwd")).ok()?,
+            is_foreground: Some(process.group) == foreground,
+        })
     };
-    proc::group(group).iter().filter_map(name).collect()
+    proc::session(session).iter().filter_map(program).collect()
 }

@@ -1,4 +1,4 @@
-//! Learning how children ended.
+//! Reaps children and returns their exit status.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -6,27 +6,27 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, WaitStatus, wait, waitid};
 
-/// How a process ended, as the system says it.
+/// Exit status of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exit {
-    /// It returned this code.
+    /// The process returned this code.
     Code(u8),
-    /// This signal ended it.
+    /// This signal ended the process.
     Signal(u8),
 }
 
-/// What one look at the children of this process brought.
+/// Result of [`reap_any`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaped {
-    /// This one had ended and is gone now.
+    /// This child had ended, and was reaped.
     Child(Pid, Exit),
-    /// All that are left still run.
+    /// Children are left, and all of them run.
     AllRunning,
-    /// There is no child at all.
+    /// This process has no children.
     NoChild,
 }
 
-/// Takes away one child that has ended, if there is one. Never waits.
+/// Reaps one child that has ended, if there is one. Never waits.
 pub fn reap_any() -> Result<Reaped, Errno> {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -43,19 +43,19 @@ pub fn reap_any() -> Result<Reaped, Errno> {
     }
 }
 
-/// Takes away this one child if it has ended. Never waits. The handle is that of [`Child`](crate::spawn::Child).
+/// Reaps this child if it has ended. Never waits. The handle is that of [`Child`](crate::spawn::Child).
 pub fn reap(pid: Pid, handle: BorrowedFd<'_>) -> Result<Option<Exit>, Errno> {
     Ok(wait_for(pid, handle, WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?.and_then(|status| exit_of_id(&status)))
 }
 
-/// True if a child is stopped, by `SIGSTOP` or its relatives. Takes nothing away: the next call says the same.
+/// True if a child is stopped, by `SIGSTOP` or a relative. Reaps nothing, so the next call returns the same.
 pub fn is_stopped(pid: Pid, handle: BorrowedFd<'_>) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(wait_for(pid, handle, options), Ok(Some(_)))
 }
 
-/// Waits by the handle, which means one process for ever. Linux before 5.4 cannot do that, and a handle may be a substitute: then
-/// by the id, which at least is never a stranger's, because a stranger is no child.
+/// Waits by the handle, which always means the same process. Linux before 5.4 cannot do that, and the handle may be a
+/// substitute. Then it waits by the id, which is never a stranger's, because a stranger is no child.
 fn wait_for(pid: Pid, handle: BorrowedFd<'_>, options: WaitIdOptions) -> Result<Option<WaitIdStatus>, Errno> {
     match waitid(WaitId::PidFd(handle), options) {
         Err(Errno::INVAL | Errno::BADF | Errno::NOSYS | Errno::PERM) => waitid(WaitId::Pid(pid), options),
@@ -63,10 +63,11 @@ fn wait_for(pid: Pid, handle: BorrowedFd<'_>, options: WaitIdOptions) -> Result<
     }
 }
 
-/// A descriptor that becomes readable when a child ends, where the system has no handles on processes.
+/// Returns a descriptor that becomes readable when a child ends, where the system has no handles.
 ///
-/// A thread waits for the child and closes the other end of a pipe. It blocks all signals, so they arrive where they did before.
-pub(crate) fn ending(pid: Pid) -> io::Result<OwnedFd> {
+/// A thread waits for the child and then closes the other end of a pipe. The thread blocks all signals, so they arrive
+/// at the same threads as before.
+pub(crate) fn end_notifier(pid: Pid) -> io::Result<OwnedFd> {
     let (ended, running) = crate::pipe::plain()?;
     let _blocked = crate::signal::BlockedSignals::all()?;
     std::thread::Builder::new().name("bashful-wait".to_owned()).stack_size(64 * 1024).spawn(move || {

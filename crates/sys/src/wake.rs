@@ -1,8 +1,8 @@
-//! Has the kernel continue this process after somebody stopped it.
+//! Makes the kernel continue this process after somebody has stopped it.
 //!
-//! Nobody can block or ignore `SIGSTOP`, and a stopped process cannot act. The kernel still acts for it: a socket can send
-//! `SIGCONT` to its owner when something arrives or the peer hangs up, and so can a timer. Generating `SIGCONT` continues a
-//! stopped process. A running process ignores it, and is not even interrupted.
+//! No process can block or ignore `SIGSTOP`, and a stopped process cannot act. But the kernel can act for it: a socket
+//! can send `SIGCONT` to its owner when something arrives or the peer hangs up, and so can a timer. Generating
+//! `SIGCONT` continues a stopped process. A running process ignores it, and is not even interrupted.
 
 #![expect(unsafe_code, reason = "neither the owner of a socket nor timers that signal are in rustix")]
 
@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 use std::time::Duration;
 
-/// Continues this process whenever something arrives on a socket, a client connects to it, or its peer hangs up.
+/// Continues this process whenever bytes arrive on a socket, a client connects to it, or its peer hangs up.
 ///
-/// Never for a process that its user may suspend on purpose (Ctrl-Z): the next message would resume it.
+/// Not for a process that its user may suspend on purpose (Ctrl-Z): the next message would resume it.
 pub fn on_news(socket: impl AsFd) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let us = rustix::process::getpid().as_raw_nonzero().get();
@@ -25,7 +25,7 @@ pub fn on_news(socket: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Names the signal that `O_ASYNC` sends. The number is the same on every architecture.
+/// `fcntl` command that sets the signal of `O_ASYNC`. The number is the same on every architecture.
 const F_SETSIG: libc::c_int = 10;
 
 fn fcntl(fd: libc::c_int, command: libc::c_int, value: libc::c_int) -> io::Result<libc::c_int> {
@@ -34,12 +34,12 @@ fn fcntl(fd: libc::c_int, command: libc::c_int, value: libc::c_int) -> io::Resul
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A timer that continues this process once its time has come, even if somebody has stopped it.
+/// A timer that continues this process at a given time, even if somebody has stopped it.
 #[derive(Debug)]
 pub struct AlarmClock(libc::timer_t);
 
 impl AlarmClock {
-    /// A timer that is not set.
+    /// Creates a timer that is not set.
     pub fn new() -> io::Result<Self> {
         let mut event = MaybeUninit::<libc::sigevent>::zeroed();
         // SAFETY: all zeros is a valid `sigevent`.
@@ -54,10 +54,10 @@ impl AlarmClock {
         Ok(Self(timer))
     }
 
-    /// Sets it to go off once, so long from now. It replaces an earlier setting.
+    /// Sets the timer to go off once, this long from now. Replaces an earlier setting.
     pub fn set(&self, after: Duration) {
         let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // Zero would unset it.
+        // Zero would unset the timer.
         let after = after.max(Duration::from_nanos(1));
         let value = libc::timespec {
             tv_sec: after.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -65,7 +65,7 @@ impl AlarmClock {
         };
         let setting = libc::itimerspec { it_interval: never, it_value: value };
         // SAFETY: the timer exists as long as `self`, the setting outlives the call, and the old one is not asked for.
-        // The call fails only for values that cannot be.
+        // The call fails only for values out of range.
         let _ = unsafe { libc::timer_settime(self.0, 0, &raw const setting, ptr::null_mut()) };
     }
 }

@@ -1,9 +1,9 @@
-//! Texts that are kept in files, so that no change of them goes unnoticed.
+//! Golden files: expected texts that no change may touch unnoticed.
 
 use std::path::Path;
 
-/// Compares a text with the file that keeps it, line by line. With `GOLDEN=write` in the environment the file is written first:
-/// look at the difference before it is committed.
+/// Compares a text with its golden file, line by line. `GOLDEN=write` in the environment rewrites the file first:
+/// review the difference before committing it.
 ///
 /// # Panics
 ///

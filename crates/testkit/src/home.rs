@@ -1,4 +1,4 @@
-//! A home directory of its own for one test of the program.
+//! A temporary home directory for one test of the program.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{MARK, eventually, survivors};
 
-/// A home, and the program that is run in it. What it starts carries a mark.
+/// A home directory and the program that runs in it. All processes of the program carry a mark.
 #[derive(Debug)]
 pub struct Home {
     directory: TempDir,
@@ -28,22 +28,22 @@ impl Home {
         Self { directory, program: program.into(), mark }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Where the program keeps its state.
+    /// The state directory of the program.
     pub fn state(&self) -> PathBuf {
         self.path().join(".local/state/bashful")
     }
 
-    /// The program, about to run.
+    /// A command for the program with these arguments.
     pub fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         self.wrapped(&self.program, args)
     }
 
-    /// The program, or another one that ends in running it.
+    /// A command for the program, or for another one that starts it.
     ///
     /// # Panics
     ///
@@ -73,7 +73,7 @@ impl Home {
         self.command(args).output().expect("it runs")
     }
 
-    /// Starts the program, with its output in pipes.
+    /// Starts the program with its output in pipes.
     ///
     /// # Panics
     ///
@@ -84,33 +84,33 @@ impl Home {
         command.spawn().expect("it runs")
     }
 
-    /// Waits until something has made this file.
+    /// Waits until this file exists.
     ///
     /// # Panics
     ///
-    /// If nothing ever does.
+    /// If the file never appears.
     #[track_caller]
     pub fn wait_for(&self, file: &str) {
         assert!(eventually(|| self.path().join(file).exists()), "{file} never came");
     }
 
-    /// What still runs of all that was started here.
+    /// The running processes that were started here.
     pub fn survivors(&self) -> Vec<String> {
         survivors(&self.mark)
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until no process that was started here is left.
     ///
     /// # Panics
     ///
-    /// If something is.
+    /// If a process survives.
     #[track_caller]
     pub fn check_nothing_survives(&self) {
         crate::check_nothing_survives(&self.mark);
     }
 }
 
-/// Nothing that a test started outlives it, whatever the test has found.
+/// Kills everything that the test started, also after a failure.
 impl Drop for Home {
     fn drop(&mut self) {
         crate::end(&self.survivors());

@@ -1,8 +1,8 @@
-//! What the tests of all crates share: a place to run commands in, a puppet that plays the bad child, and eyes for what
-//! is left afterwards.
+//! Shared by the tests of all crates: a directory to run commands in, a puppet that plays the badly behaved child,
+//! and a search for surviving processes.
 //!
-//! Every command of a test carries a mark in its environment. What still has that mark when the test is over has
-//! survived, whatever it calls itself.
+//! Every command of a test carries a mark in its environment. A process with that mark at the end of the test has
+//! survived, whatever its name.
 
 pub mod agents;
 mod golden;
@@ -29,18 +29,18 @@ pub use official::{check_conformance, node};
 use tempfile::TempDir;
 pub use terminal::Terminal;
 
-/// So long that only a hang exceeds it.
+/// A timeout that only a hang exceeds.
 pub const WIDE: Duration = Duration::from_mins(1);
 
 /// The variable that marks the processes of a test.
 pub const MARK: &str = "TEST_MARK";
 
-/// A directory of its own, and options for an engine whose commands carry a mark.
+/// A temporary directory, and options for an engine whose commands carry a mark.
 #[derive(Debug)]
 pub struct Place {
     directory: TempDir,
     mark: String,
-    /// How the engine of this place works.
+    /// Options of the engines of this place.
     pub options: Options,
 }
 
@@ -73,22 +73,22 @@ impl Place {
         Self { directory, mark, options }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Has commands get what the `.bashrc` of this place defines, from the next engine on.
+    /// Turns the snapshot of this place's `.bashrc` on for the next engine.
     pub fn take_snapshots(&mut self) {
         let directory = self.path().join("snapshots");
         self.options.snapshot = Some(SnapshotOptions { directory, limit: WIDE, enabled: true });
     }
 
-    /// An engine with the options as they are now.
+    /// An engine with the current options.
     ///
     /// # Panics
     ///
-    /// If it cannot be made.
+    /// If the engine cannot be made.
     pub fn engine(&self) -> Engine {
         Engine::new(self.options.clone()).expect("an engine")
     }
@@ -98,21 +98,21 @@ impl Place {
         survivors(&self.mark)
     }
 
-    /// Waits until nothing that carries the mark is left.
+    /// Waits until no process with the mark is left.
     ///
     /// # Panics
     ///
-    /// If something is.
+    /// If a process survives.
     #[track_caller]
     pub fn check_nothing_survives(&self) {
         check_nothing_survives(&self.mark);
     }
 
-    /// Waits until a command has made this file.
+    /// Waits until a command has created this file.
     ///
     /// # Panics
     ///
-    /// If it never does.
+    /// If that never happens.
     #[track_caller]
     pub fn wait_for(&self, file: &str) -> String {
         let path = self.path().join(file);
@@ -121,14 +121,14 @@ impl Place {
     }
 }
 
-/// Nothing that a test started outlives it, whatever the test has found.
+/// Kills everything that the test started, also after a failure.
 impl Drop for Place {
     fn drop(&mut self) {
         end(&self.survivors());
     }
 }
 
-/// Waits until nothing that carries this mark is left.
+/// Waits until no process with this mark is left.
 #[track_caller]
 fn check_nothing_survives(mark: &str) {
     let mut left = Vec::new();
@@ -139,7 +139,7 @@ fn check_nothing_survives(mark: &str) {
     assert!(gone, "survived: {left:?}");
 }
 
-/// Kills these, given as `PID COMMAND`.
+/// Kills these processes, given as `PID COMMAND`.
 fn end(survivors: &[String]) {
     for line in survivors {
         let pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
@@ -166,7 +166,7 @@ pub fn survivors(mark: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether something becomes true within [`WIDE`].
+/// Waits until a condition holds; false if it does not within [`WIDE`].
 pub fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
     let give_up = Instant::now() + WIDE;
     while Instant::now() < give_up {
@@ -182,7 +182,7 @@ pub fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
 ///
 /// # Panics
 ///
-/// If it cannot be one.
+/// If the script is invalid.
 pub fn request(script: impl Into<Vec<u8>>) -> Request {
     Request::new(Script::new(script).expect("a script"))
 }
@@ -191,7 +191,7 @@ pub fn request(script: impl Into<Vec<u8>>) -> Request {
 ///
 /// # Panics
 ///
-/// If it does not come to one.
+/// If the command fails to start or becomes a job.
 pub async fn run(engine: &Engine, script: impl Into<Vec<u8>>) -> Outcome {
     finished(tokio::time::timeout(WIDE, engine.run(request(script))).await.expect("it comes back").expect("it starts"))
 }
@@ -200,7 +200,7 @@ pub async fn run(engine: &Engine, script: impl Into<Vec<u8>>) -> Outcome {
 ///
 /// # Panics
 ///
-/// If it has none.
+/// If the reply has no outcome.
 #[track_caller]
 pub fn finished(reply: Reply) -> Outcome {
     match reply {
@@ -209,20 +209,20 @@ pub fn finished(reply: Reply) -> Outcome {
     }
 }
 
-/// Starts commands that the guard lets pass.
+/// Starts commands without a guard in between.
 #[expect(async_fn_in_trait, reason = "tests spawn none of these futures")]
 pub trait Starts {
-    /// A command that goes on by itself.
+    /// Starts a command that runs on its own.
     async fn started(&self, request: Request) -> Result<Running, RunError>;
 
-    /// A command that goes on by itself, and its live output.
+    /// Starts a command that runs on its own, and returns its live output.
     async fn started_listening(
         &self,
         request: Request,
         listening: Listening,
     ) -> Result<(Running, OutputStream), RunError>;
 
-    /// A job.
+    /// Starts a job.
     async fn started_job(&self, request: Request) -> Result<JobRecord, RunError>;
 }
 
@@ -252,11 +252,11 @@ pub fn patient(patience: Duration) -> Caller {
     Caller { waiting: Waiting::WithPatience(Patience(patience)), ..Caller::default() }
 }
 
-/// All that a command wrote.
+/// The whole output of a command.
 ///
 /// # Panics
 ///
-/// If not all of it is shown.
+/// If the output was cut.
 #[track_caller]
 pub fn output(outcome: &Outcome) -> String {
     match &outcome.output.clip {

@@ -1,4 +1,4 @@
-//! The programs by which those who made the protocol check servers.
+//! The official conformance programs of the Model Context Protocol.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::relay;
 
-/// A script that `.ci/setup` has installed for Node, about to run.
+/// A command for a Node script that `.ci/setup` installed.
 ///
 /// # Panics
 ///
-/// If it is not there: then nothing would be checked.
+/// If the script is missing: the test would check nothing.
 pub fn node(script: &str) -> Command {
     let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/node");
     let (node, script) = (clients.join("node"), clients.join("node_modules/@modelcontextprotocol").join(script));
@@ -22,11 +22,11 @@ pub fn node(script: &str) -> Command {
     command
 }
 
-/// Runs all that a revision of the protocol requires against a server. What need not hold is in a file, with the reason.
+/// Runs all scenarios of a protocol revision against a server. A file lists the expected failures with reasons.
 ///
 /// # Panics
 ///
-/// If anything else does not hold, or something of the file does.
+/// If another scenario fails, or a listed one passes.
 #[track_caller]
 pub fn check_conformance(server: SocketAddr, token: &str, revision: &str, need_not_hold: &Path) {
     let results = tempfile::tempdir().expect("a temporary directory");

@@ -1,4 +1,5 @@
-//! The oracle is bash itself: one script, done by plain `bash -c` and by the engine, to be compared byte by byte.
+//! The oracle is bash itself: the same script runs by plain `bash -c` and by the engine, and both results are
+//! compared byte by byte.
 //!
 //! The plain side shares no code with the engine: it is started by the standard library and `setsid`, so that a mistake
 //! in how the engine starts programs cannot hide by being made on both sides.
@@ -18,26 +19,26 @@ use bashful_engine::{ByteSize, Checked, Cleaning, Clip, End, Engine, Exit, Plan,
 
 use crate::{Place, WIDE, finished};
 
-/// So much of the output is compared; no script of ours writes more.
+/// Largest output of a script, in bytes.
 const SHOWN: ByteSize = ByteSize::mib(4);
 
-/// So much of an output is told when two differ.
+/// Most bytes of an output in a failure message.
 const TOLD: usize = 1500;
 
-/// How many shells wait on the ready way.
+/// Number of ready shells.
 const READY: usize = 2;
 
-/// What a caller can see of a script that has run.
+/// The visible result of a script.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// What it wrote, standard output and standard error in their true order.
+    /// Standard output and standard error, in the order written.
     pub output: Vec<u8>,
-    /// How it ended.
+    /// The end of the script.
     pub exit: Exit,
 }
 
 impl Seen {
-    /// What it wrote, for those who know that it is text.
+    /// The output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
     }
@@ -53,23 +54,23 @@ impl fmt::Debug for Seen {
 /// The ways in which the engine starts a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// When the command comes.
+    /// Starts a shell when the command comes.
     Cold,
-    /// Ahead of time.
+    /// Starts shells ahead of time.
     Ready,
-    /// As a session, of which the script is the second command.
+    /// Runs the script as the second command of a session.
     Session,
 }
 
 /// A directory, and three ways to run a script in it. Every run finds the directory empty.
 #[derive(Debug)]
 pub struct Oracle {
-    /// Where all of this happens.
+    /// The directory and engine options.
     pub place: Place,
     directory: PathBuf,
     /// An engine that starts shells when they are asked for.
     pub cold: Engine,
-    /// One that starts them ahead of time.
+    /// An engine that starts shells ahead of time.
     pub ready: Engine,
 }
 
@@ -78,7 +79,7 @@ impl Oracle {
     ///
     /// # Panics
     ///
-    /// If there is no place for it.
+    /// If the directory cannot be made.
     pub fn new(puppet: &str) -> Self {
         Self::at(Place::new(puppet))
     }
@@ -87,7 +88,7 @@ impl Oracle {
     ///
     /// # Panics
     ///
-    /// If nothing comes of it.
+    /// If the snapshot fails.
     pub async fn with_rc(puppet: &str, rc: &str) -> Self {
         let mut place = Place::new(puppet);
         place.take_snapshots();
@@ -101,13 +102,13 @@ impl Oracle {
     }
 
     fn at(mut place: Place) -> Self {
-        // Whoever started the tests may have left descriptors open, and plain bash would show those to its scripts.
+        // The test runner may leave descriptors open, which plain bash would pass to its scripts.
         bashful_sys::close_on_exec_from(3).expect("the system can mark descriptors");
         let directory = place.path().join("work");
         std::fs::create_dir(&directory).expect("a new directory in one of our own");
         place.options.directory.clone_from(&directory);
         place.options.window = Window::middle(SHOWN, ByteSize::kib(4));
-        // What is compared are bytes, not what is left of them for the eyes.
+        // Raw bytes are compared, so cleaning is off.
         place.options.cleaning = Cleaning::None;
         let cold = place.engine();
         place.options.ready = READY;
@@ -115,7 +116,7 @@ impl Oracle {
         Self { place, directory, cold, ready }
     }
 
-    /// What plain bash does with a request's script, in the environment that the engine would give it.
+    /// Runs a request's script by plain bash, in the environment that the engine would use.
     ///
     /// # Panics
     ///
@@ -125,11 +126,11 @@ impl Oracle {
         plain(&self.cold.plan(request.clone()).expect("a plan"))
     }
 
-    /// What the engine does with it. On the ready way, a script that may have a waiting shell gets one.
+    /// Runs a request by the engine. On the ready way, a script that may use a waiting shell must get one.
     ///
     /// # Panics
     ///
-    /// If it does not come to its own end, leaves processes behind, or did not get the waiting shell that it should.
+    /// If the script does not end by itself, leaves processes behind, or misses its waiting shell.
     pub async fn ours(&self, way: Way, request: &Request) -> Seen {
         self.empty_directory();
         match way {
@@ -144,19 +145,18 @@ impl Oracle {
         }
     }
 
-    /// Waits until as many shells wait as should, and gives their process ids. None for a script that has to have a
-    /// fresh one.
+    /// Waits until all ready shells wait, and returns their process ids. None for a script that needs a fresh shell.
     ///
     /// # Panics
     ///
-    /// If they never do: no shell waits with an environment that changes how bash starts.
+    /// If they never do. No shell waits with an environment that changes how bash starts.
     pub async fn waiting(&self, request: &Request) -> Vec<i32> {
-        // The directory and the environment decide whether there is one; the script decides whether it is used.
+        // Directory and environment decide whether a shell can wait. The script decides whether it is used.
         let likeness = self.check(&Request { script: crate::request(":").script, ..request.clone() }).await;
         let deadline = Instant::now() + WIDE;
         self.ready.prepare(&likeness);
         loop {
-            // The engine knows of a shell when its keeper has been told to start it: it may not be there yet.
+            // The engine counts a shell from the order to start it, so it may not run yet.
             let waiting = self.shells_for(likeness.plan());
             if self.ready.ready_for(&likeness) == READY && waiting.len() >= READY {
                 let may_have_one = self.ready.ready_for(&self.check(request).await) > 0;
@@ -173,12 +173,12 @@ impl Oracle {
         let first = Request { script: crate::request(":").script, session: Some(name.clone()), ..request.clone() };
         run(&self.cold, &first).await;
         let (seen, _) = run(&self.cold, &Request { session: Some(name.clone()), ..request.clone() }).await;
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.cold.sessions().expect("a place has sessions").end(&name).await;
         seen
     }
 
-    /// The request, allowed.
+    /// The request, checked by the engine.
     ///
     /// # Panics
     ///
@@ -187,13 +187,13 @@ impl Oracle {
         self.ready.check(self.ready.plan(request.clone()).expect("a plan"), None).await.expect("it is allowed")
     }
 
-    /// The shells of this place that wait for plans like this one. Others may be about to end.
+    /// The shells that wait for plans like this one. Others may be about to end.
     fn shells_for(&self, plan: &Plan) -> Vec<i32> {
         let pid = |line: &String| line.split(' ').next().and_then(|pid| pid.parse().ok());
         self.place.survivors().iter().filter_map(pid).filter(|pid| waits_for(*pid, plan) == Some(true)).collect()
     }
 
-    /// The directory itself stays: a waiting shell is already in it.
+    /// Empties the directory. The directory itself stays, because a waiting shell is in it.
     fn empty_directory(&self) {
         for entry in std::fs::read_dir(&self.directory).expect("no script removes it") {
             let path = entry.expect("nobody else is there").path();
@@ -204,7 +204,7 @@ impl Oracle {
     }
 }
 
-/// Whether a shell has all that this plan would give it. None if it is gone.
+/// True if a shell has the environment and directory of this plan. None if the shell is gone.
 fn waits_for(pid: i32, plan: &Plan) -> Option<bool> {
     let read = |process: &str, file: &str| std::fs::read(format!("/proc/{process}/{file}")).ok();
     let umask = |process: &str| {
@@ -213,7 +213,7 @@ fn waits_for(pid: i32, plan: &Plan) -> Option<bool> {
     };
     let pid = pid.to_string();
     let environment = read(&pid, "environ")?;
-    // The one variable more is what it waits by.
+    // The additional variable is the one that makes the shell wait.
     let mut variables: Vec<_> = environment
         .split(|byte| *byte == 0)
         .filter(|entry| !entry.is_empty() && !entry.starts_with(b"BASH_ENV="))
@@ -228,7 +228,7 @@ fn waits_for(pid: i32, plan: &Plan) -> Option<bool> {
     Some(variables == planned && same_directory && umask(&pid) == umask("self"))
 }
 
-/// Runs a request and gives the process id of its shell too.
+/// Runs a request, and also returns the process id of its shell.
 async fn run(engine: &Engine, request: &Request) -> (Seen, i32) {
     let reply = tokio::time::timeout(WIDE, engine.run(request.clone())).await.expect("it comes back");
     let outcome = finished(reply.expect("it starts"));
@@ -254,7 +254,7 @@ fn plain(plan: &Plan) -> Seen {
         .stdout(input.try_clone().expect("a descriptor"))
         .stderr(input);
     let mut child = command.spawn().expect("bash starts");
-    // It holds our copies of the writing end, and with those there is no end of file.
+    // The command holds copies of the writing end, which would prevent the end of file.
     drop(command);
     let mut bytes = Vec::new();
     output.read_to_end(&mut bytes).expect("the pipe is readable");

@@ -1,9 +1,9 @@
-//! Stands between the suite and a server, and shows the token: the suite has no way to be told one.
+//! A proxy that adds the token to requests, because the conformance suite cannot send one.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
-/// Listens for the rest of the program's life; where.
+/// Listens until the program ends, and returns the address.
 pub(crate) fn start(server: SocketAddr, token: &str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has an address");
@@ -11,14 +11,14 @@ pub(crate) fn start(server: SocketAddr, token: &str) -> SocketAddr {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let shown = shown.clone();
-            // A connection that breaks off is the suite's to complain about.
+            // The suite reports broken connections.
             std::thread::spawn(move || drop(relay(client, server, &shown)));
         }
     });
     address
 }
 
-/// One request and its answer. Both sides are told that there is no second one, so only one head has to be changed.
+/// Relays one request and its answer. Both sides get `Connection: close`, so only one head needs the token.
 fn relay(client: TcpStream, server: SocketAddr, shown: &str) -> io::Result<()> {
     let mut server = TcpStream::connect(server)?;
     let mut from_client = BufReader::new(client.try_clone()?);
@@ -45,7 +45,7 @@ fn relay(client: TcpStream, server: SocketAddr, shown: &str) -> io::Result<()> {
     server.shutdown(Shutdown::Both)
 }
 
-/// Passes on what comes, as it comes.
+/// Copies bytes as they arrive.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut bytes = [0; 16 * 1024];
     loop {

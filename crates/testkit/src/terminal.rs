@@ -1,4 +1,4 @@
-//! A terminal that a test looks at and types into.
+//! A tmux terminal that a test reads and types into.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ pub struct Terminal<'a> {
 }
 
 impl<'a> Terminal<'a> {
-    /// Runs this line of shell.
+    /// Runs a shell command in the terminal.
     ///
     /// # Panics
     ///
-    /// Without tmux.
+    /// If tmux is not installed.
     #[track_caller]
     pub fn run(home: &'a Home, line: &str) -> Self {
         let terminal = Self { home, socket: home.path().join("tmux") };
@@ -24,16 +24,16 @@ impl<'a> Terminal<'a> {
         terminal
     }
 
-    /// What is on the screen now.
+    /// The current text of the screen.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", "test"])
     }
 
-    /// Waits until this is on the screen, and gives all of it.
+    /// Waits until this text is on the screen, and returns the whole screen.
     ///
     /// # Panics
     ///
-    /// If it never is.
+    /// If the text never appears.
     #[track_caller]
     pub fn shows(&self, wanted: &str) -> String {
         let mut screen = String::new();
@@ -45,7 +45,7 @@ impl<'a> Terminal<'a> {
         screen
     }
 
-    /// Types these keys, by the names that tmux has for them.
+    /// Types keys by their tmux names.
     pub fn types(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys", "-t", "test"], keys].concat());
     }
@@ -70,11 +70,11 @@ impl<'a> Terminal<'a> {
     }
 }
 
-/// The server would otherwise stay as long as its command does.
+/// Ends the tmux server, which would otherwise live as long as its command.
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         let socket = self.socket.to_str().expect("a path of text");
-        // It may have ended by itself.
+        // The terminal may have ended by itself.
         let _ = self.home.wrapped("tmux", &["-S", socket, "kill-server"]).output();
     }
 }

@@ -51,7 +51,7 @@ async fn a_job_whose_socket_is_removed_is_stopped() {
 async fn a_job_whose_directory_is_removed_is_listed_and_stopped() {
     for how in [Stop::Ask, Stop::Signal(9)] {
         let remove = |path: &Path| std::fs::remove_dir_all(path).expect("it is removed");
-        // How it ended was written nowhere.
+        // No record has the end of the job.
         let gone = check_stopped(remove, how).await;
         assert!(matches!(gone, Err(ControlError::Get(GetJobError::Removed { .. }))), "{gone:?}");
     }

@@ -367,7 +367,7 @@ async fn a_flood_is_held_within_its_limit_and_offsets_stay_true() {
     let facts = job.output_file.metadata().expect("it is there");
     let whole: u64 = (1..=12_000_000_u64).map(|number| number.to_string().len() as u64 + 1).sum();
     assert_eq!(facts.len(), whole + "\n[background process completed]\n".len() as u64);
-    // It is looked at every few milliseconds, and the end of a flood may come between two looks.
+    // The test polls every few milliseconds, and the end of a flood may come in between.
     assert!(facts.blocks() * 512 < whole / 2, "{} of {whole} bytes are on the disk", facts.blocks() * 512);
     let [gap] = job.missing().try_into().expect("one part is missing");
     assert_eq!(gap.range.start, limit.0 / 2);

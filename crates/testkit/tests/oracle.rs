@@ -98,7 +98,7 @@ const SHOW_A_SESSION: [&str; 33] = [
     "return; echo",
 ];
 
-/// Whether a script could tell.
+/// True if a script could tell the difference.
 fn shows_a_session(script: &[u8]) -> bool {
     let script = String::from_utf8_lossy(script);
     SHOW_A_SESSION.iter().any(|word| script.contains(word))
@@ -131,7 +131,7 @@ fn scripts(theme: &str) -> Vec<String> {
     text.split("\n#---\n").map(str::to_owned).collect()
 }
 
-/// Whether a script lists aliases, functions or options, where those of rc files are meant to be, or looks at the status of
+/// True if a script lists aliases, functions or options, where those of rc files belong, or looks at the status of
 /// pipelines before there was one, which shows that something was sourced.
 fn tells_of_rc_files(script: &str) -> bool {
     let lists =
@@ -254,7 +254,7 @@ fn padded(script: &str, size: usize) -> String {
     padded
 }
 
-/// What plain bash does with a script, and what the engine does with it when it is longer than an argument can be.
+/// Compares plain bash and the engine on a script that is longer than an argument can be.
 async fn short_and_long(oracle: &Oracle, script: &str) -> [Seen; 2] {
     let long = oracle.ours(Way::Ready, &request(padded(script, LONGER_THAN_AN_ARGUMENT))).await;
     [oracle.plain(&request(script)), long]
@@ -369,7 +369,7 @@ mod longer_than_an_argument {
 mod waiting {
     use super::*;
 
-    /// What plain bash, a cold and a waiting shell say.
+    /// The results of plain bash, of a cold and of a waiting shell.
     async fn said(script: &str) -> [String; 3] {
         let oracle = Oracle::new(PUPPET);
         let request = request(script);

@@ -109,7 +109,7 @@ async fn the_clock_of_a_script_begins_with_the_script() {
     let said = output(&outcome);
     let [seconds, began_now, age] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
     assert_eq!([seconds, began_now], ["0", "1"]);
-    // What the system says about the process cannot be put back.
+    // The system's facts about the process cannot be reset.
     assert!(age.parse::<u32>().expect("a number") >= 1, "{age}");
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong around a session: its turn does not come, its keeper is stopped, its directory is taken away, its shell is
+//! Faults around a session: its turn does not come, its keeper is stopped, its directory is taken away, its shell is
 //! killed. Each time something true is said, and a script runs once or not at all.
 
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn sessions(engine: &Engine) -> &SessionStore {
     engine.sessions().expect("a place has them")
 }
 
-/// Where the only session is.
+/// The directory of the only session.
 fn directory(place: &Path) -> PathBuf {
     let mut entries = std::fs::read_dir(place.join("sessions")).expect("it is there");
     entries.next().expect("there is one").expect("it can be read").path()
@@ -149,7 +149,7 @@ async fn a_model_whose_client_does_not_wait_is_told_that_nothing_was_run() {
         dialect::ToolCaller { patience: Some(Patience(Duration::from_millis(200))), ..dialect::ToolCaller::default() };
     let call = toolbox.call("bash", json!({ "command": "touch ran", "session": "s" }), caller);
     let answer = tokio::time::timeout(WIDE, call).await.expect("it comes back").expect("a tool");
-    assert!(answer.is_error && answer.text.contains("nothing of it was run, and nothing will be"), "{answer:?}");
+    assert!(answer.is_error && answer.text.contains("the command did not run and is no longer queued"), "{answer:?}");
     let_go(&place, first).await;
     assert_eq!(output(&run(&engine, "ls ran 2>/dev/null; echo next").await), "next\n");
 }
@@ -224,7 +224,7 @@ async fn a_script_that_no_shell_has_read_is_given_to_another() {
     let place = Place::new(PUPPET);
     let engine = place.engine();
     let shell = pids(&run(&engine, r#"x=1; trap '"$PUPPET" make busy hold' USR1; echo $$"#).await)[0];
-    // It is told what to do while its trap runs, and dies before it looks at it.
+    // The shell gets the command while its trap runs, and dies before reading it.
     send(shell, Signal::USR1);
     place.wait_for("busy");
     let waiting = engine.clone();

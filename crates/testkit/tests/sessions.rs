@@ -51,7 +51,7 @@ async fn check_loses(script: &str, written: &str, exit: Exit, why: &str) {
     assert_eq!(output(&next), "gone\n", "{script}");
     assert_eq!(session(&next).lost_before.as_deref(), Some(why), "{script}");
     assert!(session(&next).is_new && session(&next).shell_stays, "{script}");
-    // It is told once.
+    // The notice comes once.
     let third = run(&engine, in_session("true")).await;
     assert_eq!((session(&third).lost_before.as_deref(), session(&third).is_new), (None, false), "{script}");
 }
@@ -268,7 +268,7 @@ async fn a_command_that_is_cancelled_is_stopped_and_the_shell_stays() {
     let outcome = tokio::time::timeout(WIDE, job.wait()).await.expect("it ends").expect("it is told");
     assert!(matches!(outcome.end, End::Stopped { why: StopReason::Cancelled, .. }), "{outcome:?}");
     check(&engine, "echo $kept", "1\n", 0).await;
-    // Who goes away without a word has cancelled too.
+    // A dropped future cancels too.
     let job = engine.started(in_session("touch began2; sleep 1000; touch went-on")).await.expect("it starts");
     place.wait_for("began2");
     drop(job);
@@ -320,7 +320,7 @@ async fn one_command_at_a_time_and_the_others_wait_or_are_told() {
     assert!(eventually(|| futures_now(refusing.run(in_session("true"))).is_some()), "it is never free again");
 }
 
-/// What a future comes to, on a thread of its own; none if that is an error.
+/// Runs a future on its own thread; none if it fails.
 fn futures_now<T: Send, E: Send>(future: impl Future<Output = Result<T, E>> + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -367,7 +367,7 @@ async fn the_guard_looks_at_every_command() {
     };
     assert!(refusal.reason.contains("git push"), "{refusal:?}");
     let Reply::Refused(_) = engine.run(in_session("rm -rf ./*")).await.expect("a reply") else { panic!("it ran") };
-    // What stays is judged when it comes.
+    // Definitions that persist are judged when they arrive.
     for script in
         ["f() { rm -rf ~; }", "function g { git push --force; }", "alias q='rm -rf ~'", "x=1; h ( ) ( rm -rf ~ )"]
     {
@@ -400,7 +400,7 @@ async fn a_command_is_judged_for_where_it_runs() {
     assert!(matches!(reply, Ok(Reply::Refused(_))), "{reply:?}");
     assert!(place.path().join("precious/.git/objects").exists());
     drop(first);
-    // One that is harmless there too runs, and says where.
+    // A command that is harmless there runs, and prints its directory.
     let outcome = run(&engine, in_session("pwd")).await;
     assert_eq!(session(&outcome).directory, place.path().join("precious/.git"));
 }
@@ -652,7 +652,7 @@ async fn many_sessions_at_once() {
     assert_eq!(seen, expected);
 }
 
-/// How many directories of sessions there are.
+/// Number of session directories.
 fn directories(store: &SessionStore) -> usize {
     std::fs::read_dir(store.directory()).map_or(0, Iterator::count)
 }

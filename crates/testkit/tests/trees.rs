@@ -110,7 +110,7 @@ fn a_daemon_that_lost_its_parents_is_stopped_with_the_rest() {
 
 #[test]
 fn a_daemon_without_the_environment_is_stopped_with_the_rest() {
-    // Its own mark is on its command line.
+    // The process has the mark on its command line.
     check_cancelled(r#"(env -i setsid "$PUPPET" make ready say "$TEST_MARK" hold &); "$PUPPET" hold"#, TERMINATED);
 }
 
@@ -249,7 +249,7 @@ async fn losing_patience_does_not_harm_the_command() {
     without_jobs.jobs = None;
     let engine = Engine::new(without_jobs).expect("an engine");
     let request = request(r#"echo one; "$PUPPET" make ready; until [ -e go ]; do sleep 0.01; done; echo two"#);
-    // It cannot become a job, so the call waits on.
+    // The command cannot become a job, so the call waits on.
     let call = engine.call(request, patient(Duration::from_millis(1)));
     let (reply, ()) = tokio::join!(call, async {
         while !place.path().join("ready").exists() {
@@ -260,7 +260,7 @@ async fn losing_patience_does_not_harm_the_command() {
     let Ok(Reply::Finished(finished)) = reply else { panic!("it cannot be over: {reply:?}") };
     let Finished { outcome, notices, .. } = finished;
     assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(0)), "one\ntwo\n"));
-    let notice = "could not move it to the background (there is no place for jobs), so this call waited until it ended";
+    let notice = "could not move it to the background (jobs need a state directory: set XDG_STATE_HOME or HOME), so this call waited until it ended";
     assert_eq!(notices.iter().map(bashful_engine::Redacted::as_str).collect::<Vec<_>>(), [notice]);
 }
 

@@ -123,7 +123,7 @@ async fn a_newer_program_is_told_what_is_not_understood_and_can_stop_the_job() {
     client.send(&[&[4, 0, 0, 0, 3, 99, 1, 2]]);
     client.hears(&[HEARD]);
     job.check_stopped().await;
-    // Its end is no report that every version understands: the connection just ends.
+    // The end is not a report that every version understands, so the connection just closes.
     assert!(client.rest().is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! What we want to hold, and whether it did this time.
+//! Bounds on figures, and whether this run kept them.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub(crate) struct Bar {
     name: String,
     unit: &'static str,
     at_most: f64,
-    /// None if it was not measured, and then it does not hold.
+    /// None if it was not measured, and then the bound fails.
     measured: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ const RATIOS: [(&str, &str, f64); 7] = [
     ("5 programs", "ready", 1.1),
 ];
 
-/// Holds the figures against the bars.
+/// Compares the figures with their bounds.
 pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     let mut bars = Vec::new();
     for (part, where_from) in [("latency", ""), ("latency-2gb", ", host with 2 GB")] {

@@ -1,4 +1,4 @@
-//! From many times to the few figures that say something.
+//! Statistics of measured times.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ impl Times {
         self.0.push(time);
     }
 
-    /// The time that so many of a hundred do not exceed.
+    /// The percentile.
     fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -21,12 +21,12 @@ impl Times {
         sorted.get(rank).copied().unwrap_or_default()
     }
 
-    /// The one in the middle.
+    /// The median.
     pub(crate) fn median(&self) -> Duration {
         self.percentile(50)
     }
 
-    /// In microseconds, because that is what they differ by.
+    /// The time in microseconds, the scale of the differences.
     pub(crate) fn as_json(&self) -> Value {
         let micros = |percent| u64::try_from(self.percentile(percent).as_micros()).unwrap_or(u64::MAX);
         json!({ "p50_us": micros(50), "p95_us": micros(95), "rounds": self.0.len() })

@@ -1,4 +1,4 @@
-//! The least that a program can do to run a command and read what it writes.
+//! The floor: the least that a program must do to run a command and read its output.
 //!
 //! The standard library starts a program by `posix_spawn` as long as nothing is asked of it that this cannot do. The
 //! directory is one of those things in a statically linked program, so the command runs in the host's own.
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program, what it is called, its arguments, and its whole environment.
+/// A program, its name, its arguments, and its whole environment.
 pub(crate) struct Bare<'a> {
     pub(crate) program: &'a Path,
     pub(crate) name: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Bare<'a> {
 }
 
 impl Bare<'_> {
-    /// Runs it, reads one pipe for output and errors to its end, waits, and tells how long all of that took.
+    /// Runs the program, reads both streams from one pipe to the end, waits, and returns the time for all of that.
     pub(crate) fn time(&self, expected: &[u8]) -> io::Result<Duration> {
         let mut command = Command::new(self.program);
         command.arg0(self.name).args(self.arguments).env_clear();
@@ -29,7 +29,7 @@ impl Bare<'_> {
         let (mut read, write) = io::pipe()?;
         command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
         let mut child = command.spawn()?;
-        // It holds the writing ends, and the end of the pipe never comes while somebody does.
+        // The command holds the writing ends, which would prevent the end of file.
         drop(command);
         read.read_to_end(&mut written)?;
         let status = child.wait()?;

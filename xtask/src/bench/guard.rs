@@ -1,4 +1,4 @@
-//! How long the guard takes to judge a script.
+//! Time that the guard takes to judge a script.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const SCRIPTS: [&str; 2] =
 /// A line of a long script.
 const LINE: &str = "for f in src/*.rs; do cp \"$f\" \"/tmp/${f##*/}\" && echo \"$f\" | tr a-z A-Z; done\n";
 
-/// How long the long script is, in bytes.
+/// Length of the long script, in bytes.
 const LONG: usize = 64 << 10;
 
 /// All scripts several times, and one that is long.

@@ -1,4 +1,4 @@
-//! A host program as the benchmarks play it: what its engines are like, and how it waits for them.
+//! The host program of the benchmarks, with its engines.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -14,17 +14,17 @@ use bashful_engine::{
 /// Variables of commands. A fixed few, because every one of them makes bash start slower.
 const VARIABLES: [&str; 6] = ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "USER"];
 
-/// How many keepers wait in an engine that has ready ones.
+/// Number of waiting keepers in an engine with ready ones.
 pub(crate) const READY: usize = 2;
 
-/// Longer than any bash takes to start. Before every call, so that what the last one left to do is done; also of the
-/// floor, so that the processors are equally idle for all.
+/// Pause before every call, longer than any bash takes to start, so that the work of the last call is done. The floor
+/// has it too, so that the processors are equally idle.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
-/// A bash that cannot be made to wait never is, and then there is nothing to measure.
+/// Longest wait for a ready shell. Some environments allow none, and then nothing is measured.
 const NEVER_READY: Duration = Duration::from_secs(10);
 
-/// What all engines of a benchmark have in common.
+/// Options that all engines of a benchmark share.
 pub(crate) struct Host {
     pub(crate) program: PathBuf,
     pub(crate) bash: PathBuf,
@@ -49,7 +49,7 @@ impl Host {
         self.engine_with(ready, None)
     }
 
-    /// The same, with a place for artifacts.
+    /// An engine with an artifact store.
     pub(crate) fn engine_with(
         &self,
         ready: usize,
@@ -63,7 +63,7 @@ impl Host {
         Ok(Engine::new(options)?)
     }
 
-    /// The same, with a place for sessions.
+    /// An engine with a session store.
     pub(crate) fn engine_with_sessions(&self, sessions: Arc<SessionStore>) -> Result<Engine, Box<dyn Error>> {
         let mut options = Options::new(self.bash.clone(), self.directory.clone());
         options.host_environment.clone_from(&self.variables);
@@ -72,7 +72,7 @@ impl Host {
         Ok(Engine::new(options)?)
     }
 
-    /// The same, with a place for jobs.
+    /// An engine with a job store.
     pub(crate) fn engine_with_jobs(&self, jobs: Arc<JobStore>) -> Result<Engine, Box<dyn Error>> {
         let mut options = Options::new(self.bash.clone(), self.directory.clone());
         options.host_environment.clone_from(&self.variables);
@@ -87,13 +87,12 @@ pub(crate) fn request(script: &str) -> Result<Request, Box<dyn Error>> {
     Ok(Request::new(Script::new(script)?))
 }
 
-/// What the engine would run for this script.
+/// The plan of the engine for this script.
 pub(crate) async fn checked(engine: &Engine, script: &str) -> Result<Checked, Box<dyn Error>> {
     Ok(engine.check(engine.plan(request(script)?)?, None).await?)
 }
 
-/// Waits until as many keepers wait for such commands as there should be. Once asked for, each that is used is replaced
-/// by the engine itself.
+/// Waits until all keepers for such commands wait. After the first request the engine replaces used ones by itself.
 pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) -> Result<(), Box<dyn Error>> {
     let give_up = Instant::now() + NEVER_READY;
     while engine.ready_for(checked) < READY {
@@ -105,7 +104,7 @@ pub(crate) async fn until_ready(engine: &Engine, checked: &Checked) -> Result<()
     Ok(())
 }
 
-/// The outcome of a command that ended by itself with 0, and wrote this. Figures of wrong results would be worth nothing.
+/// The outcome of a command that ended by itself with 0, and wrote this. Figures of wrong results would be worthless.
 pub(crate) fn right(reply: Reply, expected: &[u8]) -> Result<Outcome, Box<dyn Error>> {
     let outcome = reply.finished().ok_or("a command did not finish")?;
     let whole = matches!(&outcome.output.clip, Clip::Whole(bytes) if bytes == expected);

@@ -1,4 +1,4 @@
-//! What jobs cost: starting one, keeping one that does nothing, listing many, and writing to a file.
+//! The cost of jobs: starting one, keeping an idle one, listing many, and writing to a file.
 
 use std::error::Error;
 use std::fs;
@@ -16,13 +16,13 @@ use super::host::{self, Host, PAUSE};
 use super::memory;
 use super::output::read_loop;
 
-/// So many are listed.
+/// Number of listed jobs.
 const LISTED: usize = 1000;
 
-/// So long an idle keeper is watched.
+/// Time for which an idle keeper is watched.
 const IDLE: Duration = Duration::from_secs(3);
 
-/// What writes much.
+/// A script that writes much.
 const WRITER: &str = "for i in 1 2 3 4; do dd if=LINES bs=64k status=none; done";
 
 /// Measures all of it, in one process that has a runtime of one thread.
@@ -60,7 +60,7 @@ async fn start(host: &Host, engine: &Engine, store: &JobStore, rounds: usize) ->
     Ok(json!({ "floor": floor.as_json(), "job": job.as_json(), "ratio": ratio }))
 }
 
-/// The keeper of a job that does nothing: what it owns, and what it does meanwhile.
+/// The keeper of an idle job: its memory, and its activity.
 async fn idle(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>> {
     let job = engine.start_job(host::request("sleep 1000")?).await?.job().ok_or("it was refused")?;
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -78,7 +78,7 @@ async fn idle(engine: &Engine, store: &JobStore) -> Result<Value, Box<dyn Error>
     Ok(json!({ "private_dirty_kb": row["private_dirty_kb"], "wake_ups": woken, "seconds": IDLE.as_secs() }))
 }
 
-/// How often a process has come to the processor.
+/// Number of context switches of a process.
 fn wake_ups(pid: u32) -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let counts = status.lines().filter_map(|line| line.split_once("ctxt_switches:")?.1.trim().parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! How long one call takes, from the request to the outcome.
+//! Latency of one call, from the request to the outcome.
 //!
-//! All variants take turns, so that whatever else the machine does hits all of them alike.
+//! All variants alternate, so that other load affects all of them alike.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::figures::Times;
 use super::floor::Bare;
 use super::host::{self, Host, PAUSE, READY};
 
-/// What a host holds in the second part. A program that starts others by `fork` copies the tables of all of it.
+/// Memory of the host in the second part. `fork` would copy its page tables.
 const MUCH: usize = 2 << 30;
 
 /// Calls in a row that only use up what was ready before, and those that are counted.
@@ -25,7 +25,7 @@ const COUNTED: u32 = 30;
 pub(crate) const IN_A_ROW: &str = "in a row";
 pub(crate) const FLOOR_IN_A_ROW: &str = "floor, in a row";
 
-/// A script, what it is called in the tables, and what it writes.
+/// A script, its name in the tables, and its output.
 struct Sample {
     name: &'static str,
     script: &'static str,
@@ -100,7 +100,7 @@ fn measure(host: &Host, samples: &'static [Sample], rounds: usize) -> Result<Val
         .collect())
 }
 
-/// The floor.
+/// Runs the script by the floor: `posix_spawn` and a pipe.
 fn bare<'a>(host: &'a Host, sample: &'a Sample) -> Variant<'a> {
     let mut variables = host.variables.clone();
     variables.push(("PWD".into(), host.directory.clone().into()));
@@ -234,7 +234,7 @@ async fn call(engine: &Engine, checked: &Checked, sample: &Sample, ready: bool) 
 async fn time(engine: &Engine, request: Request, sample: &Sample) -> Result<Duration, Box<dyn Error>> {
     tokio::time::sleep(PAUSE).await;
     let engine = engine.clone();
-    // As a task, because that is how a host calls: the thread that blocks on a runtime is not one of its workers.
+    // Hosts call from a task: the thread that blocks on a runtime is not one of its workers.
     let task = tokio::spawn(async move {
         let began = Instant::now();
         let reply = engine.run(request).await;

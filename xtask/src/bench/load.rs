@@ -18,10 +18,10 @@ const CALLS: usize = 500;
 /// Calls under way at any time.
 const AT_ONCE: usize = 10;
 
-/// What a client has to show.
+/// The token of clients.
 const TOKEN: &str = "known-to-both-0123456789";
 
-/// Measures both ways.
+/// Measures calls over standard input and over HTTP.
 pub(crate) fn all(host: &Host, home: &std::path::Path) -> Result<Value, Box<dyn Error>> {
     Ok(json!([on_stdio(host, home)?, over_http(host, home)?]))
 }
@@ -36,7 +36,7 @@ fn call(id: usize) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
-/// Whether a call was answered with what it asked for.
+/// True if a call got the right answer.
 fn is_right(id: usize, answer: &Value) -> bool {
     answer["result"]["content"][0]["text"] == format!("{id}\n")
 }
@@ -124,12 +124,12 @@ fn calls(address: SocketAddr, first: usize) -> Result<Vec<(Duration, bool)>, Box
     Ok(done)
 }
 
-/// Ends with the measuring.
+/// Kills the server when dropped.
 struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already, and then there is nothing left to end.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 
 use super::host::{self, Host};
 
-/// Between two counts of open descriptors.
+/// Interval between two counts of open descriptors.
 const COUNT_EVERY: Duration = Duration::from_millis(10);
 
 /// Starts all of them, waits for all of them, and looks at every result.
@@ -77,7 +77,7 @@ impl Counter {
 
     fn stop(self) -> usize {
         self.done.store(true, Ordering::Relaxed);
-        // It cannot panic, and if it did, its highest count would still be there.
+        // After a panic the highest count would still be valid.
         let _ = self.thread.join();
         self.peak.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The server as a client meets it: from the line that asks to the line that answers.
+//! Latency of the MCP server, from the request line to the answer line.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use super::host::{Host, PAUSE, READY};
 use super::latency::{IN_A_ROW, mean_of_row};
 use super::{load, memory};
 
-/// How often a server is started for one figure.
+/// Number of server starts for one figure.
 const STARTS: usize = 20;
 
 /// A way in which `true` is run, by a server of its own: the shells that wait in it, and the session that it names.
@@ -141,7 +141,7 @@ impl Client {
         self.ask("tools/call", &json!({ "name": "bash", "arguments": arguments }))
     }
 
-    /// Runs a script that has to be answered like this. Figures of wrong results would be worth nothing.
+    /// Runs a script that has to be answered like this. Figures of wrong results would be worthless.
     fn run(&mut self, script: &str, expected: &str) -> Result<(), Box<dyn Error>> {
         let answer = self.call(script)?;
         if answer.contains(&format!("\"text\":\"{expected}\"")) { Ok(()) } else { Err(answer.into()) }
@@ -151,7 +151,7 @@ impl Client {
 /// The server ends with its client.
 impl Drop for Client {
     fn drop(&mut self) {
-        // It may have ended already, and then there is nothing left to end.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

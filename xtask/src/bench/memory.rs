@@ -1,4 +1,4 @@
-//! What a keeper, a waiting shell and a host with an engine own of the machine's memory.
+//! Memory of a keeper, of a waiting shell and of a host with an engine.
 
 use std::error::Error;
 use std::fs;

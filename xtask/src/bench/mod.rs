@@ -29,10 +29,10 @@ use crate::{Done, cargo, print};
 /// The task that runs one part. It is not on the list, because nobody but `bench` calls it.
 pub(crate) const PART: &str = "bench-part";
 
-/// What is measured in a process of its own.
+/// The parts, each measured in its own process.
 const PARTS: [&str; 9] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "store", "guard", "mcp"];
 
-/// How much is measured.
+/// The extent of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effort {
     Full,
@@ -40,7 +40,7 @@ enum Effort {
 }
 
 impl Effort {
-    /// How often every variant is timed.
+    /// Repetitions of every variant.
     fn rounds(self) -> usize {
         match self {
             Self::Full => 300,
@@ -48,7 +48,7 @@ impl Effort {
         }
     }
 
-    /// How many commands run one after the other, or all at once.
+    /// Number of commands, in a row or at once.
     fn commands(self) -> usize {
         match self {
             Self::Full => 1000,
@@ -56,7 +56,7 @@ impl Effort {
         }
     }
 
-    /// How often every kind of output flows.
+    /// Repetitions of every kind of output.
     fn floods(self) -> usize {
         match self {
             Self::Full => 5,
@@ -137,8 +137,8 @@ fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> 
     Ok((effort, file))
 }
 
-/// How busy the machine is with other things. Medians stand some of that, but cold starts suffer more than the floor when
-/// every processor is taken, so that a reader has to know.
+/// The load of the machine by other processes. Medians tolerate some load, but cold starts suffer more than the floor
+/// when every processor is busy.
 fn load() -> String {
     let averages = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -1,4 +1,4 @@
-//! How fast output flows through the engine, beside a loop that only reads.
+//! Throughput of output through the engine, beside a loop that only reads.
 //!
 //! The read loop is the least that any reader can do: `read(2)` of 256 KiB at a time, and nothing, or `write(2)` to a file. It is part
 //! of this program, so it is the same machine code everywhere, while a `cat` differs from system to system.
@@ -92,7 +92,7 @@ async fn one(host: &Host, place: &Path, name: &str, script: &str, rounds: usize)
         times[1].add(through(&shown, script).await?);
         let copy = place.join("copy");
         times[2].add(read_loop(host, script, Some(&copy))?);
-        // What waits to be written to the disk from one run must not slow down the next.
+        // Unwritten pages of one run must not slow down the next.
         std::fs::remove_file(copy)?;
         times[3].add(through(&saved, script).await?);
         store.sweep()?;
@@ -114,7 +114,7 @@ pub(super) fn read_loop(host: &Host, script: &str, copy: Option<&Path>) -> Resul
     let mut command = Command::new(&host.bash);
     command.args(["-c", script]).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
     let mut child = command.spawn()?;
-    // It holds the writing ends, and the end of the pipe never comes while somebody does.
+    // The command holds the writing ends, which would prevent the end of file.
     drop(command);
     let mut copy = copy.map(File::create).transpose()?;
     loop {
@@ -142,10 +142,10 @@ async fn through(engine: &Engine, script: &str) -> Result<Duration, Box<dyn Erro
     Ok(time)
 }
 
-/// So much flows through while memory is watched.
+/// Bytes that pass while memory is watched.
 const FLOOD: u64 = 10_000_000_000;
 
-/// How much this process grows while the flood goes through it, in KB.
+/// Growth of this process while the flood passes, in KB.
 async fn flood(host: &Host) -> Result<u64, Box<dyn Error>> {
     let engine = host.engine(0)?;
     through(&engine, "echo warm").await?;

@@ -62,7 +62,7 @@ struct Trial {
     family: String,
     /// The rules that the run broke, without repetition.
     broken: Vec<String>,
-    /// What recorders and effects showed, or how the script failed.
+    /// The findings of recorders and effects, or the script's failure.
     detail: Value,
     refused: bool,
     /// The guard's findings, for the report.

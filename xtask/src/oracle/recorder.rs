@@ -1,6 +1,7 @@
 //! Programs of the little world that report before they act: `rm`, `git`, the hook of a remote, and the enemies of disks.
 //!
-//! They are files that begin with `#!/.oracle/recorder NAME`, so a copy, a link or another `argv[0]` is still recorded.
+//! The recorders are files that begin with `#!/.oracle/recorder NAME`, so a copy, a link or another `argv[0]` is
+//! still recorded.
 
 use std::env;
 use std::fs::{self, OpenOptions};

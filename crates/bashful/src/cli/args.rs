@@ -45,13 +45,13 @@ pub(crate) struct CommandArgs {
 }
 
 impl CommandArgs {
-    /// The mode, also where `--background` stands for it.
+    /// The mode; `--background` is `--mode background`.
     pub(crate) fn mode(&self) -> Mode {
         if self.background { Mode::Background } else { self.mode }
     }
 }
 
-// Their meaning is in the help of `--mode`: on the values it would make every option two lines long.
+// The help of `--mode` explains the values: help on the values would make every option two lines long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     Default,
@@ -198,7 +198,7 @@ pub(crate) enum McpCommand {
 #[command(after_help = "Example: bashful log --failed --since 2h")]
 pub(crate) struct LogArgs {
     /// Show only the last N commands.
-    #[arg(short = 'n', long = "last", value_name = "N")]
+    #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole_number::<usize>)]
     pub(crate) last: Option<usize>,
     /// Keep printing commands as they end.
     #[arg(short, long)]
@@ -303,10 +303,10 @@ pub(crate) struct ShowArgs {
     #[arg(value_parser = artifact_id)]
     pub(crate) id: u64,
     /// Print the first N lines.
-    #[arg(long, group = "part", value_name = "N")]
+    #[arg(long, group = "part", value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) head: Option<u64>,
     /// Print the last N lines.
-    #[arg(long, group = "part", value_name = "N")]
+    #[arg(long, group = "part", value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) tail: Option<u64>,
     /// Print lines A to B, counted from 1; `A-` continues to the end.
     #[arg(long, group = "part", value_name = "A-B", value_parser = artifacts::lines)]
@@ -363,7 +363,12 @@ fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::NAMES).try_map(|name| name.parse::<Format>())
 }
 
-/// A duration of more than nothing.
+/// A whole number that is not negative. The parser's own message would speak of digits.
+pub(crate) fn whole_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "give a whole number, such as 20".to_owned())
+}
+
+/// A duration above zero.
 pub(crate) fn positive(text: &str) -> Result<Duration, String> {
     let given = seconds(text)?;
     let most = crate::settings::Seconds::try_from(given)?;

@@ -13,7 +13,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Ok(number * length)
 }
 
-/// The same with a unit, where a bare number could mean anything: `90s`, `10m`, `2h` or `7d`.
+/// A duration that needs a unit, because a bare number could mean anything: `90s`, `10m`, `2h` or `7d`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     if text.parse::<f64>().is_ok() {
         return Err(format!("{text} of what? write {text}s, {text}m, {text}h or {text}d"));

@@ -1,6 +1,6 @@
 //! Tips for plausible mistakes on the command line.
 //!
-//! The parser says what is wrong. These tips say what was probably meant, with a command to copy.
+//! The parser reports the error. These tips add the command that was probably meant.
 
 use std::ffi::OsString;
 
@@ -34,7 +34,7 @@ pub(super) fn explain(mut error: clap::Error, arguments: impl Iterator<Item = Os
     let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let Some(tip) = tip(error.kind(), &words) {
-        // A guess of the parser beside it would only distract.
+        // A second guess by the parser would distract.
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
@@ -60,11 +60,11 @@ fn tip(kind: ErrorKind, words: &[&str]) -> Option<String> {
     }
 }
 
-/// The first word is no command: a typing error, or a script without `run`.
+/// The tip for an unknown first word: a typing error, or a script without `run`.
 fn unknown_command(words: &[&str]) -> String {
     let near = |command: &&&str| {
         let distance = damerau_levenshtein(command, words[0]);
-        // Short words are near to everything.
+        // Short words are similar to everything.
         distance * 3 <= command.len()
     };
     match COMMANDS.iter().filter(near).min_by_key(|command| damerau_levenshtein(command, words[0])) {

@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use args::{
     AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, ConfigArgs, DoctorArgs, ExplainArgs, LogArgs, McpArgs,
-    McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive,
+    McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
 };
 use args::{CompletionsArgs, ManArgs};
 
@@ -100,8 +100,8 @@ enum Command {
     Version,
 }
 
-/// Reads the arguments of the plainest call, `bashful run SCRIPT`. Describing all possible ones first would take a tenth of the
-/// time of a short command.
+/// Parses `bashful run SCRIPT` without the parser. Building the parser would take a tenth of the time of a short
+/// command.
 fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
     arguments.next().filter(|command| command == "run")?;
     let script = arguments.next().filter(|script| !script.as_encoded_bytes().starts_with(b"-"))?;
@@ -139,14 +139,14 @@ fn parse() -> Result<Cli<Command>, clap::Error> {
     Cli::try_parse()
 }
 
-/// Does what the arguments say.
+/// Runs the command that the arguments name.
 pub(crate) fn main() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
             return failed(&mistakes::explain(error, std::env::args_os().skip(1))).into();
         }
-        // Help and version are what was asked for.
+        // Help and version arrive as errors of the parser.
         Err(answer) => {
             let printed = print::data(color::help(&answer.to_string()).as_bytes()).map(|()| Exit::Code(0));
             return printed.unwrap_or(Exit::Failed).into();
@@ -175,10 +175,10 @@ pub(crate) fn main() -> ExitCode {
     exit.unwrap_or_else(|error| failed(error.as_ref())).into()
 }
 
-/// Says what went wrong, as JSON to those who want JSON.
+/// Prints an error, as JSON with `--json`.
 fn failed(error: &(dyn Error + 'static)) -> Exit {
     if std::env::args_os().any(|argument| argument == "--json") {
-        // Where that cannot be written there is nobody to tell.
+        // If standard output is closed, there is no other place to report it.
         let _ = print::json(of_error(error), print::redactor());
     } else if error.is::<clap::Error>() || is_refusal(error) {
         print::talk(&error.to_string());

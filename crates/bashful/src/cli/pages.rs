@@ -46,7 +46,7 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Box<dyn Error>> {
         return Ok(Exit::Code(0));
     }
     let mut command = &program;
-    // A page may be asked for by its own name too: `jobs-wait`.
+    // `jobs-wait` means the page of `jobs wait`.
     for word in args.command.iter().flat_map(|word| word.split([' ', '-'])) {
         command = command.find_subcommand(word).ok_or_else(|| PageError::NoCommand(args.command.join(" ")))?;
     }

@@ -1,4 +1,4 @@
-//! `bashful doctor --client`: how one client is answered.
+//! `bashful doctor --client`: the settings for one MCP client.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ pub(super) fn examine(settings: &Mcp, name: &str) -> Value {
     })
 }
 
-/// The meaning of each key, for somebody who reads it for the first time.
+/// Explanations of the keys.
 const MEANING: [(&str, &str); 9] = [
     ("patience_seconds", "a command that takes longer goes on as a job"),
     ("shown_bytes", "output shown of one command"),

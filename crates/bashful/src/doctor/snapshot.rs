@@ -1,4 +1,4 @@
-//! What came of the user's rc files, and what that costs.
+//! The snapshot of the user's rc files, and its cost per command.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use crate::settings::{Settings, Snapshots};
 use crate::setup::{self, Surroundings};
 
-/// So many commands are timed for each figure, of which the middle one counts.
+/// Timed commands for each figure, which is their median.
 const TIMED: usize = 9;
 
-/// A shell that is not ready by then never will be.
+/// Longest wait for a ready shell.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-/// So many names of each kind are told to people.
+/// Most names of each kind in the text.
 const NAMES_TOLD: usize = 8;
 
-/// Reads the rc files anew, and times commands with and without what came of it.
+/// Takes a new snapshot, and times commands with and without it.
 pub(super) async fn examine(settings: &Settings, around: &Surroundings) -> Result<Value, Box<dyn Error>> {
     let without = setup::options(settings, around, None)?;
     let mut with = without.clone();
@@ -54,17 +54,17 @@ fn facts(snapshot: &Snapshot) -> Value {
     })
 }
 
-/// How a shell comes to its command.
+/// The start of the shell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// It was started ahead of time.
+    /// The shell was started ahead of time.
     Waiting,
-    /// It is started for the command.
+    /// The shell is started for the command.
     Fresh,
 }
 
-/// How much longer a command takes that does nothing, in milliseconds; none if no shell can be had that way. Taking turns,
-/// so that whatever else goes on meets both.
+/// The extra time of an empty command, in milliseconds; none if the shell cannot be started that way. The two kinds
+/// alternate, so that other load affects both.
 async fn cost(with: &Options, without: &Options, start: Start) -> Result<Option<f64>, Box<dyn Error>> {
     let ready = usize::from(start == Start::Waiting);
     let engines = [with, without].map(|options| Engine::new(Options { ready, ..options.clone() }));
@@ -89,7 +89,7 @@ async fn cost(with: &Options, without: &Options, start: Start) -> Result<Option<
     Ok(Some(round(with - without)))
 }
 
-/// Waits until a shell waits for this command, and has come to where it waits.
+/// Waits until a ready shell for this command has finished starting.
 async fn becomes_ready(engine: &Engine, checked: &Checked) -> bool {
     let give_up = Instant::now() + READY_WITHIN;
     engine.prepare(checked);
@@ -99,7 +99,7 @@ async fn becomes_ready(engine: &Engine, checked: &Checked) -> bool {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // It counts from when its keeper was told to start it; a large snapshot takes it a while.
+    // The engine counts a shell from the order to start it, and loading a large snapshot takes a while.
     tokio::time::sleep(Duration::from_millis(50)).await;
     true
 }
@@ -108,7 +108,7 @@ fn round(milliseconds: f64) -> f64 {
     (milliseconds * 100.0).round() / 100.0
 }
 
-/// The same for people.
+/// The facts as text.
 pub(super) fn as_text(facts: &Value) -> String {
     let mut text = "\nsnapshot of ~/.bashrc\n".to_owned();
     let mut line = |name: &str, value: &str| {
@@ -138,7 +138,7 @@ pub(super) fn as_text(facts: &Value) -> String {
     text
 }
 
-/// How many there are, and the first of them.
+/// The number of names, and the first ones.
 fn names(names: &Value) -> String {
     let names: Vec<&str> = names.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let shown =

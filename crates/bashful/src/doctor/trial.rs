@@ -1,6 +1,6 @@
-//! Tries the promises about stopping, each with a real daemon.
+//! Tests the promises about stopping, each with a real daemon.
 //!
-//! A filter of system calls or an old kernel can make any of them false, and only trying tells.
+//! A seccomp filter or an old kernel can break any of them, and only a test shows that.
 
 use std::time::Duration;
 
@@ -9,23 +9,24 @@ use bashful_sys::proc::Process;
 use rustix::process::Pid;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Starts a daemon, which has left its parents and, where there is `setsid`, its session, and says its process id. Where nothing
-/// can be stopped, all of it ends by itself. The empty line comes when somebody listens for sure.
+/// Starts a daemon outside of the shell's tree and, with `setsid`, outside of its session, and prints its process id.
+/// The daemon ends by itself if it cannot be stopped. The empty line comes after the listener is attached.
 const DAEMON: &str = "if command -v setsid >/dev/null; then (setsid sleep 5 >/dev/null & echo $!)
 else (set -m; sleep 5 >/dev/null & echo $!); fi
 sleep 0.1; echo; sleep 0.1\n";
 
-/// How long the daemon may take to begin.
+/// Longest time for the daemon to start.
 const BEGINS_WITHIN: Duration = Duration::from_secs(3);
 
-/// How long the daemon may take to end: less than it would by itself.
+/// Longest time for the daemon to be stopped, shorter than its own life.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// The promises that hold, of those that are made. The engine must have no judge: one of the trials kills its own keeper.
+/// Tests the promises and returns those that hold. The engine must have no judge: one of the trials kills its own
+/// keeper.
 pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
     let wait = format!("{DAEMON}sleep 5");
     let stop = |job: &mut Option<Running>| job.iter().for_each(|job| job.stop(StopReason::Cancelled));
-    // For a keeper, a job that is dropped and a program that is killed are the same: a connection that closes.
+    // A dropped command and a killed program look the same to a keeper: the connection closes.
     let drop_it = |job: &mut Option<Running>| drop(job.take());
     let kill_keeper = format!("{DAEMON}kill -9 $PPID; sleep 5");
     Promises {
@@ -36,7 +37,7 @@ pub(super) async fn hold(engine: &Engine, promised: Promises) -> Promises {
     }
 }
 
-/// True if the daemon of this script ends when that is done to its job.
+/// True if the daemon of this script ends after `act` on its command.
 async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Running>)) -> bool {
     let Ok(script) = Script::new(script) else { return false };
     let started = engine.start(Request::new(script), Caller::default()).await;
@@ -46,7 +47,7 @@ async fn ends(engine: &Engine, script: &str, act: impl FnOnce(&mut Option<Runnin
     act(&mut job);
     let ended = has_ended(&daemon).await;
     if let Some(mut job) = job {
-        // The search for strays must be over before another engine starts a keeper, which it would take for one.
+        // The search for strays must end before another engine starts a keeper, which it could take for a stray.
         let _ = timeout(BEGINS_WITHIN, job.wait()).await;
     }
     ended
@@ -64,7 +65,7 @@ async fn has_ended(daemon: &Process) -> bool {
     false
 }
 
-/// The daemon, as soon as the script has said its process id.
+/// The daemon, as soon as the script has printed its process id.
 async fn daemon_of(job: &Running) -> Option<Process> {
     let mut live = job.live();
     let said = timeout(BEGINS_WITHIN, live.wait_for(|live| live.newest.ends_with(b"\n"))).await.ok()?.ok()?;

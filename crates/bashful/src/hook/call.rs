@@ -1,4 +1,4 @@
-//! Reads the call of a tool that an agent is about to make.
+//! Parses the tool call that an agent is about to make.
 //!
 //! Invariant: a call of a shell tool is either understood or unreadable, and whatever cannot be told apart is unreadable. Only calls
 //! that are known to be none of the hook's business are passed over.
@@ -14,13 +14,13 @@ use super::glance::Glance;
 /// Bytes of one call. Models write commands of a few kilobytes; the guard takes scripts up to 1 MiB.
 const LONGEST_CALL: usize = 4 << 20;
 
-/// A call as far as it concerns the hook.
+/// The parsed call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     Shell(ShellCall),
-    /// Another tool, or another event.
+    /// The call is of another tool or event.
     NotOurs,
-    /// The reason, as the end of a sentence.
+    /// The call cannot be parsed, for this reason.
     Unreadable(String),
 }
 
@@ -31,7 +31,7 @@ pub(super) struct ShellCall {
     pub(super) directory: Option<PathBuf>,
 }
 
-/// Reads one call to its end: an agent whose pipe breaks takes the hook for a failed one, and goes on.
+/// Reads one call to its end. If the pipe broke, the agent would take the hook for failed, and run the command.
 pub(super) fn read(agent: Agent, mut input: impl Read) -> Reading {
     let (mut glance, mut text, mut length) = (Glance::default(), Vec::new(), 0_usize);
     let mut piece = vec![0; 1 << 16];
@@ -66,7 +66,7 @@ pub(super) fn read(agent: Agent, mut input: impl Read) -> Reading {
     }
 }
 
-/// The command of a call that is one of a shell tool.
+/// The command of a shell tool's call.
 fn understood(call: &Value) -> Reading {
     let input = &call["tool_input"];
     let command = input.get("command").or_else(|| input.get("cmd"));
@@ -91,14 +91,14 @@ fn understood(call: &Value) -> Reading {
     Reading::Shell(ShellCall { script, directory })
 }
 
-/// The word in quotes in any case, so that a shell takes it for no keyword or alias.
+/// The word in quotes, so that a shell takes it for no keyword or alias.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The text with U+FFFD for every half of a surrogate pair that stands alone.
 ///
-/// Node's `JSON.stringify` writes such halves as escapes, which are no JSON to others. A shell is given U+FFFD in their place.
+/// Node's `JSON.stringify` writes such halves as escapes, which other parsers reject. The shell gets U+FFFD for them.
 fn without_lone_surrogates(mut text: Vec<u8>) -> Vec<u8> {
     let escape = |text: &[u8], at: usize| -> Option<u16> {
         let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -129,7 +129,7 @@ mod tests {
         Reading::Shell(ShellCall { script: script.into(), directory: Some(directory.into()) })
     }
 
-    /// As each agent gives them: Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0.
+    /// Calls recorded from Claude Code 2.1.325, Codex 0.166.0 and Gemini CLI 0.61.0.
     #[test]
     fn calls_of_shell_tools_are_understood() {
         let claude = r#"{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/work","prompt_id":"p","permission_mode":"default",

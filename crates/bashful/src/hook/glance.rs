@@ -1,11 +1,12 @@
 //! Finds the event and the tool of a call in JSON that may be too long, too deep or too broken to be read.
 //!
-//! It looks at names and strings of the outermost object and skips everything else. Memory is bounded, whatever the input.
+//! The scan reads names and strings of the outermost object and skips everything else. Memory is bounded, whatever
+//! the input.
 
-/// Longer names and values than this, in bytes, are of nobody that a hook knows.
+/// Longest name or value in bytes that a hook knows.
 const LONGEST: usize = 256;
 
-/// A look at JSON that comes in pieces.
+/// An incremental scan of JSON.
 #[derive(Debug, Default)]
 pub(super) struct Glance {
     /// The value of `hook_event_name`. Of several, the last one counts, as it does for every reader of JSON.
@@ -17,19 +18,19 @@ pub(super) struct Glance {
     /// The string under way, with its escapes, if it is one of the outermost object.
     text: Vec<u8>,
     name: Option<String>,
-    /// A colon has come since the last name.
+    /// The next string is a value.
     is_value: bool,
 }
 
-/// The place of the next byte.
+/// The position of the next byte in the JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum At {
     #[default]
     Outside,
     InString,
-    /// Behind a backslash in a string.
+    /// After a backslash in a string.
     Escaped,
-    /// Behind the outermost object. Nothing counts any more.
+    /// After the outermost object. The rest is ignored.
     End,
 }
 
@@ -94,7 +95,7 @@ impl Glance {
     }
 }
 
-/// The meaning of a string's inside; none if it is too long or has none.
+/// The decoded text of a string; none if it is too long or invalid.
 fn decoded(text: &[u8]) -> Option<String> {
     if text.len() > LONGEST {
         return None;

@@ -1,4 +1,4 @@
-//! `bashful hook install`: puts the hook into an agent's settings, or takes it out.
+//! `bashful hook install`: adds the hook to an agent's settings, or removes it.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::Agent;
 use super::places::command;
 use crate::exit::Exit;
-use crate::install::change::{Change, Done, Edit};
+use crate::install::change::{AppliedChange, Change, Edit};
 use crate::install::record::{self, Installation};
 use crate::install::stage::{Asking, Noted, StageOutcome, Staged, carry_out, stage, unstage};
 use crate::print;
@@ -41,7 +41,7 @@ pub(crate) struct InstallArgs {
     dry_run: bool,
 }
 
-/// Why there are no settings to write to.
+/// The agent's settings file cannot be found.
 #[derive(Debug, Error)]
 #[error("there is no place for your settings: HOME is not set")]
 struct NoHome;
@@ -64,7 +64,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
             None => Vec::new(),
         };
         if done.is_empty() {
-            done.push(Done::by_others(change));
+            done.push(AppliedChange::by_others(change));
         }
         (unstage(&done)?.0, true)
     } else {
@@ -90,7 +90,7 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     Ok(Exit::Code(0))
 }
 
-/// The step that is left to the user, and what a missing program means.
+/// The user's next step, and the effect of a missing program.
 fn next_step(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude => {

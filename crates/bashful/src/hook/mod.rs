@@ -1,8 +1,8 @@
 //! `bashful hook`: the guard for the shell tools of other agents.
 //!
-//! An agent hands over a call of one of its tools on standard input before it runs it, and reads the answer from standard output. The
-//! forms are those of `docs/hooks.md`. No answer means "go on" to every agent, and so does a hook that fails: therefore a shell
-//! call that cannot be judged is denied, and nothing ends with an exit code that agents ignore.
+//! An agent writes a tool call to standard input before it runs the tool, and reads the answer from standard output
+//! (`docs/hooks.md`). Every agent takes no answer, or a failing hook, for permission. Therefore a shell call that
+//! cannot be judged is denied, and the program never ends with an exit code that agents ignore.
 
 mod call;
 mod glance;
@@ -55,7 +55,7 @@ pub(crate) enum Agent {
 }
 
 impl Agent {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -80,7 +80,7 @@ impl Agent {
         }
     }
 
-    /// The tools that run commands. Codex 0.166 calls all of them `Bash`; the others are names that it had before.
+    /// The tools that run commands. Codex 0.166 names all of them `Bash`; the other names are older.
     fn shell_tools(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &["Bash", "Monitor"],
@@ -89,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// Those of the versions that docs/hooks.md names, which a hook has to get.
+    /// The tools of the versions in docs/hooks.md, which a hook must receive.
     fn current_tools(self) -> &'static [&'static str] {
         if self == Self::Codex { &["Bash"] } else { self.shell_tools() }
     }
@@ -109,7 +109,7 @@ impl Agent {
 struct HookReply {
     level: Level,
     text: String,
-    /// The way for the user, where the agent does not ask them.
+    /// Advice how the user can allow the command, for agents that cannot ask.
     how_to_allow: Option<String>,
 }
 
@@ -119,7 +119,7 @@ impl HookReply {
     }
 }
 
-/// Does what the arguments say.
+/// Runs the command that the arguments name.
 pub(crate) fn main(command: &HookCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     match command {
         HookCommand::Claude => Ok(answer_one(Agent::Claude, file)),
@@ -132,7 +132,7 @@ pub(crate) fn main(command: &HookCommand, file: Option<&Path>) -> Result<Exit, B
 
 /// Answers one call.
 fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
-    // An agent goes on after any other code.
+    // After any other exit code the agent would run the command.
     std::panic::set_hook(Box::new(|panic| {
         print::talk(&format!("bashful failed while it judged this command, which is therefore refused: {panic}"));
         std::process::exit(BLOCKS.into());
@@ -154,7 +154,7 @@ fn answer_one(agent: Agent, file: Option<&Path>) -> Exit {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(format!("{}\n", formed(agent, &answer)).as_bytes()).and_then(|()| out.flush());
     match written {
-        // An answer that nobody has read must not count as none.
+        // An unwritten answer would count as permission.
         Err(error) if answer.level != Level::Warn => {
             print::talk(&format!("{}\n{error}", answer.text));
             Exit::Code(BLOCKS)
@@ -167,7 +167,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<HookRepl
     let around = Surroundings::read();
     let guard = around.settings(file).and_then(|(mut settings, _)| {
         if agent == Agent::Codex {
-            // Text that is sent to a running command later does not pass any hook.
+            // Input that is sent to a running shell later passes no hook.
             guard::ask_about_interactive_shells(&mut settings);
         }
         let guard = if settings.guard.enabled { Some(guard::guard(&settings, &around)?) } else { None };
@@ -186,7 +186,7 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<HookRepl
     let allowed = verdict.refuses()
         && guard::allowances(&around)
             .zip(call.directory.as_ref())
-            .is_some_and(|(allowances, directory)| allowances.take(&call.script, directory, SystemTime::now()));
+            .is_some_and(|(allowances, directory)| allowances.use_up(&call.script, directory, SystemTime::now()));
     if allowed {
         return None;
     }
@@ -203,14 +203,14 @@ fn worst(verdict: &Verdict) -> Option<HookReply> {
     let level = verdict.level()?;
     let texts: Vec<String> =
         verdict.findings.iter().filter(|finding| finding.level == level).map(bashful_engine::Finding::text).collect();
-    // Agents show it to their users.
+    // Agents show the text on terminals, so invisible characters are escaped.
     Some(HookReply { level, text: visible_lines(&texts.join("\n\n")), how_to_allow: None })
 }
 
 /// The answer in the agent's form.
 fn formed(agent: Agent, answer: &HookReply) -> Value {
     if answer.level == Level::Warn {
-        // The command runs, and the user sees why one might look twice.
+        // A warning: the command runs, and the user sees the finding.
         return json!({ "systemMessage": answer.text });
     }
     let refused = match &answer.how_to_allow {

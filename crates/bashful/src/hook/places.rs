@@ -1,4 +1,4 @@
-//! The hooks in agents' settings: where they stand, and which of them are ours.
+//! Finds bashful's hooks in the settings of agents.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,23 @@ use super::Agent;
 use crate::install::{program_text, read_settings};
 use crate::setup::Surroundings;
 
-/// A hook of ours in somebody's settings.
+/// A hook of bashful in an agent's settings.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundHook {
     pub(super) file: PathBuf,
     /// Places in the list of groups, and in the list of one group's hooks.
     pub(super) at: (usize, usize),
-    /// Empty if the hook has none, and then gets every tool.
+    /// The tools it gets; empty means every tool.
     pub(super) matcher: Option<String>,
     pub(super) hook: Value,
 }
 
-impl Found {
+impl FoundHook {
     pub(super) fn command(&self) -> &str {
         self.hook["command"].as_str().unwrap_or_default()
     }
 
-    /// The program that the hook starts, as it is written there.
+    /// The program in the hook's command line, as written.
     pub(super) fn program(&self) -> Option<PathBuf> {
         program(self.command())
     }
@@ -53,7 +53,7 @@ impl Agent {
         };
         let mut files: Vec<PathBuf> = self.user_file(around).into_iter().collect();
         files.extend(below.iter().map(|file| here.join(file)));
-        // In the home directory they are the same.
+        // In the home directory both are the same file.
         files.dedup();
         files
     }
@@ -63,13 +63,13 @@ impl Agent {
         json!({ "matcher": self.matcher(), "hooks": [{ "type": "command", "command": command }] })
     }
 
-    /// All hooks of ours in a file. An error says why the file cannot be read.
-    pub(super) fn hooks_in(self, file: &Path) -> Result<Vec<Found>, Box<dyn Error>> {
+    /// All hooks of bashful in a file.
+    pub(super) fn hooks_in(self, file: &Path) -> Result<Vec<FoundHook>, Box<dyn Error>> {
         let settings = read_settings(file)?;
         let groups = settings["hooks"][self.event()].as_array().map_or(&[][..], Vec::as_slice);
         let all = groups.iter().enumerate().flat_map(|(group_at, group)| {
             let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
-            hooks.iter().enumerate().map(move |(hook_at, hook)| Found {
+            hooks.iter().enumerate().map(move |(hook_at, hook)| FoundHook {
                 file: file.to_path_buf(),
                 at: (group_at, hook_at),
                 matcher: group["matcher"].as_str().map(str::to_owned),
@@ -77,7 +77,7 @@ impl Agent {
             })
         });
         let arguments = format!(" hook {}", self.word());
-        let is_ours = |found: &Found| {
+        let is_ours = |found: &FoundHook| {
             let is_bashful = found.program().is_some_and(|program| program.ends_with("bashful"));
             is_bashful && found.command().contains(&arguments)
         };

@@ -1,4 +1,4 @@
-//! `bashful hook status`: tells whether the hooks are in force.
+//! `bashful hook status`: reports whether hooks work.
 
 use std::error::Error;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use clap::Args;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::places::Found;
+use super::places::FoundHook;
 use super::{Agent, sha256};
 use crate::exit::Exit;
 use crate::install::read_settings;
@@ -38,7 +38,7 @@ pub(crate) struct StatusArgs {
 
 /// One agent's hook.
 #[derive(Debug)]
-struct Status {
+struct HookStatus {
     agent: Agent,
     /// The settings that hold the hook; none if there is no hook.
     file: Option<PathBuf>,
@@ -46,7 +46,7 @@ struct Status {
     problems: Vec<String>,
 }
 
-impl Status {
+impl HookStatus {
     fn is_in_force(&self) -> bool {
         self.file.is_some() && self.problems.is_empty()
     }
@@ -67,7 +67,7 @@ pub(super) fn main(args: &StatusArgs) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let here = std::env::current_dir()?;
     let agents = args.agent.map_or_else(|| vec![Agent::Claude, Agent::Codex, Agent::Gemini], |agent| vec![agent]);
-    let all: Vec<Status> = agents.into_iter().map(|agent| status(agent, &around, &here)).collect();
+    let all: Vec<HookStatus> = agents.into_iter().map(|agent| status(agent, &around, &here)).collect();
     if args.json {
         let facts = all.iter().map(|status| {
             let (agent, in_force) = (status.agent.word(), status.is_in_force());
@@ -75,17 +75,17 @@ pub(super) fn main(args: &StatusArgs) -> Result<Exit, Box<dyn Error>> {
         });
         print::json(facts.collect::<Value>(), print::redactor())?;
     } else {
-        let lines: Vec<String> = all.iter().map(Status::line).collect();
+        let lines: Vec<String> = all.iter().map(HookStatus::line).collect();
         print::text(&format!("{}\n", lines.join("\n")))?;
     }
-    let is_fine = |status: &Status| {
+    let is_fine = |status: &HookStatus| {
         status.is_in_force() || (args.agent.is_none() && status.file.is_none() && status.problems.is_empty())
     };
     Ok(Exit::Code(u8::from(!all.iter().all(is_fine))))
 }
 
 /// The best hook of an agent: one that works, or else the first one.
-fn status(agent: Agent, around: &Surroundings, here: &Path) -> Status {
+fn status(agent: Agent, around: &Surroundings, here: &Path) -> HookStatus {
     let (mut best, mut unread) = (None, Vec::new());
     let off = switched_off(agent, around, here);
     for file in agent.files(around, here) {
@@ -97,15 +97,15 @@ fn status(agent: Agent, around: &Surroundings, here: &Path) -> Status {
                     problems.extend(problems_of(agent, &hook, around));
                     let is_first = best.is_none();
                     if problems.is_empty() {
-                        return Status { agent, file: Some(hook.file), problems };
+                        return HookStatus { agent, file: Some(hook.file), problems };
                     } else if is_first {
-                        best = Some(Status { agent, file: Some(hook.file), problems });
+                        best = Some(HookStatus { agent, file: Some(hook.file), problems });
                     }
                 }
             }
         }
     }
-    best.unwrap_or(Status { agent, file: None, problems: unread })
+    best.unwrap_or(HookStatus { agent, file: None, problems: unread })
 }
 
 /// Switches in the agent's settings that turn all hooks off.
@@ -127,7 +127,7 @@ fn switched_off(agent: Agent, around: &Surroundings, here: &Path) -> Vec<String>
     files.iter().filter(is_off).map(|file| format!("hooks are turned off in {} (`{name}`)", file.display())).collect()
 }
 
-fn problems_of(agent: Agent, found: &Found, around: &Surroundings) -> Vec<String> {
+fn problems_of(agent: Agent, found: &FoundHook, around: &Surroundings) -> Vec<String> {
     let mut problems = Vec::new();
     let missed: Vec<&str> = agent.current_tools().iter().filter(|tool| !covers(found, tool)).copied().collect();
     if !missed.is_empty() {
@@ -159,7 +159,7 @@ fn problems_of(agent: Agent, found: &Found, around: &Surroundings) -> Vec<String
 }
 
 /// Decides whether a matcher lets a tool through to the hook.
-fn covers(found: &Found, tool: &str) -> bool {
+fn covers(found: &FoundHook, tool: &str) -> bool {
     match found.matcher.as_deref() {
         None | Some("" | "*") => true,
         Some(matcher) => Regex::new(&format!("^(?:{matcher})$")).is_ok_and(|matcher| matcher.is_match(tool)),
@@ -180,7 +180,7 @@ fn is_executable(program: &Path) -> bool {
 }
 
 /// The reason why Codex ignores a hook: it notes a hash for each hook that the user trusts.
-fn codex_trust(found: &Found, around: &Surroundings) -> Option<String> {
+fn codex_trust(found: &FoundHook, around: &Surroundings) -> Option<String> {
     let review = "start `codex` and trust it at \"Hooks need review\"";
     let config = Agent::Codex.user_file(around)?.with_file_name("config.toml");
     let settings = match read_settings(&config) {
@@ -206,7 +206,7 @@ fn codex_trust(found: &Found, around: &Surroundings) -> Option<String> {
 }
 
 /// The hash by which Codex knows a hook: of its event, matcher and command as JSON with sorted names.
-fn codex_hash(found: &Found) -> String {
+fn codex_hash(found: &FoundHook) -> String {
     let mut hook =
         json!({ "type": "command", "command": found.command(), "async": found.hook["async"] == json!(true) });
     hook["timeout"] = found.hook["timeout"].as_u64().unwrap_or(CODEX_TIMEOUT).into();
@@ -226,11 +226,11 @@ fn codex_hash(found: &Found) -> String {
 mod tests {
     use super::*;
 
-    fn found(matcher: Option<&str>, hook: Value) -> Found {
-        Found { file: "/x".into(), at: (0, 0), matcher: matcher.map(str::to_owned), hook }
+    fn found(matcher: Option<&str>, hook: Value) -> FoundHook {
+        FoundHook { file: "/x".into(), at: (0, 0), matcher: matcher.map(str::to_owned), hook }
     }
 
-    /// As Codex 0.166.0 has written it into its config.toml.
+    /// A hash that Codex 0.166.0 wrote into its config.toml.
     #[test]
     fn the_hash_is_the_one_that_codex_writes() {
         let hook = json!({ "type": "command", "command": "/tmp/hk/tee-hook.sh" });

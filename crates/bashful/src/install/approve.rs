@@ -11,7 +11,7 @@ use super::client::Client;
 use super::edit;
 use crate::setup::Surroundings;
 
-/// Gemini CLI reads every file of this directory. Ours holds one rule.
+/// The policy file of bashful. Gemini CLI reads every file of its directory.
 const GEMINI_POLICY: &str = "\
 # Written by `bashful mcp install gemini --replace`: the model runs commands through bashful.
 [[rule]]
@@ -23,25 +23,25 @@ priority = 999
 /// The shell tools of Copilot CLI.
 const COPILOT_SHELL: &str = "bash,read_bash,write_bash,stop_bash,list_bash";
 
-/// How much the user has agreed to.
+/// The extent of the user's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Extent {
-    /// The server's entry alone.
+    /// Only the server's entry.
     Server,
-    /// Its commands run without questions.
+    /// Commands of the server run without questions.
     Approved,
-    /// The client's own shell tool is turned off, too.
+    /// The client's own shell tool is turned off too.
     Replaced,
 }
 
-/// One installation that is asked for.
+/// One requested installation.
 pub(super) struct Wanted<'a> {
     pub(super) client: Client,
     pub(super) name: &'a str,
     pub(super) extent: Extent,
     /// The client's settings file that gets the server.
     pub(super) file: &'a Path,
-    /// Set if that file is a project's.
+    /// The project, if the file belongs to one.
     pub(super) project: bool,
     /// The current directory without links, which is the folder to trust.
     pub(super) here: &'a Path,
@@ -86,13 +86,13 @@ impl Wanted<'_> {
                 self.trust(extras, user, &[&self.here_text()], "TRUST_FOLDER");
             }
             Client::Copilot => {
-                // Without a tool's name it holds for all tools of the server.
+                // Without a tool name the rule covers all tools of the server.
                 let approval = json!({ "kind": "mcp", "serverName": name, "toolName": null });
                 if self.is_home(self.folder()) {
                     extras.remarks.push(self.not_trusted());
                 } else if let Some(user) = self.client.user_file(self.around) {
                     if self.project {
-                        // Otherwise it does not read the project's servers.
+                        // Without trust the client ignores the project's servers.
                         extras.add(user.with_file_name("config.json"), &["trustedFolders"], json!(self.here_text()));
                     }
                     let file = user.with_file_name("permissions-config.json");
@@ -109,7 +109,7 @@ impl Wanted<'_> {
     fn replace(&self, extras: &mut Extras) {
         let file = || self.file.to_path_buf();
         match self.client {
-            // `Monitor`, which runs commands as well, goes with it.
+            // `Monitor` runs commands too, so it is turned off as well.
             Client::Claude => extras.add(self.claude_settings(), &["permissions", "deny"], json!("Bash")),
             Client::Codex => extras.set(file(), &["features", "shell_tool"], json!(false)),
             // Rules in a project are not read.
@@ -151,7 +151,7 @@ impl Wanted<'_> {
         extras.set(file, path, json!(level));
     }
 
-    /// Trusting the home directory, or one above it, would trust everything.
+    /// True for the home directory and those above it: trusting them would trust everything.
     fn is_home(&self, folder: &Path) -> bool {
         let home = self.around.home().and_then(|home| home.canonicalize().ok());
         folder == Path::new("/") || home.is_some_and(|home| home.starts_with(folder))
@@ -174,7 +174,7 @@ impl Wanted<'_> {
         self.here.to_string_lossy().into_owned()
     }
 
-    /// The warning that stands before the question.
+    /// The warning before the question.
     pub(super) fn warning(&self) -> String {
         let (title, mut lines) = (self.client.title(), String::new());
         if self.extent >= Extent::Approved && self.can_approve() {
@@ -198,7 +198,7 @@ impl Wanted<'_> {
         self.can_approve() && self.client != Client::Copilot
     }
 
-    /// The steps that are left to the user.
+    /// The next steps of the user.
     pub(super) fn steps(&self) -> Vec<String> {
         let (title, name) = (self.client.title(), self.name);
         let mut steps = Vec::new();
@@ -223,7 +223,7 @@ impl Wanted<'_> {
         steps
     }
 
-    /// Approving, for those who have not asked for `--approve`.
+    /// The advice about `--approve`, if it was not given.
     fn approval_step(&self) -> String {
         let name = self.name;
         match self.client {

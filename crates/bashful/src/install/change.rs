@@ -1,4 +1,4 @@
-//! One change to one settings file, and how it is taken back.
+//! One change to one settings file, and its reversal.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::edit::{self, EditError, value_at};
 use super::toml;
 
-/// A change to a file, which may not be there yet.
+/// A change to a file that may not exist yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) file: PathBuf,
@@ -21,34 +21,34 @@ pub(crate) struct Change {
 pub(crate) enum Edit {
     /// The entry of a server. Keys that others have added to it stay.
     Server { path: Vec<String>, keys: Vec<(String, Value)> },
-    /// One key.
+    /// Sets one key to a value.
     Set { path: Vec<String>, value: Value },
     /// One item of a list.
     Add { path: Vec<String>, item: Value },
-    /// A file that nobody else writes.
+    /// A file of bashful alone.
     Whole { text: String },
 }
 
-/// A change that was made.
+/// A completed change, with all that its reversal needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct AppliedChange {
     pub(crate) change: Change,
-    /// How many names of the path were there before. The groups of the others go when they are left empty.
+    /// Number of path names that existed before. Groups of the others are removed when they become empty.
     found: usize,
     /// The value that the key or the entry had before.
     before: Option<Value>,
-    /// The file was not there before. It goes when nothing is left in it.
+    /// The file did not exist before. It is removed when it becomes empty.
     pub(crate) made_file: bool,
 }
 
-/// The text after a change was taken back.
+/// The result of a reversal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// The text without the change.
     Text(String),
-    /// The change is not there any more.
+    /// The change is no longer in the file.
     Gone,
-    /// Somebody has put another value in its place, which stays.
+    /// Another value has replaced it, which stays.
     Changed,
 }
 
@@ -61,10 +61,10 @@ impl Change {
         is_toml(&self.file)
     }
 
-    /// The text with the change; none if the change is there already. `is_new` says that there is no file yet.
-    pub(crate) fn apply(&self, text: &str, is_new: bool) -> Result<Option<(String, Done)>, EditError> {
+    /// Applies the change to a text; none if the text has it already. `is_new` means that there is no file yet.
+    pub(crate) fn apply(&self, text: &str, is_new: bool) -> Result<Option<(String, AppliedChange)>, EditError> {
         if let Edit::Whole { text: whole } = &self.edit {
-            let done = Done { change: self.clone(), found: 0, before: None, made_file: true };
+            let done = AppliedChange { change: self.clone(), found: 0, before: None, made_file: true };
             return match text {
                 text if text == whole => Ok(None),
                 "" => Ok(Some((whole.clone(), done))),
@@ -84,11 +84,11 @@ impl Change {
         };
         let before = match &self.edit {
             Edit::Set { .. } => there.cloned(),
-            // An entry for this program is an earlier installation, and goes as a whole.
+            // An entry for this program is an earlier installation, and is replaced whole.
             Edit::Server { .. } => there.filter(|there| !starts_bashful(there)).cloned(),
             Edit::Add { .. } | Edit::Whole { .. } => None,
         };
-        Ok(changed.map(|text| (text, Done { change: self.clone(), found, before, made_file: is_new })))
+        Ok(changed.map(|text| (text, AppliedChange { change: self.clone(), found, before, made_file: is_new })))
     }
 
     fn path(&self) -> &[String] {
@@ -128,7 +128,7 @@ impl Change {
     }
 }
 
-impl Done {
+impl AppliedChange {
     /// Decides whether both are about the same key, item or file. Values may differ.
     pub(crate) fn has_target_of(&self, other: &Self) -> bool {
         let (this, other) = (&self.change, &other.change);
@@ -139,7 +139,7 @@ impl Done {
         is_same && this.file == other.file && this.path() == other.path()
     }
 
-    /// For a server that somebody else has put in: its groups stay.
+    /// The reversal for an entry that the user wrote: its groups stay.
     pub(crate) fn by_others(change: Change) -> Self {
         let found = change.path().len().saturating_sub(1);
         Self { change, found, before: None, made_file: false }
@@ -167,7 +167,7 @@ impl Done {
         Ok(undone.map_or(Undone::Gone, Undone::Text))
     }
 
-    /// Gives the user's own entry back, as far as it was changed.
+    /// Restores the changed keys of the user's own entry.
     fn restore_server(
         &self,
         text: &str,
@@ -193,7 +193,7 @@ fn is_toml(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "toml")
 }
 
-/// The value that the text of a file says, whatever its form.
+/// Parses the text of a file, JSON or TOML.
 pub(crate) fn read(file: &Path, text: &str) -> Result<Value, EditError> {
     if !is_toml(file) {
         return edit::read(text);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::setup::Surroundings;
 
-/// A program that talks to servers.
+/// An MCP client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Client {
     /// Claude Code: `~/.claude.json`; of a project, `.mcp.json`.
@@ -35,7 +35,7 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// The name that people use.
+    /// The name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -115,7 +115,7 @@ impl Client {
         };
         if approve {
             keys.extend(match self {
-                // The model sees the tool at once, and not only its name until it searches for it.
+                // Loads the tool at once; otherwise the model sees only its name until it searches.
                 Self::Claude => vec![("alwaysLoad", json!(true))],
                 Self::Codex => {
                     let approved = ("default_tools_approval_mode", json!("approve"));

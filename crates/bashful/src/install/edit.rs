@@ -1,6 +1,6 @@
-//! Sets one key or adds one item in a JSON text, or takes it out, and leaves everything else as it is.
+//! Sets or removes one key or list item in a JSON text, and leaves everything else as it is.
 //!
-//! A changed text is read again. It has to say exactly what it said before, plus or minus the one change; otherwise the change is
+//! A changed text is parsed again. Its value must equal the old value with the one change; otherwise the change is
 //! refused.
 
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use super::jsonc::{self, Document, Group, Kind, Member, Wrong};
 use super::splice::{Splice, cut, insert, is_alone, spliced};
 use super::style::{Style, one_line};
 
-/// Why a text cannot be changed.
+/// The reason why a text cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum EditError {
     #[error("it is not JSON: {0}")]
@@ -29,7 +29,7 @@ pub(crate) enum EditError {
     Entangled(String),
 }
 
-/// Sets the key at the end of a path; groups that are missing are made. None if the key has this value already.
+/// Sets the key at the end of a path, and creates missing groups. None if the key has this value already.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let Some(document) = jsonc::read(body)? else {
@@ -54,7 +54,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<Option<Str
     checked(mark, &spliced(body, splices), &expected, path).map(Some)
 }
 
-/// Adds an item to the list at a path; a list that is missing is made. None if the item is in it already.
+/// Adds an item to the list at a path, and creates a missing list. None if the list has the item already.
 pub(super) fn add(text: &str, path: &[&str], item: &Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let Some(document) = read_member(body, path)? else {
@@ -72,8 +72,8 @@ pub(super) fn add(text: &str, path: &[&str], item: &Value) -> Result<Option<Stri
     checked(mark, &spliced(body, splices), &expected, path).map(Some)
 }
 
-/// Takes out the key at the end of a path, and with it the groups around it that it leaves empty. The first `found` names of the
-/// path stay whatever they hold. None if the key is not there.
+/// Removes the key at the end of a path, and the groups that become empty. The first `found` names of the path stay.
+/// None if the key is missing.
 pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let Some(document) = read_member(body, path)? else { return Ok(None) };
@@ -92,14 +92,14 @@ pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<St
     checked(mark, &spliced(body, cut(body, within, index)), &expected, path).map(Some)
 }
 
-/// Takes an item out of the list at a path, and with it the list and the groups that it leaves empty, as [`unset`] does. None if
-/// the item is not there.
+/// Removes an item from the list at a path, and a list and groups that become empty, as [`unset`] does. None if the
+/// item is missing.
 pub(super) fn discard(text: &str, path: &[&str], item: &Value, found: usize) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let Some(document) = read_member(body, path)? else { return Ok(None) };
     let list = list(&document, path)?;
     let items = items(&document, path);
-    // The one that was added stands behind those of the user.
+    // The added item comes after those of the user.
     let Some(index) = items.iter().rposition(|there| there == item) else { return Ok(None) };
     if found < path.len() && is_alone(body, list) {
         return unset(text, path, found);
@@ -110,7 +110,7 @@ pub(super) fn discard(text: &str, path: &[&str], item: &Value, found: usize) -> 
     checked(mark, &spliced(body, cut(body, list, index)), &expected, path).map(Some)
 }
 
-/// The value that a text says; an empty object, if it says nothing.
+/// The value of a text; an empty object for an empty text.
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
     let document = jsonc::read(without_mark(text).1)?;
     Ok(document.map_or_else(|| Map::new().into(), |document| document.value))
@@ -121,12 +121,12 @@ pub(super) fn value_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value>
     path.iter().try_fold(value, |group, name| group.get(*name))
 }
 
-/// Some editors put a mark in front that says how the text is encoded.
+/// Some editors write a byte order mark first.
 pub(super) fn without_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-/// Reads a text; none if nothing is at the path.
+/// Parses a text; none if nothing is at the path.
 fn read_member(body: &str, path: &[&str]) -> Result<Option<Document>, EditError> {
     let Some(document) = jsonc::read(body)? else { return Ok(None) };
     let root = object(document.group.as_ref(), "the whole")?;
@@ -135,7 +135,7 @@ fn read_member(body: &str, path: &[&str]) -> Result<Option<Document>, EditError>
     Ok(is_there.then_some(document))
 }
 
-/// Goes down a path as far as there are groups: the innermost group, and the names that are left, at least one.
+/// Follows a path as far as groups exist. Returns the innermost group and the remaining names, at least one.
 fn descend<'a, 'b>(root: &'a Group, path: &'b [&'b str]) -> Result<(&'a Group, &'b [&'b str]), EditError> {
     let (mut within, mut missing) = (root, path);
     while let [name, rest @ ..] = missing
@@ -176,7 +176,7 @@ fn entangled(path: &[&str]) -> EditError {
     EditError::Entangled(path.join("."))
 }
 
-/// The changed text, if it says what it should.
+/// The changed text, if its value is the expected one.
 fn checked(mark: &str, changed: &str, expected: &Value, path: &[&str]) -> Result<String, EditError> {
     match jsonc::read(changed) {
         Ok(Some(document)) if document.value == *expected => Ok(format!("{mark}{changed}")),

@@ -1,4 +1,4 @@
-//! A settings file of somebody else's, read with care and written whole or not at all.
+//! A settings file of another program, written whole or not at all.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 
-/// No settings are longer than this.
+/// Largest settings file, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// Why a file is left as it is.
+/// The reason why a file is not changed.
 #[derive(Debug, Error)]
 pub(super) enum FileError {
     #[error("cannot read {}", path.display())]
@@ -32,20 +32,20 @@ pub(super) enum FileError {
     Changed { path: PathBuf },
 }
 
-/// A file as it was found.
+/// A settings file and its current text.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// Where it is called for.
+    /// The requested path.
     path: PathBuf,
-    /// Where it really is: the end of all links.
+    /// The real path, after all symbolic links.
     real: PathBuf,
-    /// What is in it; nothing, if it is not there.
+    /// The text; empty if the file is missing.
     pub(super) text: String,
     found: Option<Metadata>,
 }
 
 impl Settings {
-    /// Reads it. A file that is not there is as good as an empty one.
+    /// Reads the file. A missing file counts as empty.
     pub(super) fn read(path: &Path) -> Result<Self, FileError> {
         let path = path.to_path_buf();
         let cannot = |source| FileError::Read { path: path.clone(), source };
@@ -60,7 +60,7 @@ impl Settings {
             Err(error) => return Err(cannot(error)),
         };
         let metadata = real.metadata().map_err(cannot)?;
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for a writer.
         if !metadata.is_file() {
             return Err(FileError::NotAFile { path });
         }
@@ -75,28 +75,28 @@ impl Settings {
         }
     }
 
-    /// The name by which it was asked for.
+    /// The requested path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True if there was no such file.
+    /// True if the file was missing.
     pub(super) fn is_new(&self) -> bool {
         self.found.is_none()
     }
 
-    /// The directory that has to be made for it.
+    /// The missing directory of the file.
     pub(super) fn missing_directory(&self) -> Option<&Path> {
         self.real.parent().filter(|parent| !parent.exists())
     }
 
-    /// Whether it could be written, as far as its mode says. Who may do everything is held to it, too.
+    /// True if the file's mode allows writing. The rule holds for root too.
     pub(super) fn check_writable(&self) -> Result<(), FileError> {
         let mode = self.found.as_ref().map_or(0o644, |metadata| metadata.permissions().mode() & 0o777);
         if mode & 0o222 == 0 { Err(FileError::ReadOnly { path: self.path.clone(), mode }) } else { Ok(()) }
     }
 
-    /// Puts this text in its place: all of it, or nothing if that fails.
+    /// Replaces the file's text atomically.
     pub(super) fn write(&self, text: &str) -> Result<(), FileError> {
         self.check_writable()?;
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
@@ -107,13 +107,13 @@ impl Settings {
         let beside = parent.join(format!(".{name}.{}.bashful", std::process::id()));
         let written = self.write_to(&beside, text).and_then(|()| fs::rename(&beside, &self.real));
         written.map_err(|source| {
-            // The rest of it is of no use to anybody.
+            // Remove the incomplete temporary file.
             let _ = fs::remove_file(&beside);
             cannot(source)
         })
     }
 
-    /// Removes the file. A link to it goes, too.
+    /// Removes the file, and a symbolic link to it.
     pub(super) fn delete(&self) -> Result<(), FileError> {
         self.check_writable()?;
         let _ours = self.lock_unchanged(self.real.parent().unwrap_or(Path::new("/")))?;
@@ -126,8 +126,8 @@ impl Settings {
         }
     }
 
-    /// Keeps others of us from writing at the same time, and makes sure that nobody has written since the file was read. The client
-    /// itself knows of no lock.
+    /// Locks the file against other bashful processes, and checks that it is unchanged since it was read. The client
+    /// itself takes no lock.
     fn lock_unchanged(&self, parent: &Path) -> Result<File, FileError> {
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
         let lock = File::open(parent).and_then(|directory| {

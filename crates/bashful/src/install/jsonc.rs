@@ -1,15 +1,15 @@
-//! JSON as people write it: with comments, and with commas behind the last of several things. Everything keeps its place, so that
-//! a text can be changed in one spot and nowhere else.
+//! A parser for JSON with comments and trailing commas. It keeps byte offsets, so that a text can be changed in one
+//! place.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Deeper than this nobody nests settings. Reading goes as deep on the stack.
+/// Deepest nesting. The parser recurses on the stack.
 const DEEPEST: usize = 100;
 
-/// Where a text is no JSON.
+/// The offset at which a text is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {what}")]
 pub(crate) struct Wrong {
@@ -18,10 +18,10 @@ pub(crate) struct Wrong {
     what: String,
 }
 
-/// A text that was read.
+/// A parsed text.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Of names that come twice, the last one counts.
+    /// Of duplicate names the last one counts.
     pub(super) value: Value,
     /// None if the text is a single string, number or word.
     pub(super) group: Option<Group>,
@@ -58,9 +58,9 @@ pub(super) struct Member {
     pub(super) comma: Option<usize>,
 }
 
-/// Reads a text; none if there is nothing in it but space and comments.
+/// Parses a text; none if it has only white space and comments.
 pub(super) fn read(text: &str) -> Result<Option<Document>, Wrong> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonParser { text, at: 0 };
     let read = reader.document();
     read.map_err(|what| {
         let before = &text[..text.floor_char_boundary(reader.at)];
@@ -69,9 +69,9 @@ pub(super) fn read(text: &str) -> Result<Option<Document>, Wrong> {
     })
 }
 
-/// Passes over space and comments that are on the same line; where that ends.
+/// Skips white space and comments on the same line, and returns the offset after them.
 pub(super) fn same_line(text: &str, from: usize) -> usize {
-    let mut reader = Reader { text, at: from };
+    let mut reader = JsonParser { text, at: from };
     let mut end = from;
     loop {
         reader.at += text[reader.at..].len() - text[reader.at..].trim_start_matches([' ', '\t']).len();
@@ -83,12 +83,12 @@ pub(super) fn same_line(text: &str, from: usize) -> usize {
     }
 }
 
-struct Reader<'a> {
+struct JsonParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonParser<'_> {
     fn document(&mut self) -> Result<Option<Document>, String> {
         self.space()?;
         if self.at == self.text.len() {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         is_it
     }
 
-    /// Passes over space and comments.
+    /// Skips white space and comments.
     fn space(&mut self) -> Result<(), String> {
         loop {
             self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
@@ -126,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes over a comment, if there is one.
+    /// Skips a comment, if there is one.
     fn comment(&mut self) -> Result<bool, String> {
         if self.rest().starts_with("//") {
             let line = self.rest().find(['\n', '\r']);
@@ -198,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a value and the comma behind it. Without a name, the member starts with its value.
+    /// Parses a value and the comma after it. Without a name, the member starts with its value.
     fn member(&mut self, name: String, start: Option<usize>, depth: usize) -> Result<(Value, Member), String> {
         let begin = self.at;
         let (value, group) = self.value(depth + 1)?;

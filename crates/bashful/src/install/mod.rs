@@ -1,4 +1,4 @@
-//! `bashful mcp install`: puts this server into a client's own settings, with the approvals that it needs, and takes it out again.
+//! `bashful mcp install`: adds this server to a client's settings, with the approvals it needs, or removes it.
 
 mod approve;
 pub(crate) mod change;
@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::print;
 use crate::setup::{self, Surroundings};
 use approve::{Extent, Wanted};
-use change::{Change, Done, Edit};
+use change::{AppliedChange, Change, Edit};
 use record::Installation;
 use stage::{Asking, Noted, StageOutcome};
 
@@ -83,7 +83,7 @@ pub(crate) struct InstallArgs {
     dry_run: bool,
 }
 
-/// Why a client's settings cannot be found.
+/// An error that keeps an installation from starting.
 #[derive(Debug, Error)]
 enum InstallError {
     #[error("there is no place for your settings: HOME is not set")]
@@ -179,10 +179,11 @@ fn remove(args: &InstallArgs, file: &Path, noted: Option<&Noted<'_>>) -> Result<
         Some(noted) => record::changes(noted.directory, noted.client, &noted.of)?,
         None => Vec::new(),
     };
-    let is_server = |done: &Done| done.change.file == server.file && matches!(done.change.edit, Edit::Server { .. });
+    let is_server =
+        |done: &AppliedChange| done.change.file == server.file && matches!(done.change.edit, Edit::Server { .. });
     if !done.iter().any(is_server) {
-        // Put in by hand, or by the client itself.
-        done.insert(0, Done::by_others(server));
+        // The entry was added by hand, or by the client.
+        done.insert(0, AppliedChange::by_others(server));
     }
     let (staged, left) = stage::unstage(&done)?;
     for line in &left {
@@ -204,7 +205,7 @@ fn server(args: &InstallArgs, file: &Path, keys: Vec<(String, serde_json::Value)
     Change::new(file.to_path_buf(), Edit::Server { path: args.client.server_path(&args.name), keys })
 }
 
-/// The file that gets the server.
+/// The settings file for the server's entry.
 fn settings_path(args: &InstallArgs, around: &Surroundings, here: &Path) -> Result<PathBuf, InstallError> {
     if !args.project {
         return args.client.user_file(around).ok_or(InstallError::NoHome);
@@ -222,15 +223,15 @@ fn arguments(args: &InstallArgs, config: Option<&Path>, around: &Surroundings) -
         arguments.extend(["--cwd".to_owned(), text(setup::directory(around, Some(cwd))?)?]);
     }
     if let Some(config) = config {
-        // It is read now, so that it is not the client who finds out what is wrong with it.
+        // The settings file is checked now, because the client could not show its errors.
         around.settings(Some(config))?;
         arguments.extend(["--config".to_owned(), text(std::path::absolute(config)?)?]);
     }
     Ok(arguments)
 }
 
-/// The absolute path of this program, as it is to stand in settings. The name on `PATH` is taken if it leads here, because that name
-/// stays when the program is replaced by a newer one.
+/// The absolute path of this program for settings. The path on `PATH` is preferred, because it stays valid when a
+/// newer version replaces the program.
 pub(crate) fn program_text(around: &Surroundings) -> Result<String, Box<dyn Error>> {
     let this = std::env::current_exe().and_then(|this| this.canonicalize()).map_err(InstallError::NoProgram)?;
     let path = around.variable("PATH").cloned().unwrap_or_default();
@@ -241,7 +242,7 @@ pub(crate) fn program_text(around: &Surroundings) -> Result<String, Box<dyn Erro
     Ok(text(same.unwrap_or(this))?)
 }
 
-/// Reads settings, JSON or TOML by the file's name. A file that is not there says nothing.
+/// Parses settings, JSON or TOML by the file's name. A missing file is empty.
 pub(crate) fn read_settings(file: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
     let text = file::Settings::read(file)?.text;
     let value = change::read(file, &text);
@@ -252,7 +253,7 @@ fn text(path: PathBuf) -> Result<String, InstallError> {
     path.into_os_string().into_string().map_err(|path| InstallError::NotText { path: path.into() })
 }
 
-/// A name that every client takes.
+/// A server name that every client accepts.
 fn server_name(given: &str) -> Result<String, String> {
     let is_fine = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
     if !given.is_empty() && given.len() <= 64 && given.chars().all(is_fine) {

@@ -1,4 +1,4 @@
-//! Whatever settings look like: a key or an item goes in and comes out, and nothing else changes.
+//! Properties: adding and removing a key or an item changes nothing else, whatever the settings look like.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn ink(text: &str) -> String {
     text.chars().filter(|char| !char.is_whitespace()).collect()
 }
 
-/// How many names of a path are there.
+/// Number of names of a path that exist.
 fn found(text: &str, path: &[&str]) -> usize {
     let value = read(text).expect("JSON");
     (0..=path.len()).rev().find(|length| value_at(&value, &path[..*length]).is_some()).unwrap_or_default()
@@ -88,7 +88,7 @@ fn goes_in_and_comes_out(
 ) -> Result<(), TestCaseError> {
     let with = put(text).expect("possible").expect("a change");
     prop_assert_eq!(put(&with).expect("possible"), None, "it is there already");
-    // Everything that was there is there, in its order.
+    // All earlier members are still there, in order.
     let all = ink(&with);
     let mut rest = all.chars();
     prop_assert!(ink(text).chars().all(|wanted| rest.any(|char| char == wanted)), "{}", with);

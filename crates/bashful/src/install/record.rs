@@ -1,4 +1,4 @@
-//! Remembers what `install` wrote, so that `--remove` takes back that and nothing that the user had.
+//! Records what `install` wrote, so that `--remove` reverts exactly that.
 //!
 //! One file for each client, in `installed` of the state directory. It holds no settings of the user except single values that were
 //! replaced. A change is recorded before it is made: one that was made is never forgotten.
@@ -13,9 +13,9 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::change::Done;
+use super::change::AppliedChange;
 
-/// Why nothing can be remembered.
+/// An error of the record.
 #[derive(Debug, Error)]
 pub(crate) enum RecordError {
     #[error("cannot read {}, where bashful notes what it has written", path.display())]
@@ -28,14 +28,14 @@ pub(crate) enum RecordError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Names one installation of a client: the server's name, and the project if it is in a project's settings.
+/// Identifies one installation of a client: the server's name, and the project for project settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Installation {
     pub(crate) name: String,
     pub(crate) project: Option<PathBuf>,
 }
 
-/// The version of an entry.
+/// Format version of an entry.
 const VERSION: u32 = 1;
 
 /// The changes of one installation. Entries of bashful 0.1 have no version, and read the same.
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     #[serde(default)]
     version: u32,
     of: Installation,
-    done: Vec<Done>,
+    done: Vec<AppliedChange>,
 }
 
 /// The record of one client, locked while it is held.
@@ -56,7 +56,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads the record of a client and locks it; `directory` is made if it is not there.
+    /// Locks and reads the record of a client; creates `directory` if it is missing.
     pub(crate) fn open(directory: &Path, client: &str) -> Result<Self, RecordError> {
         let path = directory.join(format!("{client}.json"));
         let made = make_directory(directory).and_then(|()| {
@@ -69,8 +69,8 @@ impl Record {
         Ok(Self { path, entries, _lock: lock })
     }
 
-    /// Notes a change, behind those that were noted before. Of one that is made again, the state before the first time counts.
-    pub(crate) fn push(&mut self, of: &Installation, done: &Done) -> Result<(), RecordError> {
+    /// Appends a change. For a repeated change the state before the first one counts.
+    pub(crate) fn push(&mut self, of: &Installation, done: &AppliedChange) -> Result<(), RecordError> {
         let done = done.clone();
         match self.entries.iter_mut().find(|entry| entry.of == *of) {
             None => self.entries.push(Entry { version: VERSION, of: of.clone(), done: vec![done] }),
@@ -85,8 +85,8 @@ impl Record {
         self.save()
     }
 
-    /// Forgets a change.
-    pub(crate) fn forget(&mut self, of: &Installation, done: &Done) -> Result<(), RecordError> {
+    /// Removes a change from the record.
+    pub(crate) fn forget(&mut self, of: &Installation, done: &AppliedChange) -> Result<(), RecordError> {
         for entry in self.entries.iter_mut().filter(|entry| entry.of == *of) {
             entry.done.retain(|noted| !noted.has_target_of(done));
         }
@@ -94,12 +94,12 @@ impl Record {
         self.save()
     }
 
-    /// The state now, for [`Self::restore`].
+    /// The current state, for [`Self::restore`].
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.entries.clone()
     }
 
-    /// Goes back to an earlier state.
+    /// Restores an earlier state.
     pub(crate) fn restore(&mut self, entries: Vec<Entry>) -> Result<(), RecordError> {
         self.entries = entries;
         self.save()
@@ -116,7 +116,7 @@ impl Record {
         let beside = self.path.with_extension("new");
         let text = serde_json::to_string_pretty(&self.entries).map_err(|error| cannot(error.into()))?;
         plain::write(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, &self.path)).map_err(|source| {
-            // The rest of it is of no use to anybody.
+            // Remove the incomplete temporary file.
             let _ = fs::remove_file(&beside);
             cannot(source)
         })
@@ -124,7 +124,7 @@ impl Record {
 }
 
 /// The changes of one installation, in the order in which they were made.
-pub(crate) fn changes(directory: &Path, client: &str, of: &Installation) -> Result<Vec<Done>, RecordError> {
+pub(crate) fn changes(directory: &Path, client: &str, of: &Installation) -> Result<Vec<AppliedChange>, RecordError> {
     let entries = read(&directory.join(format!("{client}.json")))?;
     Ok(entries.into_iter().find(|entry| entry.of == *of).map(|entry| entry.done).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Shows a change of a text: the lines that go and the lines that come.
+//! Shows a change of a text as removed and added lines.
 
 use bashful_dialect::visible;
 
@@ -8,7 +8,7 @@ const LINE_SHOWN: usize = 200;
 /// Changed parts with more lines than this are shown as one, because comparing takes the square of them in time and memory.
 const LINES_COMPARED: usize = 1000;
 
-/// The lines that differ, each with a mark in front. Lines that stay are left out.
+/// The removed and added lines, each with a mark. Unchanged lines are omitted.
 pub(super) fn difference(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();

@@ -1,4 +1,4 @@
-//! Puts one member into a group of a JSON text or cuts one out, with the commas and line breaks that belong to it.
+//! Inserts a member into a group of a JSON text, or cuts one out, with its commas and line breaks.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::jsonc::{self, Group, Kind};
 use super::style::{self, Style, indent};
 
-/// Text that takes the place of other text.
+/// A replacement of a text range.
 pub(super) struct Splice {
     range: Range<usize>,
     with: String,
@@ -37,7 +37,7 @@ pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
     changed
 }
 
-/// Puts a value behind the last member. `names` are the groups to make around it, and is empty in a list.
+/// Inserts a value after the last member. `names` are the groups to create around it; empty in a list.
 pub(super) fn insert(text: &str, group: &Group, names: &[&str], value: &Value, style: &Style) -> Vec<Splice> {
     let Some(last) = group.members.last() else { return vec![first(text, group, names, value, style)] };
     let behind = last.comma.map_or(last.value.end, |comma| comma + 1);
@@ -58,7 +58,7 @@ pub(super) fn insert(text: &str, group: &Group, names: &[&str], value: &Value, s
     splices
 }
 
-/// Puts a value into a group without members. The group may hold comments.
+/// Inserts a value into a group without members. The group may have comments.
 fn first(text: &str, group: &Group, names: &[&str], value: &Value, style: &Style) -> Splice {
     let within = group.open + 1..group.close;
     let is_blank = text[within.clone()].trim().is_empty();
@@ -101,13 +101,13 @@ pub(super) fn cut(text: &str, group: &Group, index: usize) -> Vec<Splice> {
     let rest = text[jsonc::same_line(text, end)..].trim_start_matches([' ', '\t']);
     let line_before = lead.strip_suffix("\r\n").or_else(|| lead.strip_suffix('\n'));
     let start = match line_before {
-        // The whole line goes. With more on the line, the rest must not get behind a comment on the line before.
+        // The whole line is removed. With more on the line, the rest must not follow a comment on the line before.
         Some(before) if rest.starts_with(['\n', '\r']) => before.len(),
         None if member.comma.is_none() => lead.len(),
         _ => member.start,
     };
     if start == member.start {
-        // The next member takes its place.
+        // The next member moves up.
         end += text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
     }
     splices.push(Splice::cut(start..end));

@@ -1,11 +1,11 @@
-//! From changes to files: every change is made in memory first, shown, agreed to, and only then written.
+//! Applies changes to files: in memory first, then shown, confirmed and written.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::change::{Change, Done, Edit, Undone, is_empty};
+use super::change::{AppliedChange, Change, Edit, Undone, is_empty};
 use super::edit::EditError;
 use super::file::Settings;
 use super::record::{Installation, Record};
@@ -13,7 +13,7 @@ use super::show::difference;
 use crate::guard::{NoPerson, asks, find_no_keeper, find_person};
 use crate::print;
 
-/// Why nothing is written.
+/// An error before anything is written.
 #[derive(Debug, Error)]
 pub(crate) enum StageError {
     #[error("{} is left as it is, because {why}\nwhat belongs into it:\n{paste}", path.display())]
@@ -32,9 +32,9 @@ pub(crate) enum StageError {
 #[derive(Debug)]
 pub(crate) struct Staged {
     settings: Settings,
-    /// None if the file is to be removed.
+    /// None removes the file.
     text: Option<String>,
-    done: Vec<Done>,
+    done: Vec<AppliedChange>,
 }
 
 /// The answer of the user.
@@ -45,16 +45,16 @@ pub(crate) enum StageOutcome {
     Declined,
 }
 
-/// How the user is asked.
+/// The parts of the question to the user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asking<'a> {
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
-    /// The changes let more commands run than before. No command may agree to that, not even by `--yes`.
+    /// The changes let more commands run. No command may confirm that, not even with `--yes`.
     pub(crate) loosens: bool,
     /// Shown between the changes and the question.
     pub(crate) warning: &'a str,
-    /// The client's name, if a missing directory for its servers means that the client may not be there.
+    /// The client's name, if a missing directory suggests that the client is not installed.
     pub(crate) expects: Option<&'a str>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Noted<'a> {
     pub(crate) of: Installation,
 }
 
-/// Makes changes. Files that have all of theirs already are left out.
+/// Applies changes in memory. Files that have all changes already are omitted.
 pub(crate) fn stage(changes: &[Change]) -> Result<Vec<Staged>, Box<dyn Error>> {
     let mut staged = Vec::new();
     for file in files(changes.iter().map(|change| &change.file)) {
@@ -89,8 +89,9 @@ pub(crate) fn stage(changes: &[Change]) -> Result<Vec<Staged>, Box<dyn Error>> {
     Ok(staged)
 }
 
-/// Takes changes back, the last one first. The texts say which were left, because somebody has changed them since.
-pub(crate) fn unstage(done: &[Done]) -> Result<(Vec<Staged>, Vec<String>), Box<dyn Error>> {
+/// Reverts changes in memory, the last one first. The texts name those that were left because they have changed
+/// since.
+pub(crate) fn unstage(done: &[AppliedChange]) -> Result<(Vec<Staged>, Vec<String>), Box<dyn Error>> {
     let (mut staged, mut left) = (Vec::new(), Vec::new());
     for file in files(done.iter().rev().map(|done| &done.change.file)) {
         let settings = Settings::read(file)?;
@@ -110,7 +111,7 @@ pub(crate) fn unstage(done: &[Done]) -> Result<(Vec<Staged>, Vec<String>), Box<d
     Ok((staged, left))
 }
 
-/// Every file once, in the order in which they come.
+/// The files of the changes, without duplicates.
 fn files<'a>(all: impl Iterator<Item = &'a PathBuf>) -> Vec<&'a PathBuf> {
     let mut files: Vec<&PathBuf> = Vec::new();
     for file in all {
@@ -134,7 +135,7 @@ impl Staged {
         self.text.as_ref() != Some(&self.settings.text) && !(self.text.is_none() && self.settings.is_new())
     }
 
-    /// The file's name and its lines that go and come.
+    /// The file's name, and its removed and added lines.
     fn shown(&self, expects: Option<&str>) -> String {
         let path = self.settings.path().display();
         let expects = expects.filter(|_| self.done.iter().any(|done| matches!(done.change.edit, Edit::Server { .. })));
@@ -156,7 +157,7 @@ impl Staged {
     }
 }
 
-/// Shows all changes, asks once, and writes them, each file whole or not at all.
+/// Shows all changes, asks once, and writes them, each file atomically.
 pub(crate) fn carry_out(
     staged: &[Staged],
     asking: Asking<'_>,
@@ -191,7 +192,7 @@ pub(crate) fn carry_out(
     Ok(StageOutcome::Written)
 }
 
-/// Writes one file. Additions are noted before, removals are forgotten after.
+/// Writes one file. Additions are recorded before, removals after.
 fn write_noted(
     staged: &Staged,
     record: Option<(&mut Record, &Noted<'_>)>,

@@ -1,10 +1,10 @@
-//! Writes new values in the manner of the JSON text around them: its line ends, its indentation, one line or several.
+//! Formats new values like the JSON text around them: line ends, indentation, one line or several.
 
 use serde_json::Value;
 
 use super::jsonc::Group;
 
-/// The manner of one text.
+/// The formatting of one text.
 pub(super) struct Style {
     pub(super) newline: &'static str,
     /// One step of indentation.
@@ -16,7 +16,7 @@ impl Style {
         let first = root.and_then(|root| root.members.first());
         let unit = first.map_or("", |first| {
             let lead = indent(text, first.start);
-            // Only if it is the first on its line.
+            // Only a member that begins its line shows the indentation.
             if text[..first.start].ends_with(&format!("\n{lead}")) { lead } else { "" }
         });
         Self { newline: newline(text), unit: if unit.is_empty() { "  ".to_owned() } else { unit.to_owned() } }
@@ -39,7 +39,7 @@ impl Style {
     }
 }
 
-/// The same on one line.
+/// The object on one line.
 pub(super) fn inline(names: &[&str], value: &Value) -> String {
     match names.split_first() {
         None => one_line(value),

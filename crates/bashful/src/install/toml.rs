@@ -1,4 +1,4 @@
-//! Sets one key of a table in a TOML text, or takes a key or a table out, and leaves everything else as it is.
+//! Sets or removes one key or table in a TOML text, and leaves everything else as it is.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use toml::{Spanned, Table, Value};
 use super::edit::{EditError, without_mark};
 use super::style::newline;
 
-/// Sets the key at the end of a path. A table that is missing comes behind all others. None if the key has this value already.
+/// Sets the key at the end of a path. A missing table is added at the end. None if the key has this value already.
 pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let before = read(body)?;
@@ -44,8 +44,8 @@ pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Resul
     checked(mark, &changed, &expected, path).map(Some)
 }
 
-/// Takes out the key or the table at the end of a path, and with it the table that it leaves empty unless that is among the first
-/// `found` names. None if it is not there.
+/// Removes the key or table at the end of a path, and a table that becomes empty unless it is among the first `found`
+/// names. None if it is missing.
 pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
     let (mark, body) = without_mark(text);
     let before = read(body)?;
@@ -71,7 +71,7 @@ pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<St
     checked(mark, &changed, &expected, path).map(Some)
 }
 
-/// Reads a text.
+/// Parses a TOML text.
 pub(super) fn read(text: &str) -> Result<Table, EditError> {
     let text = without_mark(text).1;
     text.parse().map_err(|error: toml::de::Error| {
@@ -150,13 +150,13 @@ fn line_end(text: &str, from: usize) -> usize {
     from + text[from..].find(['\r', '\n']).unwrap_or(text.len() - from)
 }
 
-/// Where a value ends, with everything in it.
+/// The offset after a value.
 fn end(value: &Spanned<DeValue<'_>>) -> usize {
     let within = value.get_ref().as_table().into_iter().flatten().map(|(_, inner)| end(inner)).max();
     within.unwrap_or(0).max(value.span().end)
 }
 
-/// The text, if it says what it should.
+/// The text, if its value is the expected one.
 fn checked(mark: &str, text: &str, expected: &Table, path: &[&str]) -> Result<String, EditError> {
     if read(text).is_ok_and(|table| without_empty(&table) == without_empty(expected)) {
         return Ok(format!("{mark}{text}"));
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(refused("servers = 1\n"), EditError::NotAGroup("servers".to_owned()));
         let wrong = refused("a = 1\nb = \n").to_string();
         assert!(wrong.starts_with("it is not TOML: line 2: "), "{wrong}");
-        // Its parts are in two places.
+        // The table is written in two places.
         let apart = "[servers.me]\nx = 1\n[b]\ny = 1\n[servers.me.env]\nz = 1\n";
         assert_eq!(unset(apart, &PATH, 0), Err(EditError::Entangled("servers.me".to_owned())));
         let inline = "features = { shell = false, a = 1 }\n";

@@ -1,15 +1,15 @@
-//! `bashful jobs`, as it is typed.
+//! The arguments of `bashful jobs`.
 
 use std::time::Duration;
 
-use bashful_engine::job_id;
+use bashful_engine::{TerminalSize, job_id};
 use bashful_sys::signal;
 use clap::{Args, Subcommand};
 use regex::bytes::Regex;
 
-use crate::cli::positive;
+use crate::cli::{positive, whole_number};
 
-/// What to do with jobs.
+/// The subcommands of `bashful jobs`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
     /// List running jobs and those that ended recently.
@@ -22,9 +22,20 @@ pub(crate) enum JobsCommand {
     Logs(LogsArgs),
     /// Wait until jobs end, write a line or open a port.
     Wait(WaitArgs),
-    /// Write to the standard input of a job started with --stdin.
-    #[command(after_help = "Example: bashful jobs send 7 'print(1 + 1)'")]
+    /// Write to the standard input of a job started with --stdin, or type at its terminal.
+    #[command(after_help = "\
+Keys have tmux's names: Enter, Escape, Tab, Up, PageDown, F1, C-c, M-x.
+
+Examples: bashful jobs send 7 'print(1 + 1)'
+          bashful jobs send 7 --raw ':wq' --key Enter")]
     Send(SendArgs),
+    /// Show the screen of a job that runs at a terminal.
+    #[command(after_help = "\
+Example: bashful jobs screen 7 --until 'Password:' --timeout 30s")]
+    Screen(ScreenArgs),
+    /// Change the size of a job's terminal.
+    #[command(after_help = "Example: bashful jobs resize 7 100x30")]
+    Resize(ResizeArgs),
     /// Stop jobs and every process they started.
     #[command(after_help = "\
 Sends SIGTERM, and SIGKILL when the grace is over (15 s, a setting). A second
@@ -60,14 +71,14 @@ The last line names the offset for the next call: --since shows only newer outpu
 
 Example: bashful jobs show 7 --since 2048")]
 pub(crate) struct ShowArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Show the last N lines.
-    #[arg(short = 'n', long, group = "part", value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, group = "part", value_name = "N", default_value_t = 20, value_parser = whole_number::<u64>)]
     pub(crate) lines: u64,
     /// Show the output after this byte offset.
-    #[arg(long, group = "part", value_name = "N")]
+    #[arg(long, group = "part", value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) since: Option<u64>,
     /// Print JSON.
     #[arg(long)]
@@ -76,7 +87,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Keep printing until the job ends.
@@ -99,7 +110,7 @@ Examples: bashful jobs wait 7 8 --any
           bashful jobs wait 7 --until 'listening on' --timeout 30s
           bashful jobs wait 7 --until-port 8080")]
 pub(crate) struct WaitArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Stop waiting when the first job ends.
@@ -124,12 +135,15 @@ pub(crate) struct WaitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A number, or `job://NUMBER`.
+    /// A job: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id)]
     pub(crate) id: u64,
     /// Line to write; `-` sends standard input as it is.
-    #[arg(required_unless_present = "eof")]
+    #[arg(required_unless_present_any = ["eof", "keys"])]
     pub(crate) text: Option<String>,
+    /// Press this key at the job's terminal, after the text. Can be repeated.
+    #[arg(short, long = "key", value_name = "KEY", conflicts_with = "eof")]
+    pub(crate) keys: Vec<String>,
     /// Add no newline.
     #[arg(long)]
     pub(crate) raw: bool,
@@ -143,7 +157,7 @@ pub(crate) struct SendArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct KillArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Send only this signal, by name or number; KILL spares nothing.
@@ -159,12 +173,51 @@ pub(crate) struct KillArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RmArgs {
-    /// Numbers, or `job://NUMBER`.
+    /// Jobs: `7`, `bg_7` or `job://7`.
     #[arg(value_parser = job_id, required = true, value_name = "ID")]
     pub(crate) ids: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScreenArgs {
+    /// A number, or `job://NUMBER`.
+    #[arg(value_parser = job_id)]
+    pub(crate) id: u64,
+    /// Wait until the screen matches this regular expression.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) until: Option<String>,
+    /// Longest time to wait, as in 30, 30s or 5m.
+    #[arg(short, long, value_name = "TIME", value_parser = positive, default_value = "30s", requires = "until")]
+    pub(crate) timeout: Duration,
+    /// Keep the colors.
+    #[arg(long)]
+    pub(crate) colors: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResizeArgs {
+    /// A number, or `job://NUMBER`.
+    #[arg(value_parser = job_id)]
+    pub(crate) id: u64,
+    /// Columns and rows, from 20x5 to 400x200.
+    #[arg(value_parser = terminal_size, value_name = "COLUMNSxROWS")]
+    pub(crate) size: TerminalSize,
+}
+
+fn terminal_size(text: &str) -> Result<TerminalSize, String> {
+    let sides = text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    let (columns, rows): (u16, u16) = sides.ok_or("give columns and rows, as in 120x40")?;
+    let size = TerminalSize::new(columns, rows);
+    if (size.columns(), size.rows()) != (columns, rows) {
+        return Err("a terminal has 20 to 400 columns and 5 to 200 rows".to_owned());
+    }
+    Ok(size)
 }
 
 fn signal_number(text: &str) -> Result<u8, String> {

@@ -1,4 +1,4 @@
-//! `bashful jobs logs`
+//! `bashful jobs logs`: prints and follows the output of a job.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use super::args::LogsArgs;
 use crate::exit::Exit;
 use crate::print;
 
-/// A line that has not been finished for so long may be a prompt, and is shown as it is.
+/// Time after which an unfinished line is shown, because it may be a prompt.
 const PROMPT_AFTER: Duration = Duration::from_millis(100);
 
-/// Prints a job's output, to its end if that is wanted.
+/// Prints a job's output; with `-f` until the job ends.
 pub(super) async fn main(
     store: &Arc<JobStore>,
     args: &LogsArgs,
@@ -49,7 +49,7 @@ pub(super) async fn main(
             }
         };
         if !wanted {
-            // `logs -f 7 | head` has seen enough.
+            // The reader has closed its end, as in `logs -f 7 | head`.
             return Ok(Exit::Code(0));
         }
     }
@@ -57,7 +57,7 @@ pub(super) async fn main(
     Ok(Exit::Code(0))
 }
 
-/// What has been printed.
+/// The state of printing.
 struct FollowedOutput {
     redactor: OutputRedactor,
     raw: bool,
@@ -66,7 +66,7 @@ struct FollowedOutput {
 }
 
 impl FollowedOutput {
-    /// Whether anybody still reads.
+    /// False if the reader has closed its end.
     fn bytes(&mut self, bytes: &[u8]) -> io::Result<bool> {
         if self.raw {
             return write(bytes);
@@ -78,17 +78,17 @@ impl FollowedOutput {
         let begun = std::mem::take(&mut self.begun);
         match text.strip_prefix(begun.as_slice()) {
             Some(rest) => write(&print::lossy_on_terminal(rest.to_vec())),
-            // It was redrawn meanwhile.
+            // The line was redrawn, so it is printed again.
             None => write(&print::lossy_on_terminal([b"\n", text.as_slice()].concat())),
         }
     }
 
-    /// Whether there is more of a line than was printed.
+    /// True if an unfinished line has text that is not printed yet.
     fn has_prompt(&self) -> bool {
         !self.raw && self.redactor.pending().strip_prefix(self.begun.as_slice()).is_some_and(|rest| !rest.is_empty())
     }
 
-    /// Shows the line that is not finished, as far as it has not been.
+    /// Prints the new part of the unfinished line.
     fn prompt(&mut self) -> io::Result<()> {
         let pending = self.redactor.pending();
         if let Some(rest) = pending.strip_prefix(self.begun.as_slice())
@@ -101,7 +101,7 @@ impl FollowedOutput {
     }
 }
 
-/// Whether anybody still reads.
+/// False if the reader has closed its end.
 fn write(text: &[u8]) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {

@@ -1,8 +1,9 @@
-//! `bashful jobs`
+//! `bashful jobs`: lists, shows, waits for and stops background jobs.
 
 mod args;
 mod follow;
 mod show;
+mod terminal;
 mod wait;
 
 use std::error::Error;
@@ -25,8 +26,7 @@ use crate::exit::Exit;
 use crate::setup::{self, Surroundings};
 use crate::{guard, print};
 
-/// How long it is waited for the end of a job that was killed, beyond its grace. A process that the kernel does not let go of
-/// may take for ever.
+/// Wait beyond the grace for a stopped job to end. A process that is stuck in the kernel may never end.
 const AFTER_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Error)]
@@ -35,6 +35,10 @@ enum JobsError {
     TooMuch,
     #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
+    #[error("job {id} has no terminal, so no key can be pressed; start it with: bashful run -b --pty")]
+    NoTerminal { id: u64 },
+    #[error("{0}")]
+    Screen(String),
     #[error("nothing was sent to job {id}: {reason}")]
     Refused { id: u64, reason: String },
     #[error("job {id} was told to stop, and is still running; see: bashful jobs show {id}")]
@@ -55,6 +59,8 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
             JobsCommand::Send(args) => send(&store, args, guard::judge(&settings, &around)?.as_ref()).await,
+            JobsCommand::Screen(args) => terminal::screen(&store, args).await,
+            JobsCommand::Resize(args) => terminal::resize(&store, args).await,
             JobsCommand::Kill(args) => kill(&store, args, settings.stop.grace_seconds.duration()).await,
             JobsCommand::Rm(args) => remove(&store, args),
             JobsCommand::Sweep { json } => sweep(&store, *json),
@@ -65,7 +71,7 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
 fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     let mut jobs = if args.running { store.list_live()? } else { store.list()? };
     for one in &mut jobs {
-        job::mask(one, print::redactor());
+        job::redact(one, print::redactor());
     }
     if args.json {
         let jobs: Value = jobs.iter().map(job::facts).collect();
@@ -78,7 +84,7 @@ fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Code(0))
 }
 
-async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
+async fn send(store: &Arc<JobStore>, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
     let text = match args.text.as_deref() {
         Some("-") => {
             let mut text = Vec::new();
@@ -91,10 +97,15 @@ async fn send(store: &JobStore, args: &SendArgs, judge: Option<&Judge>) -> Resul
         Some(text) => [text.as_bytes(), if args.raw { b"" } else { b"\n" }].concat(),
         None => Vec::new(),
     };
-    // A shell that waits for commands runs what it is sent. A person at a terminal may send anything.
-    if let (Some(judge), Ok(job)) = (judge, store.get(args.id))
-        && guard::find_person().is_err()
-    {
+    // A job that is a shell runs its input, so the guard judges it. A person at a terminal may send anything.
+    let judge = judge.filter(|_| guard::find_person().is_err());
+    if store.get(args.id).is_ok_and(|job| job.has_terminal) {
+        return terminal::send(store, args, &String::from_utf8_lossy(&text), judge).await;
+    }
+    if !args.keys.is_empty() {
+        return Err(JobsError::NoTerminal { id: args.id }.into());
+    }
+    if let (Some(judge), Ok(job)) = (judge, store.get(args.id)) {
         let verdict = judge.verdict_on_input(&job, &String::from_utf8_lossy(&text));
         if verdict.refuses() {
             return Err(JobsError::Refused { id: args.id, reason: reason(&verdict) }.into());
@@ -118,7 +129,7 @@ fn remove(store: &JobStore, args: &RmArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(print::changes(args.json, "removed", results)?)
 }
 
-/// Stops as many as can be; one that cannot be reached does not spare the others.
+/// Stops all these jobs. One that cannot be reached does not save the others.
 async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Result<Exit, Box<dyn Error>> {
     let how = args.signal.map_or(Stop::Ask, Stop::Signal);
     let (mut killed, mut errors) = (Vec::new(), Vec::new());
@@ -128,7 +139,7 @@ async fn kill(store: &JobStore, args: &KillArgs, grace: Duration) -> Result<Exit
             Err(error) => errors.push((id, error.into())),
         }
     }
-    // A signal that may be caught is no reason to expect an end.
+    // A job may catch any other signal and go on, so the command does not wait then.
     let ends = matches!(args.signal, None | Some(9)) && !args.no_wait;
     let give_up = Instant::now() + grace + AFTER_GRACE;
     let mut states = Vec::new();

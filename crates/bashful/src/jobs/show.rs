@@ -1,8 +1,8 @@
-//! `bashful jobs show`
+//! `bashful jobs show`: prints the state of a job and the end of its output.
 
 use std::error::Error;
 
-use bashful_dialect::job::{self, mask, one_line, state_text};
+use bashful_dialect::job::{self, one_line, state_text};
 use bashful_engine::{ByteSize, JobPart, JobState, JobStore, JobText, OutputRedactor};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::args::ShowArgs;
 use crate::exit::Exit;
 use crate::print;
 
-/// Shows how far a job has come and a part of its output, at most so much of it.
+/// Prints the state of a job and a part of its output.
 pub(super) fn main(
     store: &JobStore,
     args: &ShowArgs,
@@ -18,11 +18,11 @@ pub(super) fn main(
     redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let mut job = store.get(args.id)?;
-    mask(&mut job, print::redactor());
+    job::redact(&mut job, print::redactor());
     let part = args.since.map_or(JobPart::LastLines(args.lines), JobPart::Since);
     let (text, gone) = match job.text(part, at_most) {
         Ok(text) => (text, None),
-        // How it ended is known, whatever became of its output.
+        // A missing output is no error: the record still has the state.
         Err(error) => (JobText::default(), Some(bashful_engine::error_chain(&error))),
     };
     let shown = print::lossy(redactor()?.show_part(&text.before, &text.raw, &text.after));
@@ -63,11 +63,11 @@ pub(super) fn main(
     }
     print::data_to_stderr(stderr.as_deref().unwrap_or_default())?;
     if let Some(gone) = gone {
-        print::talk(&format!("[its output is not there any more: {gone}]"));
+        print::talk(&format!("[its output is gone: {gone}]"));
         return Ok(Exit::Code(0));
     }
     print::talk(&format!(
-        "[bytes {}-{} of {}; what comes next: bashful jobs show {} --since {}]",
+        "[bytes {}-{} of {}; next: bashful jobs show {} --since {}]",
         text.range.start, text.range.end, text.total, job.id, text.range.end
     ));
     Ok(Exit::Code(0))

@@ -1,4 +1,4 @@
-//! `bashful jobs wait`
+//! `bashful jobs wait`: waits for the end of jobs, for a line or for a port.
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
@@ -19,31 +19,31 @@ use super::args::WaitArgs;
 use crate::exit::Exit;
 use crate::print;
 
-/// A line that is not finished is looked at up to this length.
+/// Longest unfinished line, in bytes, that is searched for a match.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// So much is shown of the line that was waited for.
+/// Most characters of the matching line that are printed.
 const LINE_SHOWN: usize = 400;
 
-/// Between two knocks at a port.
+/// Interval between two attempts to connect to a port.
 const KNOCK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What came of waiting.
+/// The result of waiting.
 enum Waited {
-    /// These have ended.
+    /// These jobs have ended.
     Ended(Vec<JobRecord>),
-    /// This has come before they did.
+    /// The line or port was there before the jobs ended.
     Came(String),
 }
 
-/// Waits, and tells what came.
+/// Waits, and prints the result.
 pub(super) async fn main(
     store: &Arc<JobStore>,
     args: &WaitArgs,
     redactor: &impl Fn() -> Result<OutputRedactor, Box<dyn Error>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let ids = unique(args.ids.iter().copied());
-    // An id that is wrong is said at once, and not when the others have ended.
+    // An unknown id is an error at once, before any wait.
     for id in &ids {
         store.get(*id)?;
     }
@@ -65,7 +65,7 @@ pub(super) async fn main(
     }
 }
 
-/// Tells a person what this waits for. A script learns it from the result.
+/// Prints the wait to a terminal. A script gets only the result.
 fn announce(store: &JobStore, args: &WaitArgs, ids: &[u64]) {
     let live: Vec<String> =
         ids.iter().filter(|id| store.get(**id).is_ok_and(|job| job.is_live())).map(|id| format!("job {id}")).collect();
@@ -98,7 +98,7 @@ async fn until_end(store: &Arc<JobStore>, ids: &[u64], any: bool) -> Result<Vec<
     Ok(ended)
 }
 
-/// Waits until one of them has written a line like this.
+/// Waits until one of the jobs writes a matching line.
 async fn until_line(
     store: &Arc<JobStore>,
     ids: &[u64],
@@ -125,7 +125,7 @@ async fn look_for(
     pattern: Regex,
     mut redactor: OutputRedactor,
 ) -> Result<Waited, ControlError> {
-    // What a shell has left behind may be who writes it.
+    // A leftover process of the shell may write the line.
     let mut follow = store.follow(id, 0)?.until(Until::Gone);
     let mut begun = Vec::new();
     loop {
@@ -134,7 +134,7 @@ async fn look_for(
             Followed::Missing(_) => begun.clear(),
             Followed::Over(job) => return Ok(Waited::Ended(vec![*job])),
         }
-        // A prompt has no newline, and is waited for all the same.
+        // A prompt has no newline, so unfinished lines count too.
         let text = [begun.as_slice(), &redactor.pending()].concat();
         if let Some(line) = text.split(|byte| *byte == b'\n').find(|line| pattern.is_match(line)) {
             let line: String = String::from_utf8_lossy(line).chars().take(LINE_SHOWN).collect();
@@ -146,7 +146,7 @@ async fn look_for(
     }
 }
 
-/// Waits until somebody listens; or until none of the jobs is left who could.
+/// Waits until the port is open, or until no process of the jobs is left.
 async fn until_port(store: &Arc<JobStore>, ids: &[u64], port: u16) -> Result<Waited, ControlError> {
     let listening = async {
         let places = [SocketAddr::from((Ipv4Addr::LOCALHOST, port)), SocketAddr::from((Ipv6Addr::LOCALHOST, port))];
@@ -162,7 +162,7 @@ async fn until_port(store: &Arc<JobStore>, ids: &[u64], port: u16) -> Result<Wai
     let gone = async {
         let mut jobs = Vec::new();
         for id in ids {
-            // What a shell has left behind may be the server.
+            // A leftover process of the shell may be the server.
             jobs.push(store.wait_until_gone(*id).await?);
         }
         Ok(Waited::Ended(jobs))

@@ -1,4 +1,4 @@
-//! The file of the log: one line a command, appended at once, begun anew when it is too long.
+//! The log file: one line for each command, rotated when it is too long.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,32 +19,32 @@ use super::time;
 use crate::settings::Settings;
 use crate::setup::Surroundings;
 
-/// The version of a line. Lines of bashful 0.1 have none, and read the same.
+/// Format version of a line. Lines of bashful 0.1 have none, and the same format.
 pub(super) const VERSION: u64 = 1;
 
-/// The log, as somebody writes to it.
+/// A writer of the log.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
     at_most: u64,
-    /// By which way commands come.
+    /// The surface that runs the commands, such as `run` or `mcp`.
     surface: &'static str,
-    /// The file as it was last written to. A server writes many lines, and opening a file takes longer than writing one.
-    last: Mutex<Option<Opened>>,
+    /// The open file. Opening takes longer than writing a line, and a server writes many.
+    last: Mutex<Option<OpenLogFile>>,
 }
 
 /// The open file of the log.
 #[derive(Debug)]
-struct Opened {
+struct OpenLogFile {
     file: File,
-    /// Device and number of the file.
+    /// Device and inode of the file.
     id: (u64, u64),
-    /// The length of the file after a line of ours. A file of another length has lines of others behind it.
+    /// Length of the file after the last line of this process. Another length means lines of other processes.
     length: u64,
 }
 
 impl Log {
-    /// The log; none if there is no place for it, or the settings want none.
+    /// The log; none without a state directory, or if the settings turn it off.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
         Some(Self { path, at_most: settings.log.bytes.size().0, surface, last: Mutex::default() })
@@ -55,17 +55,17 @@ impl Log {
     }
 
     fn write(&self, entry: &Value) -> io::Result<()> {
-        // A file is forgotten before it is written to, so one who panicked has left a good one.
+        // The file is taken out before each write, so a panic leaves no broken state.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut opened, length) = match last.take().and_then(|opened| self.still_there(opened)) {
             Some(known) => known,
             None => self.open()?,
         };
-        // A full disk may have torn the last line. This one must not be glued to it.
+        // A full disk may have cut the last line, so a newline comes first.
         let ends_in_newline = length == opened.length || ends_in_newline(&opened.file, length)?;
         let begin = if ends_in_newline { "" } else { "\n" };
         let line = format!("{begin}{entry}\n");
-        // In one write, so that lines of several programs do not mix.
+        // A single write, so that lines of several processes do not mix.
         opened.file.write_all(line.as_bytes())?;
         opened.length = length + line.len() as u64;
         if opened.length > self.at_most {
@@ -76,13 +76,13 @@ impl Log {
     }
 
     /// The file with its length, if the path still leads to it.
-    fn still_there(&self, opened: Opened) -> Option<(Opened, u64)> {
+    fn still_there(&self, opened: OpenLogFile) -> Option<(OpenLogFile, u64)> {
         let there = self.path.symlink_metadata().ok()?;
         ((there.dev(), there.ino()) == opened.id).then_some((opened, there.len()))
     }
 
-    /// Opens the file, and tells its length.
-    fn open(&self) -> io::Result<(Opened, u64)> {
+    /// Opens the file, and returns its length.
+    fn open(&self) -> io::Result<(OpenLogFile, u64)> {
         let open = || plain::open_with(File::options().read(true).append(true).create(true), &self.path);
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -93,12 +93,12 @@ impl Log {
             other => other?,
         };
         let facts = file.metadata()?;
-        Ok((Opened { file, id: (facts.dev(), facts.ino()), length: 0 }, facts.len()))
+        Ok((OpenLogFile { file, id: (facts.dev(), facts.ino()), length: 0 }, facts.len()))
     }
 
-    /// Keeps the file under another name, in place of the one before.
+    /// Rotates the log: the file replaces the previous old one.
     fn begin_anew(&self, file: &File) -> io::Result<()> {
-        // Whoever has the lock does it; for all others it is done.
+        // The process that holds the lock rotates; the others continue.
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Ok(());
         }
@@ -111,11 +111,11 @@ impl Log {
 }
 
 impl Log {
-    /// Writes down how jobs have ended since somebody last read the log. Nobody of ours sees a job end: its keeper does, and
-    /// may be alone then.
+    /// Logs the ends of jobs since the log was last read. Only the keeper sees a job end, and it does not write to
+    /// the log.
     pub(crate) fn note_ended_jobs(&self, store: &JobStore, redactor: &Redactor) {
         for id in store.ids() {
-            // Most ends are in the log already, and need no look at the record.
+            // Most ends are logged already, so their records are not read.
             if !mark(store.directory(), id).exists()
                 && let Ok(job) = store.get(id)
             {
@@ -124,22 +124,22 @@ impl Log {
         }
     }
 
-    /// Writes down how a job has ended, unless it still runs or its end is in the log.
+    /// Logs the end of a job, unless the job still runs or its end is logged.
     pub(crate) fn note_end(&self, jobs: &Path, job: &JobRecord, redactor: &Redactor) {
-        // The log has the end of a command that left something running.
-        // Only the newer version that has started a job can tell how that ended.
+        // The log has the end of a command that left something running. Only the newer version that started a job
+        // knows how it ended.
         if !job.is_over() || job.is_newer() || job.kind == JobKind::Leftover {
             return;
         }
-        // Whoever makes the mark writes the line.
+        // The process that creates the mark writes the line.
         if plain::open_with(File::options().write(true).create_new(true), &mark(jobs, job.id)).is_ok() {
-            // A full disk is no reason to keep a job.
+            // A full disk must not keep a job from being removed.
             let _ = self.write(&entry(&of_job(job, redactor), "job", job.ended.unwrap_or_else(SystemTime::now)));
         }
     }
 }
 
-/// The file that says that the end of a job is in the log.
+/// The mark that the end of a job is logged.
 fn mark(jobs: &Path, id: u64) -> PathBuf {
     jobs.join(id.to_string()).join("logged")
 }
@@ -165,17 +165,17 @@ fn ends_in_newline(file: &File, length: u64) -> io::Result<bool> {
 
 impl CommandLog for Log {
     fn record(&self, record: &CommandRecord) {
-        // A full disk is no reason to fail a command that has run.
+        // A full disk must not fail a command that has run.
         let _ = self.append(record);
     }
 }
 
-/// Where it is.
+/// The path of the log file.
 pub(super) fn path(around: &Surroundings) -> Option<PathBuf> {
     Some(around.state_part("log")?.join("commands.jsonl"))
 }
 
-/// Where the part before it is.
+/// The path of the rotated file.
 pub(super) fn before(path: &Path) -> PathBuf {
     path.with_extension("jsonl.1")
 }

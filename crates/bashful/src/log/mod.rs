@@ -1,4 +1,4 @@
-//! `bashful log`: which commands were run.
+//! `bashful log`: prints the commands that were run.
 
 mod file;
 mod time;
@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use bashful_dialect::job::one_line;
 use bashful_dialect::visible;
 use bashful_engine::{ByteSize, JobStore, Redactor, make_directory};
-use bashful_sys::notify::{Happenings, pause_while_read};
+use bashful_sys::notify::{DirectoryWatch, pause_while_read};
 use bashful_sys::plain;
 use serde_json::Value;
 use thiserror::Error;
@@ -29,7 +29,7 @@ use crate::setup::{self, Surroundings};
 
 pub(crate) use file::Log;
 
-/// Between two looks at a log that is followed, where the system has no more watches.
+/// Polling interval of `-f` where the system has no file watches left.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Error)]
@@ -38,21 +38,21 @@ enum LogError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// Prints the log, and with -f what is added to it.
+/// Prints the log; with `-f` also new lines.
 pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let path = file::path(&around).ok_or_else(|| around.state().no_place("logs"))?;
     let since = args.since.map(|span| SystemTime::now() - span);
     let mut printer = Printer::new(args, since);
-    // Before anything is read, so that nothing is written in between.
+    // The watch starts before reading, so that no line is missed.
     let happenings = args.follow.then(|| watch(&path)).flatten();
-    // Settings that make no sense are no reason not to read it.
+    // Invalid settings do not prevent reading the log.
     let ended = around.settings(config).ok().and_then(|(settings, _)| EndedJobs::new(&settings, &around));
     if let Some(ended) = &ended {
         ended.note();
     }
     printer.all(&file::before(&path))?;
-    let mut reader = Reader::new(&path);
+    let mut reader = LogReader::new(&path);
     loop {
         let mut is_read = reader.each(|line| printer.line(line))? && printer.print_last();
         if !args.follow {
@@ -82,7 +82,7 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
     Ok(Exit::Code(0))
 }
 
-/// The jobs whose ends belong into the log.
+/// Logs the ends of jobs.
 struct EndedJobs {
     log: Log,
     jobs: JobStore,
@@ -90,32 +90,32 @@ struct EndedJobs {
 }
 
 impl EndedJobs {
-    /// None if there is no log, or no place for jobs.
+    /// None without a log or a job store.
     fn new(settings: &Settings, around: &Surroundings) -> Option<Self> {
         let (jobs, redactor) = setup::jobs(settings, around).zip(setup::redactor(settings, around).ok())?;
         Some(Self { log: Log::new(settings, around, "job")?, jobs, redactor })
     }
 
-    /// Writes down those that are not in it yet.
+    /// Logs the ends that are not logged yet.
     fn note(&self) {
         self.log.note_ended_jobs(&self.jobs, &self.redactor);
     }
 }
 
-/// Watches the place of the log, where a file may come, grow, and make room for the next one.
-fn watch(path: &Path) -> Option<Happenings> {
+/// Watches the directory of the log for new, growing and rotated files.
+fn watch(path: &Path) -> Option<DirectoryWatch> {
     let directory = path.parent()?;
     make_directory(directory).ok()?;
-    Happenings::within(directory).ok()
+    DirectoryWatch::within(directory).ok()
 }
 
-/// Writes lines that are wanted.
+/// Prints the selected lines.
 struct Printer<'a> {
     args: &'a LogArgs,
     since: Option<SystemTime>,
     out: io::StdoutLock<'static>,
     printed: usize,
-    /// The last lines that are wanted, while it is not known whether more follow. None once they are printed.
+    /// The last lines for `-n`, until the end is reached. None once they are printed.
     last: Option<VecDeque<String>>,
     /// Lines that cannot be read.
     torn: usize,
@@ -129,7 +129,7 @@ impl<'a> Printer<'a> {
         Self { args, since, out: io::stdout().lock(), printed: 0, last, torn: 0, newer: 0 }
     }
 
-    /// Prints the lines that were held back for `-n`. False if nobody reads any more.
+    /// Prints the lines held back for `-n`. False if the reader has closed its end.
     fn print_last(&mut self) -> bool {
         self.last.take().into_iter().flatten().all(|text| self.print(&text))
     }
@@ -140,13 +140,13 @@ impl<'a> Printer<'a> {
     }
 
     fn all(&mut self, path: &Path) -> Result<bool, LogError> {
-        Reader::new(path).each(|line| self.line(line))
+        LogReader::new(path).each(|line| self.line(line))
     }
 
-    /// Whether anybody still reads.
+    /// False if the reader has closed its end.
     fn line(&mut self, line: &str) -> bool {
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
-            // Torn by a full disk. An empty one is what somebody wrote who found it so.
+            // A line cut by a full disk. An empty line is the newline that the next writer added.
             self.torn += usize::from(!line.is_empty());
             return true;
         };
@@ -168,13 +168,13 @@ impl<'a> Printer<'a> {
 
     fn wants(&self, entry: &Value) -> bool {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default());
-        // What was asked about comes again with the answer.
+        // A question is followed by a line with its answer.
         let went_well = entry["exit_code"] == 0 || entry["status"] == "running" || entry["status"] == "asked";
         self.since.is_none_or(|since| time >= since) && !(self.args.failed && went_well)
     }
 }
 
-/// One command, on one line, at the local time.
+/// One command as a line of text, in local time.
 fn describe(entry: &Value) -> String {
     let word = |key: &str| visible(entry[key].as_str().unwrap_or("?"));
     let time = time::local_text(Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default()));
@@ -192,7 +192,7 @@ fn describe(entry: &Value) -> String {
     format!("{time} {} {end}, {seconds:.2}s, {bytes}: {command}", word("surface"))
 }
 
-/// The color of an end; none for a command that is not over.
+/// The color for the end of a command; none while it runs.
 fn paint(entry: &Value) -> Option<Paint> {
     match (entry["status"].as_str()?, entry["exit_code"].as_u64()) {
         ("running" | "asked", _) => None,
@@ -201,19 +201,19 @@ fn paint(entry: &Value) -> Option<Paint> {
     }
 }
 
-/// Reads a log to its end, again and again.
-struct Reader<'a> {
+/// Reads new lines of the log at each call.
+struct LogReader<'a> {
     path: &'a Path,
     open: Option<BufReader<File>>,
     line: Vec<u8>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     fn new(path: &'a Path) -> Self {
         Self { path, open: None, line: Vec::new() }
     }
 
-    /// Whether somebody still wanted lines when all had been read.
+    /// Passes each new line to a function; false if that one wants no more.
     fn each(&mut self, mut wanted: impl FnMut(&str) -> bool) -> Result<bool, LogError> {
         let path = self.path;
         self.read(&mut wanted).map_err(|source| LogError::Unreadable { path: path.to_path_buf(), source })
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
             if self.open.is_none() {
                 match plain::open(self.path) {
                     Ok(file) => self.open = Some(BufReader::new(file)),
-                    // Nothing has been written yet.
+                    // The log does not exist yet.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
                     Err(error) => return Err(error),
                 }
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
             if self.path.metadata().is_ok_and(|there| (there.dev(), there.ino()) == (read.dev(), read.ino())) {
                 return Ok(true);
             }
-            // It has been begun anew since.
+            // The log was rotated since the last read.
             self.open = None;
             self.line.clear();
             if !self.path.exists() {

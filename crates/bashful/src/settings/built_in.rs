@@ -1,7 +1,7 @@
-//! The values that settings have by themselves.
+//! Built-in values of settings.
 //!
-//! The commented file says the same, and a test holds the two against each other: every start of the program would wait for
-//! the file to be read.
+//! `defaults.toml` has the same values, and a test compares both. Parsing the file at every start would take too
+//! long.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ pub(super) const TERMINAL: &[(&str, Option<&str>)] = &[
 ];
 
 impl Settings {
-    /// The settings of somebody who has said nothing.
+    /// The settings without any file or variable.
     pub(super) fn built_in() -> Self {
         Self {
             shell: Shell {

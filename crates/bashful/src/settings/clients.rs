@@ -1,4 +1,4 @@
-//! `[mcp.clients."NAME"]`: what differs from client to client.
+//! `[mcp.clients."NAME"]`: settings for single MCP clients.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use super::Mcp;
 use super::value::{Bytes, Count, Merge, Seconds};
 use crate::guard::find_no_keeper;
 
-/// Rows by the client's name, in which `*` stands for anything. A later layer changes single keys of a row.
+/// Rows by client name, in which `*` matches anything. A later layer changes single keys of a row.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct ClientRows(BTreeMap<Cow<'static, str>, RowSettings>);
 
-/// One row. A key that is not there leaves things as they are for other clients.
+/// One row. A missing key has the value for all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct RowSettings {
@@ -111,7 +111,7 @@ impl RowSettings {
 }
 
 impl Mcp {
-    /// How clients are answered. `structured` asks for structured results from every client.
+    /// The client rows for the server. `structured` turns structured results on for every client.
     pub(crate) fn clients(&self, structured: bool) -> Clients {
         let form =
             ReplyForm { structured: structured || self.structured, links: self.resource_links, without_facts: false };
@@ -124,14 +124,14 @@ impl Mcp {
                 row.form.structured = true;
             }
         }
-        // A name without `*` means one client, and a longer pattern fewer than a shorter one.
+        // Specific patterns come first: names without `*`, then longer patterns.
         rows.sort_by_key(|(name, _)| (name.contains('*'), std::cmp::Reverse(name.len())));
         let rows = rows.into_iter().map(|(name, row)| (Pattern::new(&name), row)).collect();
-        // A command that starts a server would answer its questions itself.
+        // A server that a command started must not take its client's answers for approval.
         Clients { usual, rows, can_answer: find_no_keeper().is_ok() }
     }
 
-    /// The name of the row that holds for a client.
+    /// The name of the row for a client.
     pub(crate) fn client_row_name(&self, client: &str) -> Option<&str> {
         let fits = self.clients.0.keys().filter(|name| Pattern::new(name).matches(client.as_ref()));
         fits.map(AsRef::as_ref).min_by_key(|name| (name.contains('*'), std::cmp::Reverse(name.len())))

@@ -1,4 +1,4 @@
-//! Reads the layers.
+//! Loads and merges the layers of settings.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,27 +12,27 @@ use thiserror::Error;
 
 use super::{KEYS, Layer, Settings, TerminalLayer};
 
-/// Where settings can come from, beside the defaults.
+/// The sources of settings, beside the defaults.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
-    /// The user's file. It need not be there.
+    /// The user's file, which may be missing.
     pub(crate) user_file: Option<PathBuf>,
-    /// The user's home, from which on the way to that file is checked.
+    /// The user's home. Directories below it on the way to the file are checked.
     pub(crate) home: Option<PathBuf>,
-    /// The file named on the command line. It has to be there. Who names it vouches for it.
+    /// The file named on the command line. It must exist, and its owner is not checked.
     pub(crate) named_file: Option<&'a Path>,
-    /// The program's variables.
+    /// The environment variables of the program.
     pub(crate) variables: &'a [(OsString, OsString)],
 }
 
-/// Why settings cannot be used.
+/// An error in the settings.
 #[derive(Debug, Error)]
 pub(crate) enum SettingsError {
     #[error("cannot read the settings in {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the settings in {} cannot be trusted: {}", path.display(), why.advise("name the file with --config"))]
     Distrusted { path: PathBuf, why: Distrust },
-    // The cause already says line, column and key, and shows the line.
+    // The cause has line, column and key already.
     #[error("{place}: {message}")]
     Wrong { place: String, message: String },
     #[error(
@@ -41,14 +41,14 @@ pub(crate) enum SettingsError {
     UnknownVariable { name: String },
 }
 
-/// The settings in force, and where they came from.
+/// The settings in force, and their sources.
 pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), SettingsError> {
     let mut settings = Settings::built_in();
     let mut used = Vec::new();
-    // Only a file that is really not there is passed over: one that cannot be read may say what must not be missed.
+    // Only a missing file is skipped. An unreadable one may have settings of the guard.
     let user_file = sources.user_file.as_deref().filter(|path| may_be_there(path));
     if let Some(path) = user_file {
-        // Whoever can write settings can have every command begin with one of theirs, and turn the guard off.
+        // Settings can run commands and turn the guard off, so nobody else may write them.
         let distrusted = |why| SettingsError::Distrusted { path: path.to_path_buf(), why };
         trust_settings(path, sources.home.as_deref()).map_err(distrusted)?;
     }
@@ -66,7 +66,7 @@ pub(crate) fn load(sources: &Sources<'_>) -> Result<(Settings, Vec<String>), Set
     Ok((settings, used))
 }
 
-/// Whether something is at a path, or may be.
+/// True if a file is, or may be, at a path.
 pub(crate) fn may_be_there(path: &Path) -> bool {
     let nothing = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     !path.symlink_metadata().is_err_and(|error| {
@@ -81,10 +81,10 @@ fn is_behind_a_stranger(path: &Path) -> bool {
     closed.is_some_and(|closed| closed.uid() != rustix::process::geteuid().as_raw())
 }
 
-/// No settings file is larger.
+/// Largest settings file, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Reads a file with settings or rules. A pipe is none: opening it would wait for somebody who writes.
+/// Reads a file with settings or rules. A pipe is refused: opening it would wait for a writer.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -133,7 +133,7 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     KEYS.iter().map(|(section, key)| (section.trim_start_matches("r#"), *key))
 }
 
-/// A layer of one key; none if the variable is not one of ours.
+/// A layer with the key of a `BASHFUL_*` variable; none for other variables.
 fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError> {
     if NO_TERMINAL.contains(&name) {
         let off = TerminalLayer { virtual_terminal: Some(false) };
@@ -144,7 +144,7 @@ fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError
     let Some((section, key)) = keys().find(|(section, key)| rest == format!("{section}_{key}")) else {
         return Err(SettingsError::UnknownVariable { name: name.to_owned() });
     };
-    // A number, list or table is written as in the file; anything else is a text, and so is what only looks like a number.
+    // Numbers, lists and tables are parsed as TOML. Anything else is a string.
     let plain = format!("{section}.{key} = {value}");
     let quoted = format!("{section}.{key} = {}", toml::Value::String(value.to_owned()));
     let layer = if toml::from_str::<toml::Table>(&plain).is_ok_and(|table| table.len() == 1) {

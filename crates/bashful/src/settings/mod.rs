@@ -1,8 +1,8 @@
 //! Settings: one commented file of defaults, and layers on top of it.
 //!
-//! Later layers win: the defaults, the user's file, the file named on the command line, `BASHFUL_*` variables. What a key
-//! may hold is said once, by its type; a value that it does not take is an error that names the place it came from. A
-//! file in the working directory is never read: whoever runs commands there could write it.
+//! Later layers win: the defaults, the user's file, the file named on the command line, `BASHFUL_*` variables. The
+//! type of a key defines its values; an invalid value is an error that names its source. A file in the working
+//! directory is never read: whoever runs commands there could write it.
 
 mod built_in;
 mod clients;
@@ -35,7 +35,7 @@ pub(crate) fn defaults() -> String {
         .replace("{terminal}", &terminal.join("\n"))
 }
 
-/// A list as it is written in a file, in lines of at most this width.
+/// A list in TOML, in lines of at most this width.
 fn list(names: &[&str]) -> String {
     const WIDTH: usize = 120;
     let mut text = String::from("[");
@@ -60,7 +60,7 @@ macro_rules! settings {
         #[cfg_attr(test, derive(Deserialize), serde(deny_unknown_fields))]
         pub(crate) struct Settings { $($(#[$about])* pub(crate) $section: $Section,)* }
 
-        /// Some settings.
+        /// The settings that one layer has.
         #[derive(Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Layer { $($section: Option<$Layer>,)* }
@@ -97,19 +97,19 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Which shell runs the commands.
+    /// The shell that runs commands.
     shell: Shell, ShellLayer { path: String, snapshot: Snapshots, snapshot_seconds: Seconds, prefix: String, }
-    /// What becomes of a command before it runs.
+    /// Rewriting of commands before they run.
     rewrite: Rewrite, RewriteLayer { cd: bool, head_and_tail: bool, urls: bool, unsupported: Names, skills: Names, }
-    /// How long commands may run.
+    /// Timeouts of commands in each mode.
     lifetime: Lifetime, LifetimeLayer {
         default_seconds: Seconds,
         slow_seconds: Seconds,
         background_seconds: Seconds,
     }
-    /// How commands are stopped.
+    /// The grace between SIGTERM and SIGKILL.
     stop: Stop, StopLayer { grace_seconds: Seconds, pi_grace_seconds: Seconds, leftovers: Leftovers, }
-    /// How much of the output is shown.
+    /// Size of shown output.
     output: Output, OutputLayer {
         whole_bytes: Bytes,
         whole_lines: Lines,
@@ -121,21 +121,21 @@ settings! {
         line_columns: Columns,
         clean: bool,
     }
-    /// How much output is kept on disk, and how long.
+    /// Size and age limits of artifacts.
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
-    /// Commands in the background.
+    /// Limits on background jobs.
     jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
-    /// Shells that stay from one command to the next.
+    /// Sessions: persistent shells.
     sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, overlap: bool, }
-    /// Starting commands in the background, where a model asks for that.
+    /// `async` of the pi dialect.
     r#async: Async, AsyncLayer { enabled: bool, }
     /// Terminals of commands.
     terminal: Terminal, TerminalLayer { virtual_terminal: bool, }
-    /// What judges scripts before they run.
+    /// Levels and rules of the guard.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
-    /// What points to better tools.
+    /// The interceptor, which points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
-    /// Serving the tools of a model.
+    /// The MCP server and its clients.
     mcp: Mcp, McpLayer {
         patience_seconds: Seconds,
         structured: bool,
@@ -148,8 +148,8 @@ settings! {
         sessions: Count,
         session_idle_seconds: Seconds,
     }
-    /// Which commands were run.
+    /// The log of commands.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
-    /// Which variables commands get.
+    /// Environment variables of commands.
     environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, terminal: Variables, }
 }

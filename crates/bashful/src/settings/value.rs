@@ -1,4 +1,4 @@
-//! What a setting may hold.
+//! Types of the values of settings.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use bashful_dialect::{Dialect, UnknownDialect};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// How a value of a later layer joins that of an earlier one.
+/// Merging of a value with that of a later layer.
 pub(crate) trait Merge {
     /// Takes over a later value.
     fn merge(&mut self, later: Self);
@@ -25,7 +25,7 @@ replaced!(
     Snapshots, Intercepts, Secret
 );
 
-/// A length of time: more than nothing, at most ten years.
+/// A duration in seconds, above 0 and at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub(crate) struct Seconds(pub(super) f64);
@@ -54,7 +54,7 @@ impl From<Seconds> for f64 {
     }
 }
 
-/// A length of time in days: more than nothing, at most ten years.
+/// A duration in days, above 0 and at most ten years.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub(crate) struct Days(pub(super) f64);
@@ -83,7 +83,7 @@ impl From<Days> for f64 {
     }
 }
 
-/// A number of things: at least one.
+/// A count of at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub(crate) struct Count(pub(super) u32);
@@ -109,7 +109,7 @@ impl From<Count> for i64 {
     }
 }
 
-/// A number of things that may be none, and not very many.
+/// A small count that may be 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub(crate) struct Number(pub(super) u16);
@@ -134,7 +134,7 @@ impl From<Number> for i64 {
     }
 }
 
-/// A number of lines; 0 stands for any number.
+/// A line limit; 0 means none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub(crate) struct Lines(pub(super) u64);
@@ -159,7 +159,7 @@ impl From<Lines> for i64 {
     }
 }
 
-/// A number of columns; 0 stands for any number.
+/// A column limit; 0 means none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub(crate) struct Columns(pub(super) u32);
@@ -184,7 +184,7 @@ impl From<Columns> for i64 {
     }
 }
 
-/// What the sizes of both ends mean where they fall into the middle of a line.
+/// The treatment of lines that a size cuts in the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Sizes {
@@ -192,7 +192,7 @@ pub(crate) enum Sizes {
     AtMost,
 }
 
-/// Makes a size of at most so many bytes.
+/// Defines a type of size with an upper limit.
 macro_rules! size {
     ($(#[$about:meta])* $Type:ident, $most:expr) => {
         $(#[$about])*
@@ -237,7 +237,7 @@ size! {
     LargeBytes, 1 << 50
 }
 
-/// What becomes of processes that outlive their shell.
+/// The treatment of processes that outlive their shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Leftovers {
@@ -245,7 +245,7 @@ pub(crate) enum Leftovers {
     Stop,
 }
 
-/// What becomes of a command whose session has something else to do.
+/// The treatment of a command whose session is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WhenBusy {
@@ -253,7 +253,7 @@ pub(crate) enum WhenBusy {
     Refuse,
 }
 
-/// Whether commands get what the user's rc files define.
+/// The use of rc files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Snapshots {
@@ -279,7 +279,7 @@ impl Merge for MoreNames {
     }
 }
 
-/// A text that is shown nowhere, not even among the settings in force.
+/// A secret text. `bashful config` does not show it either.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Secret(pub(super) String);
@@ -354,7 +354,7 @@ impl Merge for DialectLevels {
     }
 }
 
-/// What a rule is set to.
+/// The level of a rule, or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RuleLevel {
@@ -403,7 +403,7 @@ impl Merge for Variables {
     }
 }
 
-/// The value of a variable, or `false`: it is not to be there.
+/// The value of a variable, or `false` to unset it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variable(pub(crate) Option<Cow<'static, str>>);
 

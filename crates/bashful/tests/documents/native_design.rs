@@ -128,7 +128,7 @@ fn the_description_says_that_state_does_not_persist_and_it_does_not() {
 
 #[test]
 fn the_description_recommends_the_background_for_servers_and_names_the_file() {
-    check_described(&["\"background\" for servers", "returns at once", "file that gets its output"]);
+    check_described(&["\"background\" for servers", "returns at once with a job id and an output file"]);
 }
 
 #[test]
@@ -138,15 +138,15 @@ fn the_description_recommends_the_slow_mode_for_builds_downloads_installs_and_te
 
 #[test]
 fn the_description_asks_for_short_commands_and_says_how_short() {
-    check_described(&["Keep commands short", "60k tokens", "write a long script to a file, then run the file"]);
+    check_described(&["Keep commands short", "60k tokens", "write a long script to a file, then run it"]);
 }
 
 #[test]
 fn the_description_says_how_much_output_is_shown() {
-    check_described(&["At most 128KB of output is shown", "the beginning and the end", "file that has all of it"]);
+    check_described(&["Output beyond 128KB", "keeps its beginning and end", "file that has all of it"]);
     let home = home();
     let printed = home.command(&["schema"]).env("BASHFUL_OUTPUT_WHOLE_BYTES", "20480").output().expect("it runs");
-    assert!(text(&printed.stdout).contains("At most 20KB of output is shown"));
+    assert!(text(&printed.stdout).contains("Output beyond 20KB"));
 }
 
 #[test]

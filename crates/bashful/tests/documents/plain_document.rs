@@ -89,7 +89,7 @@ fn the_default_timeout_is_30_seconds() {
     assert_eq!(said["stdout"], "started\n");
     assert_eq!(job(&home, "1")["lifetime_ms"], 30_000);
     let description = definition(&home, "plain")["description"].as_str().expect("text").to_owned();
-    assert!(description.contains("It is stopped after 30s."), "{description}");
+    assert!(description.contains("Timeout: 30s."), "{description}");
     assert!(home.run(&["jobs", "kill", "1"]).status.success());
 }
 
@@ -236,7 +236,7 @@ fn processes_left_running_are_told_in_a_notice_and_not_in_the_streams() {
     assert_eq!((&said["stdout"], &said["stderr"], &said["exitCode"]), (&json!("started\n"), &json!(""), &json!(0)));
     let notice = said["notice"].as_str().expect("a notice").to_owned();
     assert!(notice.starts_with("1 process is still running\n") && notice.contains(" sleep 1000\n"), "{notice}");
-    // What it advises works in the next call.
+    // The advice works in the next call.
     let (_, kill) = notice.rsplit_once(": ").expect("advice");
     assert!(kill.starts_with("kill "), "{notice}");
     assert_eq!(plain(&home, kill, &[])["exitCode"], 0);
@@ -309,7 +309,7 @@ fn a_deadly_rm_is_refused_and_the_description_says_so() {
     }
     assert_eq!(recorded(&home), "");
     let description = definition(&home, "plain")["description"].as_str().expect("text").to_owned();
-    let expected = "rm -r of the root, a system directory, ~ or below, .git or everything here is refused.";
+    let expected = "rm -r of /, a system directory, ~ or below, .git or everything here is refused.";
     assert!(description.contains(expected), "{description}");
 }
 

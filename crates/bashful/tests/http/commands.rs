@@ -1,4 +1,4 @@
-//! What becomes of commands.
+//! Commands over HTTP: stopped with their client, kept for a lost connection.
 
 use std::time::{Duration, Instant};
 

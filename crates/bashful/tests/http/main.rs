@@ -37,7 +37,7 @@ fn who_shows_no_token_or_another_one_is_not_let_in() {
     let basic = format!("Basic {}", server.token);
     for shown in ["", nearly.as_str(), basic.as_str(), "Bearer", "Bearer \u{7f}"] {
         let reply = server.post(&[("Authorization", shown)], LIST);
-        // What cannot even be a header is refused before that.
+        // An invalid header is refused earlier.
         assert!(reply.status == 401 || (shown.ends_with('\u{7f}') && reply.status == 400), "{shown}");
         if reply.status == 401 {
             assert!(reply.header("www-authenticate").is_some_and(|how| how.starts_with("Bearer realm=")));
@@ -66,7 +66,7 @@ fn pages_and_hosts_that_are_not_ours_are_not_let_in() {
         ("Origin", "https://box.example", 400),
         ("Origin", "http://localhost:3000", 400),
     ] {
-        // What is let in has no session, and is told so.
+        // An admitted request without a session gets an error that says so.
         assert_eq!(server.post(&[(name, value)], LIST).status, status, "{name}: {value}");
     }
     let mut wire = server.connect();
@@ -132,7 +132,7 @@ fn a_message_that_is_too_long_is_not_read() {
     let mut wire = server.connect();
     wire.send(head.replace(&format!("Content-Length: {}", longest + 1), "Transfer-Encoding: chunked").as_bytes());
     let piece = [b"100000\r\n", vec![b' '; 1 << 20].as_slice(), b"\r\n"].concat();
-    // It may stop reading before all of it is sent, but says why.
+    // The server may stop reading early, but says why.
     while wire.try_send(&piece) {}
     assert_eq!(wire.reply().status, 413);
     // Whoever has shown no token is not even read from.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
-    /// What it shows, or what it was given.
+    /// The token of the server.
     pub(crate) token: String,
     said: Receiver<String>,
 }
@@ -152,7 +152,7 @@ pub(crate) struct Wire {
     stream: BufReader<TcpStream>,
 }
 
-/// What came back. The body of a stream of events is left on the wire.
+/// The answer to a request. The body of an event stream stays unread.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
@@ -228,7 +228,7 @@ impl Wire {
         (size > 0).then_some(piece)
     }
 
-    /// Whether the other side has closed it.
+    /// True if the server has closed the connection.
     pub(crate) fn is_closed(&mut self) -> bool {
         !matches!(self.stream.read(&mut [0]), Ok(1..))
     }

@@ -41,13 +41,13 @@ fn strangers_that_hold_on_keep_no_client_out() {
     let mut held = Vec::new();
     for opening in openings.iter().cycle().take(MANY) {
         let mut stranger = TcpStream::connect(server.address).expect("it listens");
-        // It may have been turned out already.
+        // The server may have closed the connection already.
         let _ = stranger.write_all(opening);
         held.push(stranger);
     }
     let is_enough = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // They keep coming while the client comes, and hold on, too.
+        // Strangers keep connecting while the client connects, and stay.
         scope.spawn(|| {
             let mut more = std::collections::VecDeque::new();
             while !is_enough.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ use crate::server::{Server, text};
 
 const ASK: (&str, &str) = ("BASHFUL_GUARD_LEVELS", "{\"git/force-push\"=\"ask\"}");
 
-/// It leaves a trace, and ends without a push: there is nothing here to be pushed.
+/// A forced push that leaves a trace and fails, because there is no repository.
 const COMMAND: &str = "touch ran; git push --force 2>/dev/null; echo over";
 
 fn first_era(home: &Home, capabilities: &Value, variables: &[(&str, &str)]) -> Server {
@@ -32,7 +32,7 @@ fn ends(mut server: Server, home: &Home) {
     home.check_nothing_survives();
 }
 
-/// What becomes of the command if the client answers so.
+/// Checks the reply to a command for an answer of the client.
 #[track_caller]
 fn check(answer: &Value, expected: &str) {
     let home = home();
@@ -61,8 +61,8 @@ fn check(answer: &Value, expected: &str) {
 #[test]
 fn a_client_of_the_first_era_asks_its_user() {
     check(&json!({ "action": "accept", "content": {} }), "over\n");
-    check(&json!({ "action": "decline" }), "the user was asked and said no");
-    check(&json!({ "action": "cancel" }), "the user was asked and gave no answer");
+    check(&json!({ "action": "decline" }), "the user said no");
+    check(&json!({ "action": "cancel" }), "the user dismissed the question");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn nobody_is_asked_about_more_than_they_can_read() {
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &[]);
     let command = format!("touch ran\ngit push -f\n{}", "true\n".repeat(20_000));
     let result = server.call("bash", &json!({ "command": command }));
-    assert!(text(&result).contains("too long to be asked about") && text(&result).ends_with(" SCRIPT"), "{result}");
+    assert!(text(&result).contains("too long to show in a question") && text(&result).ends_with(" SCRIPT"), "{result}");
     assert!(!has_run(&home) && server.notices.is_empty());
     ends(server, &home);
 }
@@ -217,7 +217,7 @@ fn call(server: &mut Server, command: &str, state: Option<&Value>, action: Optio
 
 #[test]
 fn a_client_of_the_second_era_is_answered_with_the_question() {
-    for (action, expected) in [("accept", "over\n"), ("decline", "said no"), ("cancel", "gave no answer")] {
+    for (action, expected) in [("accept", "over\n"), ("decline", "said no"), ("cancel", "dismissed")] {
         let home = home();
         let mut server = Server::start(&home, &[], &[ASK]);
         let asked = call(&mut server, COMMAND, None, None);

@@ -198,7 +198,7 @@ fn cancelled_calls_stop_their_commands_and_no_others() {
     let is_one = |line: &&String| line.split(' ').nth(1) == Some("sleep") && line.contains("1000");
     let sleeps = || home.survivors().iter().filter(is_one).count();
     assert!(eventually(|| sleeps() == 5), "{:?}", home.survivors());
-    // What is cancelled twice, or was never asked for, is no matter.
+    // A second cancellation, or one of an unknown call, is ignored.
     server.tell("notifications/cancelled", &json!({ "requestId": "0" }));
     server.tell("notifications/cancelled", &json!({ "requestId": "nothing" }));
     std::fs::write(home.path().join("go"), "").expect("they may go on");
@@ -388,7 +388,7 @@ fn long_outputs_and_jobs_can_be_read_whole_and_in_parts() {
         assert_eq!((&contents["text"], &contents["uri"]), (&json!(expected), &json!(uri)));
     }
     let whole = read("artifact://1")["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
-    let (text, next) = whole.rsplit_once("[only 256KB are read at once; what comes next: ").expect("there is more");
+    let (text, next) = whole.rsplit_once("[cut at 256KB; next: ").expect("there is more");
     let last: u64 = text.lines().next_back().and_then(|line| line.parse().ok()).expect("a whole line");
     let next = next.trim_end().trim_end_matches(']');
     assert_eq!(next, format!("artifact://1?bytes={}-", text.len()));

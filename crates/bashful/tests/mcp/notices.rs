@@ -1,4 +1,4 @@
-//! Who is told when resources change, and when they come and go.
+//! Notifications about changed, new and removed resources.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn a_client_of_the_first_era_hears_of_what_it_has_subscribed_to() {
 fn jobs_of_others_count_too() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);
-    // It has said that it is there before anything can be listed, so the server knows of it.
+    // The client is initialized before the first list, so the server knows it.
     server.ask("ping", &json!({}));
     assert!(home.run(&["run", "--mode", "background", JOB]).status.success());
     server.notice(LISTED, |_| true);

@@ -15,7 +15,7 @@ pub(crate) struct Server {
     lines: Receiver<Value>,
     /// Answers that came while others were waited for, by their ids.
     early: HashMap<String, Value>,
-    /// What the server said by itself: notices and requests.
+    /// Notifications and requests of the server.
     pub(crate) notices: Vec<Value>,
 }
 

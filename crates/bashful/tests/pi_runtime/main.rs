@@ -226,7 +226,7 @@ fn an_aborted_call_stops_its_command() {
     pi.server.begin("aborted", &json!({ "command": "sh -c 'echo $$ > pid; touch begun; exec sleep 1000'" }));
     pi.home.wait_for("begun");
     pi.server.tell("notifications/cancelled", &json!({ "requestId": "aborted" }));
-    // Its turn comes when the other one is gone. Nobody is answered who has cancelled.
+    // The turn comes when the other call is gone. A cancelled call gets no answer.
     assert!(pi.run("kill -0 $(cat pid) 2>/dev/null || echo gone").starts_with("gone\n"));
     assert!(pi.server.unasked().is_empty());
     pi.ends();
@@ -249,7 +249,7 @@ fn a_command_that_times_out_is_cancelled_and_says_so_before_its_output() {
 #[test]
 fn a_command_that_ignores_the_request_to_end_has_5_seconds() {
     let mut pi = Pi::new(&[]);
-    // What one command leaves in the shell holds for the next, too.
+    // State that one command leaves in the shell persists for the next.
     assert!(pi.run("trap '' TERM").starts_with("(no output)"));
     let result = pi.call(&json!({ "command": "sleep 1000", "timeout": 1 }));
     let time = details(&result)["wallTimeMs"].as_u64().expect("a time");
@@ -284,7 +284,7 @@ fn output_beyond_50_kb_keeps_its_end_and_the_artifact_has_all_of_it() {
     let said = text(&result);
     assert!(said.starts_with(&format!("{first}\n{}\n", first + 1)), "{}", &said[..100]);
     let id = truncation["artifactId"].as_str().expect("an artifact");
-    assert!(said.contains(&format!("\n[Showing lines {first}-20000 of 20000; ")), "{}", &said[said.len() - 300..]);
+    assert!(said.contains(&format!("\n[Showing lines {first}-20000 of 20000 (")), "{}", &said[said.len() - 300..]);
     assert!(said.contains(&format!(" Full: artifact://{id} (")), "{}", &said[said.len() - 300..]);
     assert_eq!(pi.output(&json!({ "command": format!("seq 20000 | cmp - artifact://{id} && echo same") })), "same");
     pi.ends();

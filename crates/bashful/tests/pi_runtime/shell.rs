@@ -108,7 +108,7 @@ fn calls_of_one_session_run_one_after_the_other_and_the_second_says_that_it_wait
     let second = json!({ "command": "touch second; echo $x" });
     let call = json!({ "name": "bash", "arguments": second, "_meta": { "progressToken": 2 } });
     pi.server.request("second", "tools/call", &call);
-    // It has been under way for a second, and has written nothing.
+    // The command has run for a second without output.
     let told = pi.server.notice("notifications/progress", |params| params["progressToken"] == 2);
     assert!(told["message"].as_str().is_some_and(|message| message.ends_with("s, 0 bytes")), "{told}");
     assert!(!pi.home.path().join("second").exists());
@@ -133,7 +133,7 @@ fn calls_may_overlap_where_the_settings_say_so_and_the_second_has_a_shell_of_its
     pi.home.wait_for("begun");
     let said = pi.run("echo ${x-none}; touch go");
     assert!(said.starts_with("none\n"), "{said}");
-    assert!(said.contains("ran in a shell of its own: the shared shell was busy with another command"), "{said}");
+    assert!(said.contains("ran in a new shell: the shared one was busy with another command"), "{said}");
     pi.server.answer("first");
     assert_eq!(pi.output(&json!({ "command": "echo $x" })), "first");
     pi.ends();

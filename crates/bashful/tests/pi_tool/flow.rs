@@ -178,7 +178,7 @@ fn a_command_cannot_switch_off_what_keeps_it_in_bounds_by_writing_settings() {
 #[test]
 fn a_program_that_settings_name_is_never_run_outside_of_a_command() {
     let mut pi = Pi::new();
-    // It would run beside the server, where no keeper is above it, and could approve what it likes.
+    // The program would run outside of any keeper, and could approve commands.
     pi.write("own-bash", "#!/bin/sh\ntouch ran\nexec /bin/bash \"$@\"\n");
     let shell = pi.path("own-bash");
     std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
@@ -265,7 +265,7 @@ fn parents_of_local_paths_are_made_before_the_command_runs() {
 fn the_message_of_a_background_start_directs_to_the_job_tool() {
     let mut pi = Pi::new();
     let started = pi.bash(&json!({ "command": "until [ -e go ]; do sleep 0.01; done; echo went", "async": true })).text;
-    for part in ["job tool", "list: true", "poll: [\"bg_1\"]"] {
+    for part in ["Job tool", "list: true", "poll: [\"bg_1\"]"] {
         assert!(started.contains(part), "{started}");
     }
     let listed = pi.job(&json!({ "list": true })).text;

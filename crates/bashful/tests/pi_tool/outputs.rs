@@ -88,7 +88,7 @@ fn a_background_start_tells_the_clamped_timeout_the_job_and_how_to_follow_it() {
     assert_eq!(lines.next(), Some("Timeout clamped to 3600s (requested 9999s; allowed range 1-3600s)."));
     assert_eq!(lines.next(), Some("Background job bg_1 started: sleep 1000"));
     let rest = lines.next().expect("instructions");
-    assert!(rest.contains("Use the job tool: list: true for a snapshot, poll: [\"bg_1\"] to wait"), "{rest}");
+    assert!(rest.contains("Job tool: list: true for a snapshot, poll: [\"bg_1\"] to wait"), "{rest}");
     assert!(!result.is_error);
     assert_eq!(result.details["async"], json!({ "state": "running", "jobId": "bg_1", "type": "bash" }));
     pi.job(&json!({ "cancel": ["bg_1"] }));
@@ -152,5 +152,16 @@ fn unfinished_execution_validation_failures_and_intercepted_commands_are_errors(
 fn both_streams_come_as_one_in_the_order_in_which_they_were_written() {
     let mut pi = Pi::new();
     assert_eq!(pi.output(&json!({ "command": "echo 1; echo 2 >&2; echo 3; echo 4 >&2" })), "1\n2\n3\n4");
+    pi.end();
+}
+
+#[test]
+fn head_and_then_tail_show_the_right_lines_however_long_the_head_is() {
+    let mut pi = Pi::new();
+    // The first 15,000 lines take more than the 50 KB that are shown at most.
+    let result = pi.bash(&json!({ "command": "seq 20000", "head": 15_000, "tail": 3 }));
+    assert!(result.text.starts_with("14998\n14999\n15000\n\nWall time: "), "{}", result.text);
+    assert!(result.text.contains("[Showing lines 14998-15000 of 20000 ("), "{}", result.text);
+    assert_eq!(result.details["meta"]["truncation"]["shownRange"], json!({ "start": 14998, "end": 15000 }));
     pi.end();
 }

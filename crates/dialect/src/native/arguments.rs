@@ -1,20 +1,19 @@
-//! From the arguments of `bash` and `job` to what is to be done.
+//! Parses the arguments of `bash` and `job`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop};
+use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop, Streams, TerminalRequest};
 use bashful_sys::signal;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, Manner, RunCall, clamp,
-    numbers, read, take, variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, RunCall, WaitMode,
+    clamp_timeout, job_ids, parse_arguments, variables,
 };
-use crate::job_calls::LINES;
-use crate::text;
+use crate::terminal_calls::{TerminalOptions, TerminalUntil, compile, parse_keys};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +29,8 @@ struct BashArgs {
     env: Option<BTreeMap<String, String>>,
     #[serde(default)]
     stdin: Option<bool>,
+    #[serde(default)]
+    pty: Option<bool>,
     #[serde(default)]
     session: Option<String>,
 }
@@ -59,6 +60,22 @@ struct JobArgs {
     input: Option<String>,
     #[serde(default)]
     signal: Option<String>,
+    #[serde(default)]
+    keys: Option<Vec<String>>,
+    #[serde(default)]
+    until: Option<UntilWord>,
+    #[serde(default)]
+    pattern: Option<String>,
+    #[serde(default)]
+    colors: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum UntilWord {
+    Input,
+    Quiet,
+    End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -71,13 +88,10 @@ enum Action {
     Kill,
 }
 
-/// Reads the arguments of `bash`.
-pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+/// Parses the arguments of `bash`.
+pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
     let mut notices = Vec::new();
-    if take(&mut arguments, "pty") == Some(Value::Bool(true)) {
-        notices.push(text::NO_TERMINAL.to_owned());
-    }
-    let args: BashArgs = read("bash", arguments)?;
+    let args: BashArgs = parse_arguments("bash", arguments)?;
     let mode = args.mode.unwrap_or_default();
     let mut request = Request::new(Script::new(args.command)?);
     let (usual, most) = match mode {
@@ -85,54 +99,99 @@ pub(crate) fn bash(mut arguments: Value, limits: &Limits) -> Result<Call, Argume
         Mode::Slow => (limits.slow, MOST_SECONDS),
         Mode::Background => (limits.background, MOST_IN_BACKGROUND),
     };
-    let clamped = args.timeout.map(|asked| clamp(asked, most));
+    let clamped = args.timeout.map(|asked| clamp_timeout(asked, most));
     request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
     request.env = variables(args.env);
     let session = args.session.map(SessionName::new).transpose();
-    request.session = session.map_err(|error| ArgumentError::Senseless(format!("`session`: {error}")))?;
+    request.session = session.map_err(|error| ArgumentError::Invalid(format!("`session`: {error}")))?;
     if args.stdin == Some(true) {
         if mode != Mode::Background {
-            return Err(ArgumentError::Senseless("`stdin` is for mode \"background\"".to_owned()));
+            return Err(ArgumentError::Invalid("`stdin` needs mode \"background\"".to_owned()));
         }
         request.input = Input::Open;
     }
-    let manner = if mode == Mode::Background { Manner::InBackground } else { Manner::WithPatience };
-    Ok(Call::Run(Box::new(RunCall { request, manner, clamped_from: None, notices })))
+    if args.pty == Some(true) {
+        if mode != Mode::Background {
+            return Err(ArgumentError::Invalid(
+                "`pty` needs mode \"background\": the reply then has a job, whose screen the job tool shows".to_owned(),
+            ));
+        }
+        if request.input == Input::Open {
+            return Err(ArgumentError::Invalid(
+                "`pty` and `stdin` exclude each other: a terminal takes input".to_owned(),
+            ));
+        }
+        request.streams = Streams::Terminal(TerminalRequest::default());
+    }
+    let wait_mode = if mode == Mode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
+    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))
 }
 
-/// Reads the arguments of `job`.
+/// Parses the arguments of `job`.
 pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
-    let args: JobArgs = read("job", arguments)?;
-    let senseless = |text: &str| ArgumentError::Senseless(text.to_owned());
-    let ids = numbers(args.ids);
-    let part = args.since.map_or(JobPart::LastLines(args.lines.unwrap_or(LINES)), JobPart::Since);
+    let args: JobArgs = parse_arguments("job", arguments)?;
+    let invalid = |text: &str| ArgumentError::Invalid(text.to_owned());
+    let ids = job_ids(args.ids);
+    let part = args.since.map(JobPart::Since).or(args.lines.map(JobPart::LastLines));
+    let at_most = args.wait_seconds.map(seconds).transpose()?;
+    let terminal = terminal_options(args.keys, args.until, args.pattern, args.colors)?;
+    if !terminal.keys.is_empty() && args.action != Action::Send {
+        return Err(invalid("job: `keys` are for action \"send\""));
+    }
     if ids.is_empty() && matches!(args.action, Action::Show | Action::Send | Action::Kill) {
-        return Err(senseless("job: this action needs `ids`"));
+        return Err(invalid("job: this action needs `ids`"));
     }
     Ok(Call::Jobs(match args.action {
         Action::List => JobsCall::List { all: true },
-        Action::Show => JobsCall::Show { ids, part },
-        Action::Wait => JobsCall::Wait { ids, at_most: args.wait_seconds.map(seconds).transpose()?, part },
+        Action::Show => JobsCall::Show { ids, part, terminal },
+        Action::Wait => JobsCall::Wait { ids, at_most, part, terminal },
         Action::Send => {
-            let [id] = ids[..] else { return Err(senseless("job: `send` takes one id")) };
-            let mut text = args.input.ok_or_else(|| senseless("job: `send` needs `input`"))?;
-            if !text.ends_with('\n') {
-                text.push('\n');
+            let [id] = ids[..] else { return Err(invalid("job: `send` takes one id")) };
+            if args.input.is_none() && terminal.keys.is_empty() {
+                return Err(invalid("job: `send` needs `input`, or `keys` for a terminal"));
             }
-            JobsCall::Send { id, text }
+            JobsCall::Send { id, text: args.input.unwrap_or_default(), at_most, terminal }
         }
-        Action::Kill => JobsCall::Kill { ids, how: args.signal.as_deref().map(stop).transpose()?.unwrap_or(Stop::Ask) },
+        Action::Kill => {
+            JobsCall::Kill { ids, how: args.signal.as_deref().map(stop_with).transpose()?.unwrap_or(Stop::Ask) }
+        }
     }))
 }
 
+fn terminal_options(
+    keys: Option<Vec<String>>,
+    until: Option<UntilWord>,
+    pattern: Option<String>,
+    colors: Option<bool>,
+) -> Result<TerminalOptions, ArgumentError> {
+    let keys = keys.unwrap_or_default();
+    // Mistakes are told before anything is done.
+    parse_keys(&keys).map_err(ArgumentError::Invalid)?;
+    let until = match (until, pattern) {
+        (Some(_), Some(_)) => {
+            return Err(ArgumentError::Invalid("job: give `until` or `pattern`, not both".to_owned()));
+        }
+        (None, Some(pattern)) => {
+            compile(&pattern).map_err(ArgumentError::Invalid)?;
+            Some(TerminalUntil::Pattern(pattern))
+        }
+        (until, None) => until.map(|until| match until {
+            UntilWord::Input => TerminalUntil::Input,
+            UntilWord::Quiet => TerminalUntil::Quiet,
+            UntilWord::End => TerminalUntil::End,
+        }),
+    };
+    Ok(TerminalOptions { keys, until, colors: colors.unwrap_or(false) })
+}
+
 fn seconds(given: f64) -> Result<Duration, ArgumentError> {
-    let wrong = |_| ArgumentError::Senseless(format!("job: `wait_seconds` cannot be {given}"));
+    let wrong = |_| ArgumentError::Invalid(format!("job: `wait_seconds` cannot be {given}"));
     Duration::try_from_secs_f64(given).map_err(wrong)
 }
 
-fn stop(name: &str) -> Result<Stop, ArgumentError> {
+fn stop_with(name: &str) -> Result<Stop, ArgumentError> {
     let number = signal::number(name);
-    number.map(Stop::Signal).ok_or_else(|| ArgumentError::Senseless(format!("job: there is no signal {name:?}")))
+    number.map(Stop::Signal).ok_or_else(|| ArgumentError::Invalid(format!("job: there is no signal {name:?}")))
 }

@@ -1,4 +1,4 @@
-//! The native dialect: `bash` with modes, and `job`.
+//! The native dialect: `bash` with modes and sessions, and `job`.
 
 mod arguments;
 mod replies;
@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::dialect::{CallFacts, Ended, Shape};
+use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::JobsReply;
-use crate::tool::{Abilities, Tool, Words, remove_properties};
+use crate::terminal_calls::ScreenView;
+use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
 
 /// Tools `bash` and `job`: modes, environment, jobs, sessions.
 #[derive(Debug)]
@@ -21,10 +22,11 @@ impl Shape for Native {
         "native"
     }
 
-    fn tools(&self, words: &Words, _: &Limits, abilities: Abilities) -> Vec<Tool> {
+    fn tools(&self, words: &Placeholders, _: &Limits, abilities: Abilities) -> Vec<Tool> {
         let part = |is_there: bool, text: &'static str| if is_there { text.trim_end() } else { "" };
         let text = include_str!("bash.md")
             .replace("{session}", part(abilities.sessions, include_str!("session.md")))
+            .replace("{terminal}", part(abilities.terminals, include_str!("terminal.md")))
             .replace("{jobs}", part(abilities.jobs, include_str!("jobs.md")))
             .replace("{artifacts}", part(abilities.artifacts, include_str!("artifacts.md")));
         let background = part(abilities.jobs, ", background (detached)");
@@ -32,6 +34,9 @@ impl Shape for Native {
         let mut bash = Tool::new("bash", "Run a command", words.fill(&text), [&input, include_str!("bash.facts.json")]);
         if !abilities.sessions {
             remove_properties(&mut bash.input, &["session"]);
+        }
+        if !abilities.terminals {
+            remove_properties(&mut bash.input, &["pty"]);
         }
         if !abilities.jobs {
             remove_properties(&mut bash.input, &["stdin"]);
@@ -41,7 +46,12 @@ impl Shape for Native {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let text = include_str!("job.md").trim_end().to_owned();
+        let text = text + part(abilities.terminals, include_str!("job.terminal.md")) + "\n";
+        let mut job = Tool::new("job", "Manage jobs", words.fill(&text), files);
+        if !abilities.terminals {
+            remove_properties(&mut job.input, &["keys", "until", "pattern", "colors"]);
+        }
         vec![bash, Tool { open_world: false, ..job }]
     }
 
@@ -61,20 +71,20 @@ impl Shape for Native {
         Some(("mode", "background".into()))
     }
 
-    fn ended(&self, ended: &Ended<'_>) -> RawAnswer {
+    fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
         replies::ended(ended)
     }
 
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
-        replies::started(job, call)
+    fn started(&self, job: &JobRecord, screen: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
+        replies::started(job, screen, call)
     }
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
-        replies::jobs(seen)
+    fn jobs(&self, reply: &JobsReply) -> RawAnswer {
+        replies::jobs(reply)
     }
 
     fn failure(&self, status: &str, text: &str) -> RawAnswer {

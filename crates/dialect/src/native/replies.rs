@@ -1,4 +1,4 @@
-//! What `bash` and `job` answer.
+//! Replies of `bash` and `job`.
 
 use bashful_engine::{Budget, JobRecord, JobState, Output, ShownSoFar};
 use serde_json::{Value, json};
@@ -6,20 +6,21 @@ use serde_json::{Value, json};
 use crate::answer::RawAnswer;
 use crate::arguments::JobsCall;
 use crate::compose::{Draft, fitting, lines};
-use crate::dialect::{CallFacts, Ended};
+use crate::dialect::{CallFacts, EndedCommand};
 use crate::facts::{self, structured};
 use crate::job::{one_line, state_text, table};
 use crate::job_calls::{JobView, JobsReply};
+use crate::terminal_calls::ScreenView;
 use crate::text::{self, Reader};
 
-/// How it ended, what it wrote, and what else has to be said.
-pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
-    let Ended { outcome, directory, whole, call, .. } = *ended;
+/// The reply to a command that has ended: end, output, notices, leftover processes.
+pub(crate) fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
+    let EndedCommand { outcome, directory, whole, call, .. } = *ended;
     let end = text::end(outcome.end, call.lifetime);
     let is_error = end.is_some();
     let mut notices = call.notices.clone();
     notices.extend(text::session_notices(outcome));
-    notices.extend(text::missed(outcome));
+    notices.extend(text::withheld_notice(outcome));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     notices.extend(outputs.clone().flat_map(text::output_notices));
@@ -33,13 +34,18 @@ pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
     RawAnswer { is_error, ..RawAnswer::new(text, facts) }.with_links(outputs)
 }
 
-/// Where it is and how to stop it.
-pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
-    let text = lines(std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices)));
-    RawAnswer::new(text, structured(facts::of_background(job, &call.notices)))
+/// The reply to a background start.
+pub(crate) fn started(job: &JobRecord, screen: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
+    let start = std::iter::once(text::background(job, Reader::Tools)).chain(bracketed(&call.notices));
+    let text = lines(start.chain(screen.map(screen_text)));
+    let mut facts = structured(facts::of_background(job, &call.notices));
+    if let Some(screen) = screen {
+        facts["screen"] = screen.facts();
+    }
+    RawAnswer::new(text, facts)
 }
 
-/// What it had written by then, and how to wait for the rest.
+/// The reply to a command that outlasted its call: the output so far, and how to wait for the rest.
 pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
     let mut notices = call.notices.clone();
     notices.extend(text::session_left(job, so_far));
@@ -52,31 +58,31 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) 
     RawAnswer::new(text, structured(facts::of_outlasted(job, so_far, &notices))).with_links([&so_far.output])
 }
 
-/// Jobs, one below the other.
-pub(crate) fn jobs(seen: &JobsReply) -> RawAnswer {
-    let problems: Vec<String> = seen.problems.iter().map(|problem| problem.text.clone()).collect();
-    let mut parts = match (&seen.call, seen.looks.is_empty()) {
+/// The reply to a call about jobs.
+pub(crate) fn jobs(reply: &JobsReply) -> RawAnswer {
+    let problems: Vec<String> = reply.problems.iter().map(|problem| problem.text.clone()).collect();
+    let mut parts = match (&reply.call, reply.views.is_empty()) {
         (JobsCall::List { .. }, true) => vec!["no jobs".to_owned()],
         (JobsCall::Wait { ids, .. }, true) if ids.is_empty() => vec!["no job is running".to_owned()],
-        (JobsCall::List { .. }, false) => list(&seen.looks),
-        _ => seen.looks.iter().map(look_text).collect(),
+        (JobsCall::List { .. }, false) => job_tables(&reply.views),
+        _ => reply.views.iter().map(job_text).collect(),
     };
     parts.extend(bracketed(&problems));
-    let jobs: Value = seen.looks.iter().map(look_facts).collect();
+    let jobs: Value = reply.views.iter().map(job_facts).collect();
     let mut facts = json!({ "jobs": structured(jobs) });
     if !problems.is_empty() {
         facts["problems"] = problems.into();
     }
-    // One that is not there spoils nothing for the others.
-    let is_error = !seen.problems.is_empty() && seen.looks.is_empty();
+    // A missing job is an error only if no other job could be shown.
+    let is_error = !reply.problems.is_empty() && reply.views.is_empty();
     RawAnswer { is_error, ..RawAnswer::new(parts.join("\n"), facts) }
 }
 
-/// This server's jobs first. A model that sees others has to know that it did not start them in this conversation.
-fn list(looks: &[JobView]) -> Vec<String> {
-    let (own, others): (Vec<&JobView>, Vec<&JobView>) = looks.iter().partition(|look| look.is_own);
-    let rows = |looks: &[&JobView]| {
-        let jobs: Vec<JobRecord> = looks.iter().map(|look| look.job.clone()).collect();
+/// The table of jobs, this server's first. A model has to know that it did not start the others in this conversation.
+fn job_tables(views: &[JobView]) -> Vec<String> {
+    let (own, others): (Vec<&JobView>, Vec<&JobView>) = views.iter().partition(|view| view.is_own);
+    let rows = |views: &[&JobView]| {
+        let jobs: Vec<JobRecord> = views.iter().map(|view| view.job.clone()).collect();
         table(&jobs).to_string().trim_end().to_owned()
     };
     let mut parts = Vec::new();
@@ -84,30 +90,40 @@ fn list(looks: &[JobView]) -> Vec<String> {
         parts.push(rows(&own));
     }
     if !others.is_empty() {
-        parts.push("[older jobs, or jobs of other programs; this server did not start them:]".to_owned());
+        parts.push("[jobs that this server did not start:]".to_owned());
         parts.push(rows(&others));
     }
     parts
 }
 
-fn look_text(look: &JobView) -> String {
-    let job = &look.job;
+fn job_text(view: &JobView) -> String {
+    let job = &view.job;
     let mut lines = vec![format!("[job {}: {}; {}]", job.id, state_text(job), one_line(&job.script))];
     if let JobState::Left { processes, .. } = &job.state {
         lines.extend(processes.iter().map(|process| format!("  {} {}", process.pid, process.command)));
     }
-    if let Some(shown) = &look.output {
-        lines.push(text::or_none(shown.text.trim_end_matches('\n')));
+    lines.extend(view.screen.as_ref().map(screen_text));
+    if let Some(shown) = &view.output {
+        lines.push(text::or_no_output(shown.text.trim_end_matches('\n')));
         let (start, end, total) = (shown.range.start, shown.range.end, shown.total);
-        lines.push(format!("[bytes {start}-{end} of {total}; what comes next: since {end}]"));
+        lines.push(format!("[bytes {start}-{end} of {total}; next: since {end}]"));
     }
     lines.join("\n")
 }
 
-fn look_facts(look: &JobView) -> Value {
-    let mut facts = crate::job::facts(&look.job);
-    facts["own"] = look.is_own.into();
-    if let Some(shown) = &look.output {
+/// The rows of a screen, and a line about it.
+fn screen_text(screen: &ScreenView) -> String {
+    let rows = if screen.text.is_empty() { "(blank screen)" } else { screen.text.as_str() };
+    format!("{rows}\n[{}]", screen.summary())
+}
+
+fn job_facts(view: &JobView) -> Value {
+    let mut facts = crate::job::facts(&view.job);
+    facts["own"] = view.is_own.into();
+    if let Some(screen) = &view.screen {
+        facts["screen"] = screen.facts();
+    }
+    if let Some(shown) = &view.output {
         facts["output_bytes"] = shown.total.into();
         facts["shown"] = json!({ "bytes": [shown.range.start, shown.range.end] });
         facts["next"] = shown.range.end.into();
@@ -115,9 +131,9 @@ fn look_facts(look: &JobView) -> Value {
     facts
 }
 
-/// The output as a model reads it: something in any case.
+/// The shown text of both streams, or `(no output)`.
 fn shown(output: &Output, stderr: Option<&Output>, whole: Budget) -> String {
-    text::or_none(&String::from_utf8_lossy(&text::outputs(output, stderr, whole, Reader::Tools)))
+    text::or_no_output(&String::from_utf8_lossy(&text::outputs(output, stderr, whole, Reader::Tools)))
 }
 
 fn bracketed(notices: &[String]) -> impl Iterator<Item = String> + '_ {

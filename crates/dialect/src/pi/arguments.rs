@@ -1,4 +1,4 @@
-//! From the arguments of pi's tools to what is to be done.
+//! Parses the arguments of pi's `bash` and `job`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::WINDOW;
 use crate::arguments::{
-    ArgumentError, Call, JobNumber, JobsCall, Limits, LineCount, MOST_SECONDS, Manner, RunCall, clamp, numbers, read,
-    variables,
+    ArgumentError, Call, JobNumber, JobsCall, Limits, LineCount, MOST_SECONDS, RunCall, WaitMode, clamp_timeout,
+    job_ids, parse_arguments, variables,
 };
 
-/// How long a command may run that does not say how long, in seconds.
+/// Timeout in seconds of a call that names none.
 const DEFAULT_SECONDS: f64 = 300.0;
 
 #[derive(Debug, Deserialize)]
@@ -49,18 +49,18 @@ struct JobArgs {
     all: Option<bool>,
 }
 
-/// Reads the arguments of `bash`.
+/// Parses the arguments of `bash`.
 pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
-    let args: BashArgs = read("bash", arguments)?;
-    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
-        return Err(ArgumentError::Senseless(format!("Invalid bash env name: {name}")));
+    let args: BashArgs = parse_arguments("bash", arguments)?;
+    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_variable_name(name)) {
+        return Err(ArgumentError::Invalid(format!("Invalid bash env name: {name}")));
     }
     if args.in_background == Some(true) && !limits.async_enabled {
         let text = "Async bash execution is disabled. Enable async.enabled to use async mode.";
-        return Err(ArgumentError::Senseless(text.to_owned()));
+        return Err(ArgumentError::Invalid(text.to_owned()));
     }
     let asked = args.timeout.unwrap_or(DEFAULT_SECONDS);
-    let clamped = clamp(asked, MOST_SECONDS);
+    let clamped = clamp_timeout(asked, MOST_SECONDS);
     let mut request = Request::new(Script::new(args.command)?);
     request.lifetime = Some(clamped.lifetime);
     request.workdir = args.cwd;
@@ -69,40 +69,40 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     request.lines = Lines::of(args.head.map(|head| head.0), args.tail.map(|tail| tail.0));
     let clamped_from = clamped.notice.is_some().then_some(asked);
     let notices = clamped.notice.into_iter().collect();
-    let manner = if args.in_background == Some(true) { Manner::InBackground } else { Manner::WithPatience };
-    if args.pty == Some(true) && manner != Manner::InBackground {
+    let wait_mode = if args.in_background == Some(true) { WaitMode::InBackground } else { WaitMode::WithPatience };
+    if args.pty == Some(true) && wait_mode != WaitMode::InBackground {
         request.streams = Streams::Terminal(TerminalRequest { unattended: true, ..TerminalRequest::default() });
     }
-    Ok(Call::Run(Box::new(RunCall { request, manner, clamped_from, notices })))
+    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from, notices })))
 }
 
-/// Reads the arguments of `job`.
+/// Parses the arguments of `job`.
 pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
-    let args: JobArgs = read("job", arguments)?;
+    let args: JobArgs = parse_arguments("job", arguments)?;
     let all = args.all == Some(true);
     if args.list == Some(true) {
         if args.poll.is_some() || args.cancel.is_some() {
             let text = "`list` cannot be combined with `poll` or `cancel`.";
-            return Err(ArgumentError::Senseless(text.to_owned()));
+            return Err(ArgumentError::Invalid(text.to_owned()));
         }
         return Ok(Call::Jobs(JobsCall::List { all }));
     }
-    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: ids(args.cancel)?, poll: ids(args.poll)?, all }))
+    Ok(Call::Jobs(JobsCall::CancelAndPoll { cancel: parse_ids(args.cancel)?, poll: parse_ids(args.poll)?, all }))
 }
 
-/// The jobs that were named. One that is called like none of ours is not there.
-fn ids(given: Option<Vec<Value>>) -> Result<Vec<u64>, ArgumentError> {
+/// The ids of the named jobs. A text that is no job id gets the error of an unknown job.
+fn parse_ids(given: Option<Vec<Value>>) -> Result<Vec<u64>, ArgumentError> {
     let number = |given: Value| {
         let name = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
-        let not_found = |_| ArgumentError::Senseless(format!("Background job not found: {name}"));
+        let not_found = |_| ArgumentError::Invalid(format!("Background job not found: {name}"));
         JobNumber::try_from(given).map_err(not_found)
     };
-    let numbers_given: Option<Vec<JobNumber>> =
+    let numbers: Option<Vec<JobNumber>> =
         given.map(|given| given.into_iter().map(number).collect::<Result<_, _>>()).transpose()?;
-    Ok(numbers(numbers_given))
+    Ok(job_ids(numbers))
 }
 
-fn is_name(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     let first = chars.next().is_some_and(|char| char.is_ascii_alphabetic() || char == '_');
     first && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')

@@ -1,4 +1,4 @@
-//! The dialect of pi: `bash` with a timeout and `async`, and `job` with `list`, `poll` and `cancel`.
+//! The pi dialect: `bash` with `timeout` and `async`, and `job` with `list`, `poll` and `cancel`.
 
 mod arguments;
 mod jobs;
@@ -10,23 +10,24 @@ use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
-use crate::dialect::{CallFacts, Ended, Shape};
+use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::{JobOutput, JobsReply};
-use crate::tool::{Abilities, Tool, Words, remove_properties};
+use crate::terminal_calls::ScreenView;
+use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
 use crate::updates::UpdateState;
 use crate::visible::visible;
 
-/// Of the output, its end is shown.
+/// The shown part of the output: its last 50 KiB.
 const WINDOW: Window = Window::tail(ByteSize::kib(50));
 
-/// A label is no longer than this, dots included.
-const LABEL: usize = 120;
+/// Most characters of a job's label, dots included.
+const LABEL_CHARS: usize = 120;
 
 const SHARED_SHELL: &str =
-    "Calls share one shell and run one after the other: variables and functions stay, env and the directory do not. ";
+    "Calls share one shell, one at a time: variables and functions persist, env and directory do not. ";
 const OVERLAPPING: &str =
-    "Calls share a shell while it is free: variables and functions stay, env and the directory do not. ";
-const ARTIFACTS: &str = "; all of it is at artifact://";
+    "Calls share a shell while it is free: variables and functions persist, env and directory do not. ";
+const ARTIFACTS: &str = "; all of it is in the artifact:// that the reply names";
 
 /// Tools `bash` and `job` as pi has them.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Shape for Pi {
         SessionName::new(name).ok()
     }
 
-    fn tools(&self, words: &Words, limits: &Limits, abilities: Abilities) -> Vec<Tool> {
+    fn tools(&self, words: &Placeholders, limits: &Limits, abilities: Abilities) -> Vec<Tool> {
         let jobs = match (abilities.jobs, limits.async_enabled) {
             (false, _) => String::new(),
             (true, true) => format!("\n{}", include_str!("async.md").trim_end()),
@@ -75,7 +76,7 @@ impl Shape for Pi {
             return vec![bash];
         }
         let files = [include_str!("job.input.json"), include_str!("job.facts.json")];
-        let job = Tool::new("job", "Look after jobs", words.fill(include_str!("job.md")), files);
+        let job = Tool::new("job", "Manage jobs", words.fill(include_str!("job.md")), files);
         vec![bash, Tool { open_world: false, ..job }]
     }
 
@@ -91,11 +92,11 @@ impl Shape for Pi {
         Some(("async", true.into()))
     }
 
-    fn ended(&self, ended: &Ended<'_>) -> RawAnswer {
+    fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
         replies::ended(ended)
     }
 
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
+    fn started(&self, job: &JobRecord, _: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
         replies::started(job, call)
     }
 
@@ -103,8 +104,8 @@ impl Shape for Pi {
         replies::outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
-        jobs::jobs(seen)
+    fn jobs(&self, reply: &JobsReply) -> RawAnswer {
+        jobs::jobs(reply)
     }
 
     fn job_shown(&self) -> ByteSize {
@@ -136,16 +137,16 @@ impl Shape for Pi {
     }
 }
 
-/// What a job is called here.
+/// The id of a job in pi: `bg_7`.
 fn id(job: u64) -> String {
     format!("bg_{job}")
 }
 
-/// The command on one line, cut if it is long.
+/// The command of a job on one line, cut after 120 characters.
 fn label(job: &JobRecord) -> String {
     let flat = visible(&job.script.trim().replace(['\n', '\t'], " "));
-    if flat.chars().count() <= LABEL {
+    if flat.chars().count() <= LABEL_CHARS {
         return flat;
     }
-    flat.chars().take(LABEL - 3).chain("...".chars()).collect()
+    flat.chars().take(LABEL_CHARS - 3).chain("...".chars()).collect()
 }

@@ -1,4 +1,4 @@
-//! What pi's `bash` answers.
+//! Replies of pi's `bash`.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use super::{id, label};
 use crate::answer::RawAnswer;
 use crate::compose::{Draft, fitting};
-use crate::dialect::{CallFacts, Ended};
-use crate::text::{self, NOT_SAVED, Reader, or_none};
+use crate::dialect::{CallFacts, EndedCommand};
+use crate::text::{self, NOT_SAVED, Reader, or_no_output};
 
-/// What it wrote, how long it took, and how it ended if that was not well.
-pub(crate) fn ended(ended: &Ended<'_>) -> RawAnswer {
+/// The reply to a command that has ended: output, wall time, notices, and a failure at the end.
+pub(crate) fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
     let outcome = ended.outcome;
     let draft = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() };
     let (text, output) = draft.fit_shown(|output, stderr| ended_text(ended, output, stderr));
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    let facts = details(outcome, &output, ended.call);
+    let facts = ended_facts(outcome, &output, ended.call);
     RawAnswer { is_error: outcome.end != End::Own(Exit::Code(0)), ..RawAnswer::new(text, facts) }.with_links(outputs)
 }
 
-fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> String {
-    let Ended { outcome, call, .. } = *ended;
+fn ended_text(ended: &EndedCommand<'_>, output: &Output, stderr: Option<&Output>) -> String {
+    let EndedCommand { outcome, call, .. } = *ended;
     let outputs = [Some(output), stderr].into_iter().flatten();
     let output = shown(output, stderr);
     let is_time_up = matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. });
@@ -32,7 +32,7 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
         // Said at the end.
         _ if is_time_up && call.has_terminal => output,
         End::Stopped { why: StopReason::TimeUp, .. } => {
-            format!("[Command timed out after {} seconds]\n{output}", seconds(call.lifetime))
+            format!("{}\n{output}", timeout_text(call.lifetime))
         }
         End::Own(_) | End::Lost | End::Stopped { why: StopReason::Mute, .. } => output,
         End::Stopped { .. } => format!("{CANCELLED}\n{output}"),
@@ -40,15 +40,19 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
     let mut notices = vec![format!("Wall time: {:.2} seconds", outcome.elapsed.as_secs_f64())];
     notices.extend(call.notices.iter().cloned());
     notices.extend(
-        text::session_notices(outcome).iter().chain(&text::missed(outcome)).map(|notice| format!("[{notice}]")),
+        text::session_notices(outcome)
+            .iter()
+            .chain(&text::withheld_notice(outcome))
+            .map(|notice| format!("[{notice}]")),
     );
-    notices.extend(outputs.clone().filter_map(truncated));
-    let said = outputs.clone().flat_map(text::output_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
-    notices.extend(said.map(|notice| format!("[{notice}]")));
+    notices.extend(outputs.clone().filter_map(truncation_notice));
+    let output_notices =
+        outputs.clone().flat_map(text::output_notices).chain(outcome.cut_off.as_ref().map(text::cut_off));
+    notices.extend(output_notices.map(|notice| format!("[{notice}]")));
     notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
-    let time_up = || format!("Command timed out after {} seconds", seconds(call.lifetime));
+    let time_up = || timed_out(call.lifetime);
     let end = end_text(outcome.end).or_else(|| (is_time_up && call.has_terminal).then(time_up));
     text.extend(end.map(|end| format!("\n\n{end}")));
     text
@@ -57,26 +61,26 @@ fn ended_text(ended: &Ended<'_>, output: &Output, stderr: Option<&Output>) -> St
 /// The last line about a command whose exit status nobody knows.
 pub(super) const NO_STATUS: &str = "Command failed: missing exit status";
 
-/// The annotation of a command that somebody has cancelled.
+/// The first line about a cancelled command.
 pub(super) const CANCELLED: &str = "[Command cancelled]";
 
-/// The last line about a command that did not end well by itself.
+/// The last line about a command that failed by itself; none for exit code 0 and for a stopped command.
 pub(super) fn end_text(end: End) -> Option<String> {
-    match (end, code(end)) {
+    match (end, exit_code(end)) {
         (End::Own(_), Some(code)) if code != 0 => Some(format!("Command exited with code {code}")),
         (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => Some(NO_STATUS.to_owned()),
         _ => None,
     }
 }
 
-/// What it is called, and how to wait for it.
+/// The reply to a background start.
 pub(crate) fn started(job: &JobRecord, call: &CallFacts) -> RawAnswer {
     let mut lines = call.notices.clone();
     lines.push(start_text(job));
-    RawAnswer::new(lines.join("\n"), background(job, call))
+    RawAnswer::new(lines.join("\n"), background_facts(job, call))
 }
 
-/// The end of what it had written by then, and the same.
+/// The reply to a command that outlasted its call: the end of its output so far, and how to wait for it.
 pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
     let draft = Draft { output: &so_far.output, stderr: so_far.stderr.as_ref() };
     let (text, output) = draft.fit_shown(|output, stderr| {
@@ -85,19 +89,19 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) 
             lines.extend([shown(output, stderr).trim_end_matches('\n').to_owned(), String::new()]);
         }
         lines.extend(fitting(&call.notices));
-        lines.extend([Some(output), stderr].into_iter().flatten().filter_map(truncated));
+        lines.extend([Some(output), stderr].into_iter().flatten().filter_map(truncation_notice));
         lines.extend(text::session_left(job, so_far));
         lines.push(start_text(job));
         lines.join("\n")
     });
-    let mut facts = background(job, call);
-    if let Some(truncation) = truncation(&output) {
+    let mut facts = background_facts(job, call);
+    if let Some(truncation) = truncation_facts(&output) {
         facts["meta"] = json!({ "truncation": truncation });
     }
     RawAnswer::new(text, facts).with_links([&so_far.output])
 }
 
-/// A command that never ran.
+/// The reply to a refused or failed call.
 pub(crate) fn failure(error: &str) -> RawAnswer {
     RawAnswer { is_error: true, ..RawAnswer::new(error.to_owned(), json!({ "error": error })) }
 }
@@ -105,24 +109,26 @@ pub(crate) fn failure(error: &str) -> RawAnswer {
 fn start_text(job: &JobRecord) -> String {
     let id = id(job.id);
     format!(
-        "Background job {id} started: {}\nIts output goes to {}. Use the job tool: list: true for a snapshot, \
-         poll: [\"{id}\"] to wait, cancel: [\"{id}\"] to stop it.",
+        "Background job {id} started: {}\nOutput: {}. Job tool: list: true for a snapshot, \
+         poll: [\"{id}\"] to wait, cancel: [\"{id}\"] to stop.",
         label(job),
         job.output_file.display(),
     )
 }
 
-fn background(job: &JobRecord, call: &CallFacts) -> Value {
-    let mut facts = times(call);
-    facts["async"] = in_background(job, "running");
+fn background_facts(job: &JobRecord, call: &CallFacts) -> Value {
+    let mut facts = timeout_facts(call);
+    facts["async"] = async_facts(job, "running");
     facts
 }
 
-pub(super) fn in_background(job: &JobRecord, state: &str) -> Value {
+/// The `async` object of the facts.
+pub(super) fn async_facts(job: &JobRecord, state: &str) -> Value {
     json!({ "state": state, "jobId": id(job.id), "type": "bash" })
 }
 
-pub(super) fn times(call: &CallFacts) -> Value {
+/// Facts about the timeout: the effective one, and the requested one if it was out of range.
+pub(super) fn timeout_facts(call: &CallFacts) -> Value {
     let mut facts = json!({ "timeoutSeconds": call.lifetime.0.as_secs_f64() });
     if let Some(asked) = call.clamped_from {
         facts["requestedTimeoutSeconds"] = asked.into();
@@ -130,19 +136,19 @@ pub(super) fn times(call: &CallFacts) -> Value {
     facts
 }
 
-fn details(outcome: &Outcome, output: &Output, call: &CallFacts) -> Value {
-    let mut facts = times(call);
+fn ended_facts(outcome: &Outcome, output: &Output, call: &CallFacts) -> Value {
+    let mut facts = timeout_facts(call);
     end_facts(&mut facts, outcome.end, outcome.elapsed);
-    if let Some(truncation) = truncation(output) {
+    if let Some(truncation) = truncation_facts(output) {
         facts["meta"] = json!({ "truncation": truncation });
     }
     facts
 }
 
-/// The end of a command, as data.
+/// Adds wall time, exit code, and whether the command was stopped.
 pub(super) fn end_facts(facts: &mut Value, end: End, elapsed: Duration) {
     facts["wallTimeMs"] = milliseconds(elapsed).into();
-    if let Some(code) = code(end).filter(|code| *code != 0) {
+    if let Some(code) = exit_code(end).filter(|code| *code != 0) {
         facts["exitCode"] = code.into();
     }
     if let End::Stopped { why, .. } = end
@@ -155,8 +161,8 @@ pub(super) fn end_facts(facts: &mut Value, end: End, elapsed: Duration) {
     }
 }
 
-/// A signal counts as shells count it.
-fn code(end: End) -> Option<i64> {
+/// The exit code as shells report it: a signal is 128 and its number. None for a stopped command.
+fn exit_code(end: End) -> Option<i64> {
     match end {
         End::Own(Exit::Code(code)) => Some(code.into()),
         End::Own(Exit::Signal(number)) => Some(128 + i64::from(number)),
@@ -173,11 +179,11 @@ fn shown(output: &Output, stderr: Option<&Output>) -> String {
         };
         text::add_line(&mut text, &String::from_utf8_lossy(&bytes));
     }
-    or_none(&text)
+    or_no_output(&text)
 }
 
-/// What is missing, in words.
-fn truncated(output: &Output) -> Option<String> {
+/// The notice about cut output: shown lines, omitted bytes, artifact. None if all is shown.
+fn truncation_notice(output: &Output) -> Option<String> {
     let truncation = output.truncation()?;
     let Clip::Cut { omitted, .. } = &output.clip else { return None };
     let (first, last) = truncation.shown.first().copied().unwrap_or_default();
@@ -194,17 +200,17 @@ fn truncated(output: &Output) -> Option<String> {
     Some(format!("[{shown}{full}]"))
 }
 
-/// Which lines of how many are shown, and how much is left out.
-pub(super) fn showing((first, last): (u64, u64), total: u64, lines: u64, left_out: ByteSize) -> String {
-    if lines == 0 {
-        // A line that is too long by itself.
-        return format!("Showing the end of line {first} of {total}; {left_out} left out.");
+/// The sentence about shown lines and omitted bytes.
+pub(super) fn showing((first, last): (u64, u64), total: u64, omitted_lines: u64, omitted: ByteSize) -> String {
+    if omitted_lines == 0 {
+        // A single line is longer than the limit.
+        return format!("Showing the end of line {first} of {total} ({omitted} omitted).");
     }
-    format!("Showing lines {first}-{last} of {total}; {lines} lines ({left_out}) left out.")
+    format!("Showing lines {first}-{last} of {total} ({omitted} omitted).")
 }
 
-/// What is missing, as data.
-fn truncation(output: &Output) -> Option<Value> {
+/// The `meta.truncation` object of the facts; none if all is shown.
+fn truncation_facts(output: &Output) -> Option<Value> {
     let truncation = output.truncation()?;
     let mut facts = json!({
         "direction": match truncation.direction {
@@ -230,11 +236,27 @@ fn truncation(output: &Output) -> Option<Value> {
     Some(facts)
 }
 
-/// Whole seconds, as they are said: a half counts as one.
-pub(super) fn seconds(lifetime: Lifetime) -> u64 {
-    lifetime.0.saturating_add(Duration::from_millis(500)).as_secs()
+/// The first line about a command that ran out of time. A fraction of a second is named only if there is one.
+pub(super) fn timeout_text(lifetime: Lifetime) -> String {
+    format!("[{}]", timed_out(lifetime))
+}
+
+fn timed_out(lifetime: Lifetime) -> String {
+    format!("Command timed out after {} seconds", lifetime.0.as_secs_f64())
 }
 
 pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_told_as_exactly_as_it_was_asked_for() {
+        let told = |seconds| timeout_text(Lifetime(Duration::from_secs_f64(seconds)));
+        assert_eq!(told(1.5), "[Command timed out after 1.5 seconds]");
+        assert_eq!(told(300.0), "[Command timed out after 300 seconds]");
+    }
 }

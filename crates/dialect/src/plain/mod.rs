@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, RawAnswer};
-use crate::arguments::{ArgumentError, Call, Limits, Manner, RunCall, read};
+use crate::arguments::{ArgumentError, Call, Limits, RunCall, WaitMode, parse_arguments};
 use crate::compose::fitting;
-use crate::dialect::{CallFacts, Ended, Shape};
+use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::facts::{self, structured};
 use crate::job_calls::JobsReply;
 use crate::native::Native;
+use crate::terminal_calls::ScreenView;
 use crate::text::{self, NOT_SAVED, Reader};
-use crate::tool::{Abilities, Tool, Words};
+use crate::tool::{Abilities, Placeholders, Tool};
 
-/// Of each stream, so much is shown.
+/// Most bytes shown of each stream.
 const SHOWN: ByteSize = ByteSize(1_000_000);
 
-/// Room for the notice of one cut stream, in bytes.
+/// Bytes reserved for the notice about one cut stream.
 const CUT_NOTICE: u64 = 200;
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +32,7 @@ struct BashArgs {
     command: String,
 }
 
-/// An answer. A command that ran has both streams; one that did not has nothing but `error`.
+/// The JSON text of an answer. A command that ran has both streams; one that did not has only `error`.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Fields {
@@ -44,13 +45,13 @@ struct Fields {
     exit_code: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// All that is neither output nor an error: artifacts, warnings, processes left running.
+    /// Notices that are neither output nor error: artifacts, warnings, leftover processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
 }
 
 impl Fields {
-    /// The text of the answer. Its keys stand in the order of the fields, which a [`Value`] would not keep.
+    /// The text of the answer, with keys in the order of the fields. A [`Value`] would sort them.
     fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and a number are JSON")
     }
@@ -66,15 +67,15 @@ impl Shape for Plain {
     }
 
     fn adjust(&self, options: &mut Options, _: &Limits) {
-        // It promises the environment of its host, as it is.
+        // The dialect promises the unchanged environment of its host,
         options.environment = EnvironmentPolicy::pass_everything();
-        // And the output, as it was written.
+        // raw output,
         options.cleaning = Cleaning::None;
-        // And the command, as it is.
+        // and commands that run as given.
         options.rewriting = Rewriting { prefix: std::mem::take(&mut options.rewriting.prefix), ..Rewriting::default() };
     }
 
-    fn tools(&self, words: &Words, _: &Limits, abilities: Abilities) -> Vec<Tool> {
+    fn tools(&self, words: &Placeholders, _: &Limits, abilities: Abilities) -> Vec<Tool> {
         let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
         let guard = if abilities.guard { include_str!("guard.md").trim_end() } else { "" };
         let text = words.fill(&include_str!("bash.md").replace("{guard}", guard));
@@ -84,25 +85,25 @@ impl Shape for Plain {
     }
 
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
-        (tool == "bash").then(|| bash(arguments, limits))
+        (tool == "bash").then(|| parse_bash(arguments, limits))
     }
 
-    fn ended(&self, of: &Ended<'_>) -> RawAnswer {
+    fn ended(&self, of: &EndedCommand<'_>) -> RawAnswer {
         ended(of)
     }
 
-    // It has no jobs; should it ever be given one, the native facts are the best there are.
+    // The dialect has no jobs. Should an engine start one all the same, the native reply explains it.
 
-    fn started(&self, job: &JobRecord, call: &CallFacts) -> RawAnswer {
-        Native.started(job, call)
+    fn started(&self, job: &JobRecord, _: Option<&ScreenView>, call: &CallFacts) -> RawAnswer {
+        Native.started(job, None, call)
     }
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         Native.outlasted(job, so_far, call)
     }
 
-    fn jobs(&self, seen: &JobsReply) -> RawAnswer {
-        Native.jobs(seen)
+    fn jobs(&self, reply: &JobsReply) -> RawAnswer {
+        Native.jobs(reply)
     }
 
     fn failure(&self, status: &str, text: &str) -> RawAnswer {
@@ -110,24 +111,24 @@ impl Shape for Plain {
     }
 
     fn bounded(&self, answer: RawAnswer, redactor: &Redactor, _: ByteSize) -> Answer {
-        // JSON with a limit for each stream, which the engine keeps to: nothing can be cut off its end.
-        answer.masked(redactor)
+        // The engine keeps each stream within its limit. Cutting the end of the text would break the JSON.
+        answer.redact(redactor)
     }
 }
 
-/// Reads the arguments of `bash`.
-fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
-    let args: BashArgs = read("bash", arguments)?;
+/// Parses the arguments of `bash`.
+fn parse_bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+    let args: BashArgs = parse_arguments("bash", arguments)?;
     let mut request = Request::new(Script::new(args.command)?);
     request.lifetime = Some(limits.default);
     request.streams = Streams::Split;
     request.window = Some(Window::head(SHOWN));
-    let call = RunCall { request, manner: Manner::ToItsEnd, clamped_from: None, notices: Vec::new() };
+    let call = RunCall { request, wait_mode: WaitMode::ToEnd, clamped_from: None, notices: Vec::new() };
     Ok(Call::Run(Box::new(call)))
 }
 
-/// What it wrote on both streams, and its exit code.
-fn ended(ended: &Ended<'_>) -> RawAnswer {
+/// The reply to a command that has ended: both streams, and the exit code.
+fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
     let mut outcome = ended.outcome.clone();
     let fields = loop {
         let fields = fields(&outcome, ended.call);
@@ -151,7 +152,7 @@ fn fields(outcome: &Outcome, call: &CallFacts) -> Fields {
     let stderr = outcome.stderr.as_ref().map(shown).unwrap_or_default();
     let exit_code = match outcome.end {
         End::Own(Exit::Code(code)) => Some(i64::from(code)),
-        // As shells say it.
+        // Shells report a signal as 128 and its number.
         End::Own(Exit::Signal(number)) => Some(128 + i64::from(number)),
         End::Stopped { .. } | End::Lost => None,
     };
@@ -172,8 +173,8 @@ fn fields(outcome: &Outcome, call: &CallFacts) -> Fields {
     }
 }
 
-/// The error of a command that was not found or not executable: bash's own message, the last one on standard error. A script
-/// may also end with such a code by itself.
+/// The error for exit codes 126 and 127: bash's last message on standard error. A script may also exit with these codes by
+/// itself, or redirect the message; then the text explains the code.
 fn not_executed(code: u8, stderr: &str) -> Option<String> {
     let meaning = match code {
         126 => "command not executable",
@@ -184,26 +185,27 @@ fn not_executed(code: u8, stderr: &str) -> Option<String> {
     Some(said.unwrap_or_else(|| format!("exit code {code}, which stands for: {meaning}")))
 }
 
-/// All that is to be said beside output and error.
+/// All notices: of the call, about each stream, about leftover processes.
 fn notices(outcome: &Outcome, call: &CallFacts) -> Vec<String> {
     let outputs = std::iter::once(&outcome.output).chain(&outcome.stderr);
     let of_outputs = outputs.zip(["stdout", "stderr"]).flat_map(|(output, name)| {
-        // Output is shown as it was written, so the only change is one that JSON asks for.
-        let changed = text::changed(output).map(|changed| format!("{name}: {changed}"));
-        cut_notice(output, name).into_iter().chain(changed)
+        // Output is raw, so the only change is U+FFFD, which JSON requires.
+        let cleaning = text::cleaning_notice(output).map(|notice| format!("{name}: {notice}"));
+        cut_notice(output, name).into_iter().chain(cleaning)
     });
     let leftover = outcome.leftover.as_ref().map(leftover_notice);
     fitting(&call.notices).into_iter().chain(of_outputs).chain(leftover).collect()
 }
 
-/// Names the processes left running. This dialect has no tool for jobs, so a shell has to stop them.
+/// The notice about leftover processes. This dialect has no `job` tool, so a shell command has to stop them.
 fn leftover_notice(left: &LeftBehind) -> String {
     let left = LeftBehind { job: left.job.filter(|_| left.keeper.is_none()), ..left.clone() };
     let text = text::leftover(&left, Reader::Program);
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(&text).to_owned()
 }
 
-/// Shows less of the stream that shows most; false if nothing is shown any more. Every byte takes at least one in the text.
+/// Cuts the longest shown stream by `excess` bytes or more; false if nothing is left to cut. One byte of output takes at least
+/// one byte of JSON, so the reply shrinks by `excess`.
 fn shorten_longest(outcome: &mut Outcome, excess: u64) -> bool {
     let shown = |output: &Output| match &output.clip {
         Clip::Whole(bytes) => bytes.len(),
@@ -212,12 +214,12 @@ fn shorten_longest(outcome: &mut Outcome, excess: u64) -> bool {
     let outputs = std::iter::once(&mut outcome.output).chain(&mut outcome.stderr);
     let Some(longest) = outputs.max_by_key(|output| shown(output)) else { return false };
     let length = shown(longest) as u64;
-    // What is said of the cut has to fit as well.
+    // The notice about the cut has to fit as well.
     longest.shorten(Window::head(ByteSize(length.saturating_sub(excess + CUT_NOTICE))));
     length > 0
 }
 
-/// Where all of a stream is, if it was cut.
+/// The notice about a cut stream, with its artifact.
 fn cut_notice(output: &Output, name: &str) -> Option<String> {
     let Clip::Cut { .. } = &output.clip else { return None };
     Some(match &output.artifact {
@@ -232,7 +234,7 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
     })
 }
 
-/// A command that never ran.
+/// The reply to a refused or failed call.
 fn failure(status: &str, error: &str) -> RawAnswer {
     let facts = json!({ "status": status, "error": error });
     let fields = Fields { error: Some(error.to_owned()), ..Fields::default() };

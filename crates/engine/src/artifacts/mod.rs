@@ -1,11 +1,12 @@
-//! The whole raw output of commands, kept on disk for a second look.
+//! The store of artifacts: the whole raw output of commands, on disk.
 //!
-//! A directory of plain files named after their ids: `7` holds the bytes, `7.gap` says which of them are missing if any
-//! are, and `next` holds the id to come and when the next sweep is due. Any number of processes may share it. Everything here blocks and nothing runs by
-//! itself: when to write and when to sweep is the callers' part, as is masking, for the bytes are kept as they came.
+//! A directory of plain files named by their ids: `7` holds the bytes, `7.gap` lists the missing ones if there are any,
+//! and `next` holds the next id and when the next sweep is due. Any number of processes may share it. Everything here
+//! blocks, and nothing runs by itself: callers decide when to write and when to sweep. They also redact, because the
+//! bytes are kept as they came.
 //!
-//! Invariants: an id is never given out twice; what is being written is never removed; a missing byte is never read as a
-//! NUL.
+//! Invariants: an id is never given out twice; an artifact that is being written is never removed; a missing byte is
+//! never read as a NUL.
 
 mod page;
 mod read;
@@ -24,59 +25,59 @@ pub use writer::{ArtifactFacts, ArtifactWriter, WriteError};
 
 use crate::units::ByteSize;
 
-/// How much is kept, and for how long.
+/// Limits on the size and age of artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArtifactLimits {
-    /// Of one artifact. Beyond it, its first half and its newest part are kept; at least 64 KiB.
+    /// Limit on one artifact. Beyond it, the first half and the newest part are kept; at least 64 KiB.
     pub one: ByteSize,
-    /// Of all of them together.
+    /// Limit on all artifacts together.
     pub store: ByteSize,
-    /// An artifact that nobody has written to for so long is swept.
+    /// Age, since the last write, at which an artifact is swept.
     pub age: Duration,
 }
 
 impl Default for ArtifactLimits {
-    /// A build log with everything in it is some hundred megabytes, so 1 GiB cuts only what runs wild; eight of those fit
-    /// the disk of any machine that builds; and nobody comes back to a command of last week.
+    /// A full build log is some hundred megabytes, so 1 GiB cuts only runaway output. Eight of those fit the disk of
+    /// any machine that builds. Nobody returns to a command of last week.
     fn default() -> Self {
         Self { one: ByteSize::mib(1024), store: ByteSize::mib(8 * 1024), age: Duration::from_hours(7 * 24) }
     }
 }
 
-/// What is known about an artifact on disk.
+/// Facts about an artifact on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactEntry {
-    /// Its number, which is its name.
+    /// Id of the artifact, which is the name of its file.
     pub id: u64,
-    /// Where it is.
+    /// Path of its file.
     pub path: PathBuf,
-    /// Its length. What is missing in the middle is counted, for offsets stay true.
+    /// Length of the file, in bytes. It includes gaps, so that offsets stay valid.
     pub bytes: u64,
-    /// What it takes of the disk.
+    /// Space that it takes on the disk.
     pub on_disk: ByteSize,
-    /// When it was last written to.
+    /// Time of the last write.
     pub modified: SystemTime,
-    /// Somebody may still write to it.
+    /// True if a process may still write to it.
     pub in_use: bool,
-    /// What is not there, in order.
+    /// Missing byte ranges, in order.
     pub missing: Vec<Gap>,
 }
 
 impl ArtifactEntry {
-    /// `artifact://7`.
+    /// URI of the artifact, such as `artifact://7`.
     pub fn uri(&self) -> String {
         uri(self.id)
     }
 }
 
-/// The text is not the name of an artifact.
+/// Error: a text that names no artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{given:?} is not an artifact: give a number as in `7` or `artifact://7`")]
 pub struct NotAnArtifact {
     given: String,
 }
 
-/// The id in `7` or `artifact://7`.
+/// Parses the id in `7` or `artifact://7`.
 pub fn artifact_id(text: &str) -> Result<u64, NotAnArtifact> {
     let number = text.strip_prefix("artifact://").unwrap_or(text);
     crate::id_counter::number(number).ok_or_else(|| NotAnArtifact { given: text.to_owned() })

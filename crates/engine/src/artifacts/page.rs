@@ -1,19 +1,19 @@
-//! What is shown of an artifact: bytes as they are, notices on lines of their own, and lines that are searched for.
+//! Writes parts of an artifact: bytes as they are, notices on lines of their own, and matching lines of a search.
 
 use std::io::{self, Write};
 
 use memchr::memchr;
 
-/// A line longer than this is searched in pieces, because it has to be held in memory.
+/// Longest line that is searched at once, in bytes: it has to be held in memory. Longer ones are searched in pieces.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// Where text goes; knows whether a line has been begun.
-pub(super) struct Page<'a> {
+/// Output of a read, which tracks if its last line is unfinished.
+pub(super) struct PageWriter<'a> {
     out: &'a mut dyn Write,
     line_begun: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> PageWriter<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, line_begun: false }
     }
@@ -25,47 +25,47 @@ impl<'a> Page<'a> {
         self.out.write_all(bytes)
     }
 
-    /// On a line of its own.
+    /// Writes a notice on a line of its own.
     pub(super) fn notice(&mut self, text: &str) -> io::Result<()> {
         let before = if std::mem::take(&mut self.line_begun) { "\n" } else { "" };
         self.out.write_all(format!("{before}[{text}]\n").as_bytes())
     }
 }
 
-/// A search under way.
+/// A search for lines, and its output.
 pub(super) struct Search<'a> {
-    pub(super) page: Page<'a>,
+    pub(super) page: PageWriter<'a>,
     wanted: &'a dyn Fn(&[u8]) -> bool,
     line: u64,
-    /// A line whose end has not been seen yet.
-    begun: Vec<u8>,
+    /// A line whose end has not been read yet.
+    unfinished: Vec<u8>,
     pub(super) found: u64,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(wanted: &'a dyn Fn(&[u8]) -> bool, out: &'a mut dyn Write) -> Self {
-        Self { page: Page::new(out), wanted, line: 1, begun: Vec::new(), found: 0 }
+        Self { page: PageWriter::new(out), wanted, line: 1, unfinished: Vec::new(), found: 0 }
     }
 
     pub(super) fn bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while let Some(at) = memchr(b'\n', bytes) {
-            if self.begun.is_empty() {
+            if self.unfinished.is_empty() {
                 self.judge(&bytes[..at])?;
             } else {
-                self.begun.extend(&bytes[..at]);
+                self.unfinished.extend(&bytes[..at]);
                 self.flush()?;
             }
             self.line += 1;
             bytes = &bytes[at + 1..];
         }
-        self.begun.extend(bytes);
-        if self.begun.len() > LONGEST_LINE { self.flush() } else { Ok(()) }
+        self.unfinished.extend(bytes);
+        if self.unfinished.len() > LONGEST_LINE { self.flush() } else { Ok(()) }
     }
 
-    /// Judges what has been begun as if it ended here.
+    /// Checks the unfinished line as if it ended here.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        let begun = std::mem::take(&mut self.begun);
-        if begun.is_empty() { Ok(()) } else { self.judge(&begun) }
+        let unfinished = std::mem::take(&mut self.unfinished);
+        if unfinished.is_empty() { Ok(()) } else { self.judge(&unfinished) }
     }
 
     fn judge(&mut self, line: &[u8]) -> io::Result<()> {

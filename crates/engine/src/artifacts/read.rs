@@ -1,11 +1,10 @@
 //! Reads parts of an artifact, however large it is.
 //!
-//! Lines are counted from 1 as they are in the file, bytes from 0. What is missing is shown as one line that says so, which
-//! does not count; behind it the true numbers of lines cannot be known, and lines that are asked for by number are
-//! preceded by a notice.
+//! Lines are counted from 1, as they are in the file, and bytes from 0. A gap is shown as one line, which does not
+//! count. After a gap, the true numbers of lines are unknown, and a notice says so.
 //!
-//! Invariants: memory is bounded whatever the file holds; an artifact that is still being written is read as far as it was
-//! when it was opened, and a hole that is made meanwhile is noticed.
+//! Invariants: memory is bounded, whatever the file holds. An artifact that is still being written is read up to its
+//! length at the time of opening, and a hole that is punched meanwhile is noticed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,27 +16,27 @@ use memchr::{memchr_iter, memrchr_iter};
 use thiserror::Error;
 
 use super::ArtifactEntry;
-use super::page::{Page, Search};
+use super::page::{PageWriter, Search};
 use crate::mask::LONGEST;
 use bashful_keeper::gaps::{self, Gap};
 use bashful_sys::plain;
 
-/// What is read at once. Larger ones leave the processor's cache and gain nothing.
+/// Bytes read at once. Larger buffers leave the processor's cache and gain nothing.
 const BUFFER: usize = 256 * 1024;
 
-/// Why an artifact was not read, or not to its end.
+/// Error: an artifact that was not read, or not to its end.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Its file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It cannot be handed on: whoever wanted it may have gone away.
+    /// The bytes cannot be written: their reader may be gone.
     #[error("cannot write out the artifact")]
     Write(#[source] io::Error),
 }
@@ -52,24 +51,24 @@ pub struct Artifact {
     in_use: bool,
 }
 
-/// Lines that were read.
+/// Result of reading lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinesRead {
-    /// How many lines there are, up to the last one that was asked for.
+    /// Number of lines in the artifact, up to the last one that was asked for.
     pub there: u64,
-    /// Where the first line that was asked for begins, in bytes; the end of the artifact if it is not there.
+    /// Offset of the first line that was asked for, in bytes; the end of the artifact if there is no such line.
     pub begin: u64,
 }
 
-/// What comes next in an artifact.
+/// The next piece of an artifact.
 enum Piece<'a> {
-    /// Bytes, and where in the file they begin.
+    /// Bytes, and their offset in the file.
     Bytes(u64, &'a [u8]),
     Missing(Gap),
 }
 
 impl Artifact {
-    /// Opens it as it is now.
+    /// Opens an artifact as it is now.
     pub fn open(entry: &ArtifactEntry) -> Result<Self, ReadError> {
         Self::at(&entry.path, entry.in_use)
     }
@@ -78,24 +77,24 @@ impl Artifact {
     pub(crate) fn at(path: &Path, in_use: bool) -> Result<Self, ReadError> {
         let opened = plain::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = opened.map_err(|source| ReadError::Read { path: path.to_path_buf(), source })?;
-        // Asked again and after the length: what was written down since then is older than what will be read.
+        // Gaps are read after the length: a gap recorded since then is older than the bytes that will be read.
         let missing = gaps::load(path);
         Ok(Self { file, path: path.to_path_buf(), bytes, missing, in_use })
     }
 
-    /// Its length when it was opened. What is missing in the middle is counted, for offsets stay true.
+    /// Length when it was opened. It includes gaps, so that offsets stay valid.
     pub(crate) fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Everything.
+    /// Writes the whole artifact.
     pub fn whole(&self, out: &mut dyn Write) -> Result<(), ReadError> {
         self.bytes(0..u64::MAX, out)
     }
 
-    /// These bytes, as far as they are there.
+    /// Writes these bytes, as far as they exist.
     pub fn bytes(&self, range: Range<u64>, out: &mut dyn Write) -> Result<(), ReadError> {
-        let mut page = Page::new(out);
+        let mut page = PageWriter::new(out);
         self.pieces(range, |piece| {
             match piece {
                 Piece::Bytes(_, bytes) => page.bytes(bytes)?,
@@ -105,8 +104,9 @@ impl Artifact {
         })
     }
 
-    /// The bytes before and behind a part that decide whether the part begins or ends in the middle of a withheld value;
-    /// for [`OutputRedactor::show_part`](crate::OutputRedactor::show_part). What cannot be read is as if it were not there.
+    /// Returns the bytes before and after a part that show if the part begins or ends in the middle of a withheld
+    /// value; for [`OutputRedactor::show_part`](crate::OutputRedactor::show_part). Bytes that cannot be read are left
+    /// out.
     pub fn around(&self, part: Range<u64>) -> (Vec<u8>, Vec<u8>) {
         let read = |range: Range<u64>| {
             let mut bytes = vec![0; usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0)];
@@ -117,12 +117,12 @@ impl Artifact {
         (read(start.saturating_sub(margin)..start), read(end..end.saturating_add(margin).min(self.bytes)))
     }
 
-    /// These lines, as far as they are there. The file is not read beyond the last of them.
+    /// Writes these lines, as far as they exist. Reads the file no further than the last of them.
     pub fn lines(&self, asked: RangeInclusive<u64>, out: &mut dyn Write) -> Result<LinesRead, ReadError> {
         if asked.is_empty() {
             return Ok(LinesRead { there: 0, begin: self.bytes });
         }
-        let mut page = Page::new(out);
+        let mut page = PageWriter::new(out);
         let mut line = 1;
         let mut behind_gap = false;
         let mut line_begun = false;
@@ -163,19 +163,19 @@ impl Artifact {
         Ok(LinesRead { there, begin: shown_from.unwrap_or(self.bytes) })
     }
 
-    /// The first lines.
+    /// Writes the first lines.
     pub fn head(&self, lines: u64, out: &mut dyn Write) -> Result<(), ReadError> {
         self.lines(1..=lines, out).map(drop)
     }
 
-    /// The last lines. Only they are read, from the end.
+    /// Writes the last lines. Reads only them, from the end.
     pub fn tail(&self, lines: u64, out: &mut dyn Write) -> Result<(), ReadError> {
         let begin = self.tail_begin(lines)?;
         self.bytes(begin..u64::MAX, out)
     }
 
-    /// The lines that are wanted, as `number:line`; says how many there are. Beginning and end of a line that is
-    /// interrupted by a gap are two, of the same number, as are the pieces of a very long one.
+    /// Writes the matching lines as `number:line`, and returns their number. A gap splits a line into two with the same
+    /// number, and a very long line is split into pieces.
     pub fn grep(&self, wanted: &dyn Fn(&[u8]) -> bool, out: &mut dyn Write) -> Result<u64, ReadError> {
         let mut search = Search::new(wanted, out);
         self.pieces(0..u64::MAX, |piece| {
@@ -192,7 +192,7 @@ impl Artifact {
         Ok(search.found)
     }
 
-    /// Where the last lines begin, in bytes; `u64::MAX` for none of them.
+    /// Offset at which the last lines begin, in bytes; `u64::MAX` for no lines.
     #[expect(clippy::missing_panics_doc, reason = "no part is longer than the buffer that it is read into")]
     pub fn tail_begin(&self, lines: u64) -> Result<u64, ReadError> {
         let mut buffer = vec![0; BUFFER.min(usize::try_from(self.bytes).unwrap_or(BUFFER))];
@@ -227,7 +227,7 @@ impl Artifact {
         Ok(0)
     }
 
-    /// Walks through a range, until there is no more or the visitor has had enough.
+    /// Visits a range piece by piece, until it ends or the visitor returns false.
     fn pieces(&self, range: Range<u64>, mut visit: impl FnMut(Piece<'_>) -> io::Result<bool>) -> Result<(), ReadError> {
         let mut missing = self.missing.clone();
         let known_end = missing.last().map(|last| last.range.end).filter(|end| *end < u64::MAX).unwrap_or(0);
@@ -248,12 +248,13 @@ impl Artifact {
             let upto = upto.unwrap_or(end).min(end).min(at + BUFFER as u64);
             let length = usize::try_from(upto - at).expect("it is not longer than the buffer");
             let count = self.file.read_at(&mut buffer[..length], at).map_err(|source| self.unreadable(source))?;
-            // Somebody else cut it short.
+            // Another process has truncated the file.
             if count == 0 {
                 return Ok(());
             }
             if self.in_use {
-                // A hole is written down before it is made: what was not written down by now was there when it was read.
+                // A hole is recorded before it is punched, so bytes without a record by now were there when they were
+                // read.
                 missing = gaps::load(&self.path);
                 let read = at..at + count as u64;
                 if missing.iter().any(|hole| hole.range.start < read.end && read.start < hole.range.end) {
@@ -268,7 +269,7 @@ impl Artifact {
         Ok(())
     }
 
-    /// Behind the file, if nobody knows how much is missing there.
+    /// An offset after the file, if the size of the missing end is unknown.
     fn open_end(&self) -> u64 {
         if self.missing.iter().any(|missing| missing.range.end == u64::MAX) { self.bytes + 1 } else { 0 }
     }
@@ -278,7 +279,7 @@ impl Artifact {
     }
 }
 
-/// The place of the `nth` newline, counted from 1. Counts all that it passes.
+/// Index of the `nth` newline, counted from 1. Adds the newlines that it passes to `line`.
 fn nth_newline(bytes: &[u8], nth: u64, line: &mut u64) -> Option<usize> {
     // Counting alone is several times as fast as finding, and nearly everything is only counted.
     let there = memchr_iter(b'\n', bytes).count() as u64;

@@ -1,11 +1,12 @@
-//! The directory: giving out ids, listing, removing, sweeping.
+//! The directory of artifacts: ids, lists, removal and sweeps.
 //!
-//! Whoever writes an artifact holds a lock on its file; the kernel lets go of it when the last copy of the descriptor is
-//! closed, in whatever process that is, and however that process ended. Whoever only looks takes a shared lock for an
-//! instant, so that two of them never take each other for a writer. The counter's file is the lock of the store: it is held
-//! for the instant in which an artifact is made or removed, so that a new one is not removed before its writer has locked it.
+//! A writer holds a lock on its artifact's file. The kernel releases it when the last copy of the descriptor is closed,
+//! in whatever process, and however that process ended. A reader takes a shared lock for an instant, so that two
+//! readers never mistake each other for a writer. The counter's file is the lock of the store. It is held for the
+//! instant in which an artifact is created or removed, so that a new one is not removed before its writer has locked
+//! it.
 //!
-//! A sweep looks at every artifact, so it is not done for every command: the counter's file says when one is due.
+//! A sweep checks every artifact, so it does not run for every command. The counter's file says when one is due.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -25,107 +26,107 @@ use super::{ArtifactEntry, ArtifactLimits};
 use crate::id_counter::{COUNTER, IdCounter, lock_soon, number};
 use crate::units::ByteSize;
 
-/// A sweep that is due by size frees this part of the limit beyond what it must. Otherwise every command in a full store
-/// would cause a sweep.
+/// A sweep that is due by size frees this part of the limit beyond what it must. Otherwise every command in a full
+/// store would cause a sweep.
 const SPARE_PART: u64 = 16;
 
-/// Why no artifact can be made.
+/// Error: an artifact that cannot be created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// There is no directory for it.
-    #[error("cannot make the directory of artifacts {}", path.display())]
+    /// The directory cannot be created.
+    #[error("cannot create the directory of artifacts {}", path.display())]
     Directory {
-        /// The directory.
+        /// Directory of the store.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
-    /// No id can be had.
+    /// The counter gives no id.
     #[error("cannot use the counter of artifacts {}", path.display())]
     Counter {
-        /// The counter's file.
+        /// Path of the counter's file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Its file cannot be made.
-    #[error("cannot make the artifact {}", path.display())]
+    /// The file cannot be created.
+    #[error("cannot create the artifact {}", path.display())]
     File {
-        /// The artifact's file.
+        /// Path of the artifact's file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why nobody can say which artifacts there are.
+/// Error: a directory of artifacts that cannot be listed.
 #[derive(Debug, Error)]
 #[error("cannot list the artifacts in {}", path.display())]
 pub struct ListError {
-    /// The directory.
+    /// Directory of the store.
     pub path: PathBuf,
-    /// Why not.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// Why there is no such artifact.
+/// Error: an artifact that cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GetError {
-    /// Its id has not been given out yet.
+    /// The id has not been given out yet.
     #[error("there has never been an artifact {id}")]
     Never {
-        /// The id.
+        /// Id that was asked for.
         id: u64,
     },
-    /// It was swept, or removed by hand.
+    /// A sweep or a caller removed it.
     #[error("artifact {id} was removed")]
     Removed {
-        /// The id.
+        /// Id that was asked for.
         id: u64,
     },
-    /// It is there, but cannot be looked at.
-    #[error("cannot look at artifact {id} ({})", path.display())]
+    /// The file is there, but cannot be read.
+    #[error("cannot read artifact {id} ({})", path.display())]
     Unreadable {
-        /// The id.
+        /// Id that was asked for.
         id: u64,
-        /// Its file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why an artifact was not removed.
+/// Error: an artifact that was not removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RemoveError {
-    /// Somebody still writes to it.
+    /// A process still writes to it.
     #[error("artifact {id} is still being written")]
     InUse {
-        /// The id.
+        /// Id of the artifact.
         id: u64,
     },
-    /// There is none.
+    /// There is no such artifact.
     #[error(transparent)]
     Get(#[from] GetError),
-    /// The system did not let us.
+    /// The system refused to remove the file.
     #[error("cannot remove {}", path.display())]
     Io {
-        /// Its file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweepReport {
-    /// These artifacts are gone, the oldest first.
+    /// Ids of the removed artifacts, the oldest first.
     pub removed: Vec<u64>,
-    /// So much of the disk is free again.
+    /// Space that was freed on the disk.
     pub freed: ByteSize,
 }
 
@@ -155,27 +156,27 @@ pub struct ArtifactStore {
 }
 
 impl ArtifactStore {
-    /// A store in this directory. Nothing is touched before it is used.
+    /// A store in this directory. Creates nothing before it is used.
     pub fn new(directory: PathBuf, limits: ArtifactLimits) -> Self {
         Self { numbers: IdCounter::new(directory), limits }
     }
 
-    /// Its directory, which need not be there yet.
+    /// Directory of the store, which need not exist yet.
     pub fn directory(&self) -> &Path {
         self.numbers.directory()
     }
 
-    /// Makes its directory, if it is not there.
+    /// Creates the directory of the store, if it is missing.
     pub(crate) fn make(&self) -> io::Result<&Path> {
         self.numbers.make().map(|()| self.directory())
     }
 
-    /// The numbers of all artifacts, in order; none if they cannot be listed. No artifact is looked at for it.
+    /// Ids of all artifacts, in order; none if they cannot be listed. Reads no artifact.
     pub fn ids(&self) -> Vec<u64> {
         self.numbers.taken().unwrap_or_default()
     }
 
-    /// Begins a new artifact, in a directory that is made if need be.
+    /// Begins a new artifact. Creates the directory if needed.
     pub fn create(&self) -> Result<ArtifactWriter, CreateError> {
         let in_directory = |source| CreateError::Directory { path: self.directory().to_path_buf(), source };
         self.numbers.make().map_err(in_directory)?;
@@ -186,31 +187,31 @@ impl ArtifactStore {
         self.begin(&path, id).map_err(|source| CreateError::File { path, source })
     }
 
-    /// Every artifact, by id. A directory that is not there holds none.
+    /// Lists every artifact by id. A missing directory has none.
     pub fn list(&self) -> Result<Vec<ArtifactEntry>, ListError> {
         let ids = self.numbers.taken().map_err(|source| ListError { path: self.directory().to_path_buf(), source })?;
-        // One that was removed meanwhile, or is not ours, is simply not on the list.
-        Ok(ids.into_iter().filter_map(|id| self.look(id).ok()).collect())
+        // An artifact that was removed meanwhile, or belongs to another user, is not on the list.
+        Ok(ids.into_iter().filter_map(|id| self.read_entry(id).ok()).collect())
     }
 
-    /// One artifact.
+    /// Reads the facts of one artifact.
     pub fn get(&self, id: u64) -> Result<ArtifactEntry, GetError> {
-        self.look_or_say_why(id)
+        self.read_entry_or_reason(id)
     }
 
-    /// Counts what a command has written to its artifacts, in bytes on disk.
+    /// Counts the bytes on disk that a command has saved.
     pub(crate) fn add_used(&self, bytes: u64) {
         if let Err(error) = self.numbers.add_used(bytes) {
             tracing::debug!(%error, "cannot count what was saved");
         }
     }
 
-    /// True if artifacts may be too old or too large together. Costs the same however many there are.
+    /// True if artifacts may be too old or too large together. The cost does not depend on their number.
     pub(crate) fn is_sweep_due(&self) -> bool {
         self.numbers.is_sweep_due(self.limits.store.0, self.limits.age)
     }
 
-    /// Sweeps if that is due, down to 15/16 of the limit. The newest artifact stays, because somebody has just been told of it.
+    /// Sweeps down to 15/16 of the limit, if that is due. The newest artifact stays, because a reply has just named it.
     pub(crate) fn sweep_if_due(&self) -> Result<(), ListError> {
         if self.is_sweep_due() {
             self.sweep_down_to(self.after_sweep(), true)?;
@@ -218,47 +219,47 @@ impl ArtifactStore {
         Ok(())
     }
 
-    /// How much may be left by a sweep that is due by size.
+    /// Bytes that a sweep that is due by size may leave.
     fn after_sweep(&self) -> u64 {
         self.limits.store.0 - self.limits.store.0 / SPARE_PART
     }
 
-    /// Removes one, unless somebody still writes to it.
+    /// Removes an artifact, unless a process still writes to it.
     pub fn remove(&self, id: u64) -> Result<(), RemoveError> {
         let _lock = self.numbers.lock_if_there();
-        let entry = self.look_or_say_why(id)?;
+        let entry = self.read_entry_or_reason(id)?;
         if entry.in_use {
             return Err(RemoveError::InUse { id });
         }
-        // The gap last: without its file it does no harm, while a file without its gap would show holes as NULs.
+        // The gap goes last: without its file it does no harm, while a file without its gap would show holes as NULs.
         fs::remove_file(&entry.path).map_err(|source| RemoveError::Io { path: entry.path.clone(), source })?;
         let _ = fs::remove_file(gaps::sidecar(&entry.path));
         Ok(())
     }
 
-    /// Removes what is too old, and then the oldest until the rest is within the limit. What is being written stays, and
-    /// what cannot be removed is passed over.
+    /// Removes artifacts that are too old, and then the oldest until the rest is within the limit. Artifacts that are
+    /// being written stay; those that cannot be removed are skipped.
     pub fn sweep(&self) -> Result<SweepReport, ListError> {
         self.sweep_down_to(self.limits.store.0, false)
     }
 
     fn sweep_down_to(&self, at_most: u64, spares_newest: bool) -> Result<SweepReport, ListError> {
         let failed = |source| ListError { path: self.directory().to_path_buf(), source };
-        // Artifacts that cannot be removed are no reason to try again before as much has come anew.
+        // Artifacts that cannot be removed are no reason to try again before as many bytes have come.
         let at_begin = self.after_sweep();
         self.numbers.begin_sweep(at_begin);
         let ids = self.numbers.taken().map_err(failed)?;
         let highest = ids.last().copied().unwrap_or_default();
-        let mut entries: Vec<SweptEntry> = ids.into_iter().filter_map(|id| self.size_up(id)).collect();
+        let mut entries: Vec<SweptEntry> = ids.into_iter().filter_map(|id| self.sweep_entry(id)).collect();
         entries.sort_by_key(|entry| (entry.modified, entry.id));
         let spared = entries.last().filter(|_| spares_newest).map(|entry| entry.id);
         let now = SystemTime::now();
         let mut total: u64 = entries.iter().map(|entry| entry.on_disk).sum();
         let mut report = SweepReport { removed: Vec::new(), freed: ByteSize(0) };
-        // Without too much of them, only the old ones go.
+        // Below the limit, only the old ones go.
         let at_most = if total > self.limits.store.0 { at_most } else { self.limits.store.0 };
         for entry in entries {
-            // A file from the future, after the clock was set back, is young.
+            // A file from the future, after the clock was set back, counts as new.
             let too_old = now.duration_since(entry.modified).is_ok_and(|age| age > self.limits.age);
             if (too_old || total > at_most) && spared != Some(entry.id) && self.remove(entry.id).is_ok() {
                 total -= entry.on_disk;
@@ -266,13 +267,13 @@ impl ArtifactStore {
                 report.freed.0 += entry.on_disk;
             }
         }
-        self.remove_strays();
+        self.remove_orphaned_gaps();
         self.numbers.end_sweep(at_begin, total.min(at_begin), highest);
         Ok(report)
     }
 
-    /// The facts of an artifact that a sweep needs; none if it is gone, or not ours.
-    fn size_up(&self, id: u64) -> Option<SweptEntry> {
+    /// Facts of an artifact that a sweep needs; none if it is gone, or no regular file.
+    fn sweep_entry(&self, id: u64) -> Option<SweptEntry> {
         let facts = self.path(id).symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         Some(SweptEntry { id, modified: facts.modified().ok()?, on_disk: facts.blocks() * 512 })
     }
@@ -283,14 +284,14 @@ impl ArtifactStore {
 
     fn begin(&self, path: &Path, id: u64) -> io::Result<ArtifactWriter> {
         let file = plain::open_with(File::options().read(true).append(true).create_new(true), path)?;
-        // Nobody writes to it, for it is new; at most somebody has a look at it.
+        // Nobody else writes to a new file; at most a reader has locked it for an instant.
         lock_soon(&file)?;
         Ok(ArtifactWriter::new(id, path.to_path_buf(), file, self.limits.one))
     }
 
-    fn look_or_say_why(&self, id: u64) -> Result<ArtifactEntry, GetError> {
+    fn read_entry_or_reason(&self, id: u64) -> Result<ArtifactEntry, GetError> {
         let unreadable = |source| GetError::Unreadable { id, path: self.path(id), source };
-        match self.look(id) {
+        match self.read_entry(id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.numbers.was_given_out(id).map_err(unreadable)? {
                     Err(GetError::Removed { id })
@@ -302,7 +303,7 @@ impl ArtifactStore {
         }
     }
 
-    fn look(&self, id: u64) -> io::Result<ArtifactEntry> {
+    fn read_entry(&self, id: u64) -> io::Result<ArtifactEntry> {
         let path = self.path(id);
         let file = plain::open(&path)?;
         let facts = file.metadata()?;
@@ -322,11 +323,11 @@ impl ArtifactStore {
         })
     }
 
-    /// Removes what says something about artifacts that are gone: somebody may have ended between two removals.
-    fn remove_strays(&self) {
+    /// Removes gap files without an artifact: a program may have ended between two removals.
+    fn remove_orphaned_gaps(&self) {
         let files = fs::read_dir(self.directory()).into_iter().flatten().flatten();
         for stray in files.filter(|file| self.is_stray(&file.file_name())) {
-            // No lock is needed: the number of an artifact that is gone is never given out again.
+            // No lock is needed: the id of a removed artifact is never given out again.
             let _ = fs::remove_file(stray.path());
         }
     }
@@ -341,6 +342,6 @@ impl ArtifactStore {
 struct SweptEntry {
     id: u64,
     modified: SystemTime,
-    /// In bytes.
+    /// Space on the disk, in bytes.
     on_disk: u64,
 }

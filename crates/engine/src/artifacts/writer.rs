@@ -1,11 +1,11 @@
-//! Writes one artifact, within its limit and for as long as the disk lets us.
+//! Writes one artifact, within its limit, and as long as the disk has room.
 //!
-//! Past the limit the file keeps its first half and its newest part: what lies between is given back to the file system
-//! as a hole, a sixteenth of the limit at a time, so that every offset stays true. Where holes cannot be had, the first part
-//! is kept.
+//! Past the limit, the file keeps its first half and its newest part. The bytes between are punched out as a hole, a
+//! sixteenth of the limit at a time, so that every offset stays valid. Where the file system has no holes, the first
+//! part is kept.
 //!
-//! Invariants: no more than the limit is on disk; what is not there is written down before it is taken away; a failure
-//! costs at most the last block of what was written before it.
+//! Invariants: no more than the limit is on disk. A gap is recorded before its bytes are removed. A failure costs at
+//! most the last block that was written before it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,67 +19,68 @@ use crate::id_counter::longest_file;
 use crate::units::ByteSize;
 use bashful_keeper::gaps::{self, Gap};
 
-/// What a file system can free: its blocks. One with larger blocks keeps up to two of them more.
+/// Block size of the file system, in bytes: only whole blocks can be freed. A system with larger blocks keeps up to two
+/// of them more.
 const BLOCK: u64 = 4096;
 
-/// Less than this is not worth a file, and leaves no room between the parts that are kept.
+/// Smallest limit, in bytes. A smaller file would have no whole block between its two parts.
 const SMALLEST_LIMIT: u64 = 16 * BLOCK;
 
 /// A hole grows by this part of the limit.
 const STEPS: u64 = 16;
 
-/// So much disk is reserved ahead of the end at a time. Written into what is reserved, a file costs a fifth less.
+/// Space reserved ahead of the end at a time, in bytes. Writing into reserved space costs a fifth less.
 const RESERVED: u64 = 16 << 20;
 
-/// Files that are shorter are not worth the trouble.
+/// Length from which on space is reserved. Shorter files are not worth it.
 const RESERVE_FROM: u64 = 4 << 20;
 
-/// Why what lies between is not there.
+/// Reason recorded for the gap, as people read it.
 const TOO_LARGE: &str = "the artifact was larger than its limit";
 
-/// Writing has ended for good. Said once: what comes later is counted and not tried.
+/// Error: writing has ended for good. Returned once; later bytes are counted, but not written.
 #[derive(Debug, Error)]
 #[error("artifact {id} ends at byte {at}")]
 pub struct WriteError {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: u64,
-    /// So much of it was written.
+    /// Number of bytes that were written.
     pub at: u64,
-    /// Why no more is.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// What became of an artifact.
+/// Facts about an artifact that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactFacts {
-    /// Its number.
+    /// Id of the artifact.
     pub id: u64,
-    /// Where it is.
+    /// Path of its file.
     pub path: PathBuf,
-    /// All bytes that were to be written, there or not.
+    /// Number of bytes of the output, including missing ones.
     pub bytes: u64,
-    /// What is not there, in order.
+    /// Missing byte ranges, in order.
     pub missing: Vec<Gap>,
-    /// Why writing ended early, if it did.
+    /// Error that ended the writing early.
     pub error: Option<String>,
 }
 
-/// An artifact being written. It is in use until this and every copy of its descriptor are closed.
+/// An artifact that is being written. It is in use until this and every copy of its descriptor are closed.
 #[derive(Debug)]
 pub struct ArtifactWriter {
     id: u64,
     path: PathBuf,
     file: File,
-    /// Multiples of a block, as is the half of it.
+    /// In bytes. Half of it is a multiple of a block.
     limit: u64,
-    /// The process may not write files longer than this, and a signal would end it if it tried.
+    /// Longest file that the process may write. A signal would kill it if it tried more.
     longest: u64,
-    /// The length of the file.
+    /// Length of the file.
     written: u64,
-    /// The length of what was to be written.
+    /// Bytes that were pushed so far.
     seen: u64,
     gap: Range<u64>,
-    /// The disk is reserved up to here; none if that is not to be done any more.
+    /// Offset up to which space is reserved; none once that is over.
     reserved: Option<u64>,
     error: Option<String>,
 }
@@ -101,48 +102,48 @@ impl ArtifactWriter {
         }
     }
 
-    /// Its number.
+    /// Id of the artifact, given out once.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Where it is.
+    /// Path of its file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `artifact://7`.
+    /// URI of the artifact, such as `artifact://7`.
     pub fn uri(&self) -> String {
         super::uri(self.id)
     }
 
-    /// The file, open for appending, so that a copy of the descriptor can go on where this one ended. The artifact is in
-    /// use as long as there is one.
+    /// The file, open for appending, so that a copy of the descriptor can continue where this one ended. The artifact
+    /// is in use as long as there is a copy.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// How much of it is kept.
+    /// Limit on the file, in bytes.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// The length of the file, in bytes.
+    /// Length of the file, in bytes.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Its size on disk, in bytes.
+    /// Size on disk, in bytes.
     pub(crate) fn on_disk(&self) -> u64 {
         (self.written - (self.gap.end - self.gap.start)).next_multiple_of(BLOCK)
     }
 
-    /// What was given back of its middle.
+    /// Byte range that was punched out.
     pub(crate) fn gap(&self) -> Range<u64> {
         self.gap.clone()
     }
 
-    /// Writes what comes next.
+    /// Writes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         self.seen += bytes.len() as u64;
         if self.error.is_some() {
@@ -152,7 +153,7 @@ impl ArtifactWriter {
         bytes.chunks(step).try_for_each(|piece| self.write(piece)).map_err(|source| self.stop(source))
     }
 
-    /// What is known so far.
+    /// Facts so far.
     pub fn facts(&self) -> ArtifactFacts {
         ArtifactFacts {
             id: self.id,
@@ -163,11 +164,11 @@ impl ArtifactWriter {
         }
     }
 
-    /// Writes at most a step.
+    /// Writes at most one step.
     fn write(&mut self, mut piece: &[u8]) -> io::Result<()> {
         let behind = self.written + piece.len() as u64;
         if behind - (self.gap.end - self.gap.start) > self.limit {
-            self.widen(behind)?;
+            self.widen_gap(behind)?;
         }
         self.reserve(behind);
         while !piece.is_empty() {
@@ -188,7 +189,7 @@ impl ArtifactWriter {
         Ok(())
     }
 
-    /// Reserves disk for what is likely to come. Nothing depends on it: without it, writing is only slower.
+    /// Reserves space for bytes that are likely to come. Writing is only slower without it.
     fn reserve(&mut self, behind: u64) {
         let Some(reserved) = self.reserved.filter(|reserved| behind > *reserved && self.written >= RESERVE_FROM) else {
             return;
@@ -203,16 +204,16 @@ impl ArtifactWriter {
         }
     }
 
-    /// Gives back what is reserved beyond the end. To be called before anybody else writes to the file.
+    /// Releases space reserved beyond the end. Call it before another process writes to the file.
     pub(crate) fn reserve_no_more(&mut self) {
         if self.reserved.take().is_some_and(|reserved| reserved > self.written) {
-            // What cannot be given back goes with the file.
+            // Space that cannot be released goes with the file.
             let _ = self.file.set_len(self.written);
         }
     }
 
-    /// Gives back so much that a step fits in once the file ends at `behind`.
-    fn widen(&mut self, behind: u64) -> io::Result<()> {
+    /// Punches out so much that a step fits once the file ends at `behind`.
+    fn widen_gap(&mut self, behind: u64) -> io::Result<()> {
         let newest = self.limit - self.limit / 2 - self.limit / STEPS;
         let wider = self.gap.start..(behind - newest).next_multiple_of(BLOCK);
         let before = std::mem::replace(&mut self.gap, wider);
@@ -229,21 +230,21 @@ impl ArtifactWriter {
     fn stop(&mut self, source: io::Error) -> WriteError {
         self.reserve_no_more();
         self.error = Some(source.to_string());
-        if self.note(u64::MAX).is_err() && self.make_room() {
-            // If it fits not even now, the caller still has the facts, and at the end it is tried once more.
-            let _ = self.note(u64::MAX);
+        if self.record_gaps(u64::MAX).is_err() && self.free_last_block() {
+            // If there is still no room, the caller has the facts, and `drop` tries once more.
+            let _ = self.record_gaps(u64::MAX);
         }
         WriteError { id: self.id, at: self.written, source }
     }
 
-    /// Writes down what is missing, with an end that is cut off.
-    fn note(&self, end: u64) -> io::Result<()> {
+    /// Records the gaps; `end` is the end of the missing rest.
+    fn record_gaps(&self, end: u64) -> io::Result<()> {
         gaps::save(&self.path, &self.missing(end))
             .inspect_err(|error| tracing::debug!(id = self.id, %error, "cannot note what is missing"))
     }
 
-    /// On a full disk, gives up the last block for the note: an end that says it was cut is worth more than 4 KiB.
-    fn make_room(&mut self) -> bool {
+    /// On a full disk, gives up the last block for the record: an end that is known to be cut is worth more than 4 KiB.
+    fn free_last_block(&mut self) -> bool {
         let shorter = self.written.saturating_sub(1) / BLOCK * BLOCK;
         let kept_behind_gap = self.gap.is_empty() || shorter > self.gap.end;
         let freed = kept_behind_gap && shorter > 0 && self.file.set_len(shorter).is_ok();
@@ -261,13 +262,13 @@ impl ArtifactWriter {
     }
 }
 
-/// Only now is it known how much is missing at the end. Everything else has been written down before.
+/// Records how much is missing at the end, which is known only now. Everything else has been recorded before.
 impl Drop for ArtifactWriter {
     fn drop(&mut self) {
         self.reserve_no_more();
         if self.error.is_some() {
-            // There is nobody to tell; what was noted before still says that the end is missing.
-            let _ = self.note(self.seen);
+            // Nobody can be told; the earlier record still says that the end is missing.
+            let _ = self.record_gaps(self.seen);
         }
     }
 }

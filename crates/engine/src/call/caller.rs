@@ -1,4 +1,4 @@
-//! The caller of a command: how long it waits, whom the engine asks on its behalf, and who hears of the command.
+//! The caller of a command: its patience, its approver, and the receivers of its output.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,52 +15,53 @@ use crate::sessions::SessionName;
 use crate::terminal::AttendedTerminal;
 use crate::units::Patience;
 
-/// The caller of one command. The default waits to the command's end and has nobody to ask or to tell.
+/// The caller of one command. The default waits for the end, and has no approver and no listeners.
 #[derive(Default)]
 pub struct Caller {
-    /// How the call waits for the command.
+    /// Time that the call waits for the command.
     pub waiting: Waiting,
     /// Decides about a command that the guard refuses, if the engine's own approver has not.
     pub approver: Option<Arc<dyn Approver>>,
     /// Names a better tool for a command, before the guard judges it.
     pub interceptor: Option<Arc<dyn Interceptor>>,
-    /// Gets a record of the command.
+    /// Gets one record of the command.
     pub log: Option<Arc<dyn CommandLog>>,
-    /// Shows the newest output while the command runs, at most every 50 ms.
+    /// Gets the newest output while the command runs, at most every 50 ms.
     pub progress: Option<watch::Sender<Live>>,
-    /// Gets everything that the command writes, live. Rewriting then leaves `| head` to bash, because every byte counts.
+    /// Gets the whole output, live. Rewriting then leaves `| head` to bash, because every byte counts.
     pub listener: Option<OutputListener>,
     /// Gets the terminal of a command that has one, when the command has started. The reply waits until the host drops it.
     pub terminal: Option<oneshot::Sender<AttendedTerminal>>,
-    /// Tells when the caller cancels.
+    /// Receives the caller's cancellation.
     pub cancellation: Option<Cancellation>,
-    /// How much of the reply reaches the caller's reader.
+    /// Limit on the reply that the caller shows to its reader.
     pub limit: ReplyLimit,
-    /// The owner of the job that the command may become. Written into the job's record; the engine reads no meaning into it.
+    /// Owner of the job that the command may become. Written into the job's record; the engine does not interpret it.
     pub owner: Option<String>,
-    /// A session that commands of this caller share without asking for one. Variables and functions stay in it; every command
-    /// runs where it says, or where they all begin.
+    /// Session that commands of this caller share without asking for one. It keeps variables and functions. Every
+    /// command runs in the directory that it names, or in the engine's.
     pub shared_session: Option<SessionName>,
 }
 
-/// How a call waits for its command.
+/// Time that a call waits for its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
-    /// To its end, however long that takes.
+    /// To the end of the command, however long that takes.
     #[default]
     ToEnd,
-    /// As long as the caller has patience, counted from the call. A command that takes longer becomes a job. One that has not
-    /// come to its turn by then is not run at all.
+    /// Up to the caller's patience, counted from the call. A command that takes longer becomes a job. One that has not
+    /// got its turn by then does not run.
     WithPatience(Patience),
-    /// As long as this, and no longer than just before the end of the command's lifetime: the command becomes a job while it
-    /// still runs.
+    /// Up to the caller's patience, and at most to just before the end of the command's lifetime. The command becomes a
+    /// job while it still runs.
     BeforeTimeout(Patience),
     /// Not at all: the command is started as a job.
     InBackground,
 }
 
 impl Waiting {
-    /// The moment at which a call that begins now runs out of patience; none if that is never, or beyond what the clock can say.
+    /// Time at which the patience of a call that begins now is over; none if it has no end, or one beyond the range of
+    /// the clock.
     pub(super) fn deadline(self) -> Option<Instant> {
         match self {
             Self::WithPatience(patience) | Self::BeforeTimeout(patience) => Instant::now().checked_add(patience.0),
@@ -75,28 +76,28 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Knows better tools than a command.
+/// Knows better tools than some commands.
 pub trait Interceptor: fmt::Debug + Send + Sync {
-    /// Names the tool that does better what the script does; none if there is none.
+    /// Names the tool that does better what the script does; none without such a tool.
     fn intercept(&self, script: &[u8]) -> Option<Interception>;
 }
 
-/// Cancels a call. Cancelled once, the command is asked to stop; cancelled again, it is killed.
+/// Cancels a call. The first time, the command is stopped; the second time, it is killed.
 #[derive(Debug, Clone)]
 pub struct Canceller(mpsc::UnboundedSender<()>);
 
-/// The other end of a [`Canceller`], for [`Caller::cancellation`].
+/// The receiving end of a [`Canceller`], for [`Caller::cancellation`].
 #[derive(Debug)]
 pub struct Cancellation(mpsc::UnboundedReceiver<()>);
 
 impl Canceller {
-    /// A canceller, and its end for the call.
+    /// Makes a canceller and its receiving end.
     pub fn new() -> (Self, Cancellation) {
         let (send, receive) = mpsc::unbounded_channel();
         (Self(send), Cancellation(receive))
     }
 
-    /// Cancels. Without effect once the call is over.
+    /// Cancels the call. Without effect once the call is over.
     pub fn cancel(&self) {
         let _ = self.0.send(());
     }

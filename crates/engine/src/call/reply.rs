@@ -1,4 +1,4 @@
-//! The answer to one call.
+//! Replies to calls.
 
 use std::path::PathBuf;
 
@@ -10,79 +10,79 @@ use crate::sessions::SessionName;
 use crate::units::Lifetime;
 use crate::window::Window;
 
-/// The answer to one call.
+/// The reply to one call.
 #[derive(Debug)]
 pub enum Reply {
-    /// The command is over.
+    /// The command has ended.
     Finished(Finished),
-    /// The command goes on as a job.
+    /// The command continues as a job.
     Background(Background),
     /// The guard refused the command, and nobody approved it.
     Refused(Refusal),
-    /// There is a better tool for the command.
+    /// Another tool does better what the command does.
     Intercepted(BetterTool),
-    /// The caller cancelled before the command had started. Nothing of it runs.
+    /// The caller cancelled before the command started. None of it runs.
     Cancelled,
 }
 
 /// A tool that does better what a command does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BetterTool {
-    /// The tool's name.
+    /// Name of the tool, as the model knows it.
     pub name: Redacted,
     /// Advice to use the tool, for the model.
     pub text: Redacted,
 }
 
-/// A command that is over.
+/// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended, and what it wrote.
+    /// Exit status and output.
     pub outcome: Outcome,
-    /// Where it ran.
+    /// Directory in which the command ran.
     pub directory: PathBuf,
-    /// How long it was allowed to run.
+    /// Lifetime that the command had.
     pub lifetime: Lifetime,
-    /// How much of its output is shown.
+    /// Limit on the output that is shown.
     pub window: Window,
-    /// Remarks about the call, to be told with the reply.
+    /// Notices to show with the reply.
     pub notices: Vec<Redacted>,
-    /// Redacts what else is said about this command.
+    /// Redactor for other texts about this command.
     pub redactor: Redactor,
 }
 
-/// A command that goes on as a job.
+/// A command that continues as a job.
 #[derive(Debug)]
 pub struct Background {
-    /// The job.
+    /// Record of the job.
     pub job: JobRecord,
-    /// The output up to now; none if the command was started as a job.
+    /// Output so far; none if the command was started as a job.
     pub shown: Option<ShownSoFar>,
-    /// How long it may run.
+    /// Lifetime of the job.
     pub lifetime: Lifetime,
-    /// Remarks about the call, to be told with the reply.
+    /// Notices to show with the reply.
     pub notices: Vec<Redacted>,
-    /// Redacts what else is said about this command.
+    /// Redactor for other texts about this command.
     pub redactor: Redactor,
 }
 
-/// The output of a command up to the moment when it became a job.
+/// Output of a command up to the moment when it became a job.
 #[derive(Debug)]
 pub struct ShownSoFar {
-    /// Output; standard output, if the streams are taken apart.
+    /// Output so far; stdout, if the streams are split.
     pub output: Output,
-    /// Standard error, if the streams are taken apart.
+    /// Stderr so far, if the streams are split.
     pub stderr: Option<Output>,
-    /// The session that the command has left, with the shell.
+    /// Session that the command has left, together with its shell.
     pub session: Option<SessionName>,
-    /// How much of it is shown.
+    /// Limit on the output that is shown.
     pub window: Window,
     /// True if only some lines were asked for: the job's file gets all of them.
     pub had_line_limit: bool,
 }
 
 impl Reply {
-    /// The end of a command that is over.
+    /// Outcome of a command that has ended; none for other replies.
     pub fn finished(self) -> Option<Outcome> {
         match self {
             Self::Finished(finished) => Some(finished.outcome),
@@ -90,7 +90,7 @@ impl Reply {
         }
     }
 
-    /// The job of a command that goes on as one.
+    /// Record of a command that continues as a job; none for other replies.
     pub fn job(self) -> Option<JobRecord> {
         match self {
             Self::Background(background) => Some(background.job),

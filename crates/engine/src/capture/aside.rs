@@ -1,10 +1,10 @@
-//! Writes a long artifact on a thread of its own, while the next output is read and cleaned.
+//! Writes a long artifact on a thread of its own, while the engine reads and cleans the next output.
 //!
-//! Copying output into the page cache takes longer than reading and cleaning it. One after the other, both would make a
-//! flood of output slower than a plain `cat` to a file.
+//! Copying output into the page cache takes longer than reading and cleaning it. Done one after another, both would
+//! make a flood of output slower than a plain `cat` to a file.
 //!
-//! Invariants: bytes reach the file in order; at most [`AHEAD`] buffers wait; [`WriterThread::finish`] and dropping both wait
-//! until all bytes are written, or until the writer has noted why they are not.
+//! Invariants: bytes reach the file in order. At most [`AHEAD`] buffers wait. [`WriterThread::finish`] and dropping
+//! both wait until all bytes are written, or until the writer has noted an error.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,36 +13,36 @@ use std::thread::JoinHandle;
 
 use crate::artifacts::ArtifactWriter;
 
-/// Bytes in a buffer. As many as a stream reads at once, so that buffers can be exchanged instead of copied.
+/// Size of a buffer, in bytes: as many as a stream reads at once, so that buffers are exchanged instead of copied.
 pub(crate) const BUFFER: usize = 256 * 1024;
 
-/// Buffers that wait for the thread. With fewer, the reader waits for the disk whenever it is slow for a moment.
+/// Buffers that wait for the thread. With fewer, the reader would wait whenever the disk is slow for a moment.
 const AHEAD: usize = 2;
 
-/// Pieces from this size on are handed over with their buffer. Smaller ones are gathered first: every message may wake a
-/// thread.
+/// Pieces of at least this size, in bytes, are handed over with their buffer. Smaller ones are joined first, because
+/// every message may wake a thread.
 const LARGE: usize = 64 * 1024;
 
-/// A buffer, and how much of its beginning is to be written.
-struct Filled {
+/// A buffer, and the number of bytes to write from its beginning.
+struct FilledBuffer {
     buffer: Vec<u8>,
     length: usize,
 }
 
 /// An artifact that a thread writes.
 pub(super) struct WriterThread {
-    /// None once the thread has been told to end.
-    filled: Option<SyncSender<Filled>>,
-    /// Never locked: a stream is shared between threads by reference only while nobody writes to it.
+    /// None once the thread was told to end.
+    filled: Option<SyncSender<FilledBuffer>>,
+    /// Never locked: several threads share a stream by reference only while nobody writes to it.
     written: Mutex<Receiver<Vec<u8>>>,
-    /// Buffers on their way to the thread and back.
+    /// Number of buffers on their way to the thread and back.
     under_way: usize,
-    gathered: Filled,
+    gathered: FilledBuffer,
     thread: Option<JoinHandle<ArtifactWriter>>,
 }
 
 impl WriterThread {
-    /// Starts the thread. The writer comes back if there is none to be had.
+    /// Starts the thread. Returns the writer if the system refuses a thread.
     pub(super) fn start(writer: ArtifactWriter) -> Result<Self, Box<ArtifactWriter>> {
         let (filled, to_write) = sync_channel(AHEAD);
         let (give_back, written) = sync_channel(AHEAD + 1);
@@ -66,7 +66,7 @@ impl WriterThread {
         }
     }
 
-    /// Writes these bytes after those that came before.
+    /// Writes these bytes after all earlier ones.
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = &mut self.gathered.buffer[self.gathered.length..];
@@ -87,7 +87,7 @@ impl WriterThread {
         }
         self.send_gathered();
         let next = self.buffer();
-        self.send(Filled { buffer: std::mem::replace(buffer, next), length });
+        self.send(FilledBuffer { buffer: std::mem::replace(buffer, next), length });
     }
 
     /// Waits until everything is written.
@@ -98,18 +98,18 @@ impl WriterThread {
     fn send_gathered(&mut self) {
         if self.gathered.length > 0 {
             let next = self.buffer();
-            let gathered = std::mem::replace(&mut self.gathered, Filled { buffer: next, length: 0 });
+            let gathered = std::mem::replace(&mut self.gathered, FilledBuffer { buffer: next, length: 0 });
             self.send(gathered);
         }
     }
 
-    fn send(&mut self, filled: Filled) {
+    fn send(&mut self, filled: FilledBuffer) {
         self.under_way += 1;
         let sent = self.filled.as_ref().map(|to| to.send(filled));
         assert!(matches!(sent, Some(Ok(()))), "the thread takes buffers until it is told to end");
     }
 
-    /// A buffer to fill: one that has been written, or a new one while there are few.
+    /// Returns a buffer to fill: one that was written, or a new one while there are few.
     fn buffer(&mut self) -> Vec<u8> {
         let written = self.written.get_mut().unwrap_or_else(PoisonError::into_inner);
         let back = if self.under_way > AHEAD { written.recv().ok() } else { written.try_recv().ok() };
@@ -136,21 +136,21 @@ impl Drop for WriterThread {
     }
 }
 
-fn empty() -> Filled {
-    Filled { buffer: vec![0; BUFFER], length: 0 }
+fn empty() -> FilledBuffer {
+    FilledBuffer { buffer: vec![0; BUFFER], length: 0 }
 }
 
 fn spawn(
     writer: Receiver<ArtifactWriter>,
-    to_write: Receiver<Filled>,
+    to_write: Receiver<FilledBuffer>,
     give_back: SyncSender<Vec<u8>>,
 ) -> io::Result<JoinHandle<ArtifactWriter>> {
     std::thread::Builder::new().name("bashful-artifact".to_owned()).stack_size(256 * 1024).spawn(move || {
         let mut writer = writer.recv().expect("it is sent right after the thread was started");
-        for Filled { buffer, length } in to_write {
-            // A failure is in the facts of the artifact; the command goes on.
+        for FilledBuffer { buffer, length } in to_write {
+            // The facts of the artifact contain the error; the command continues.
             drop(writer.push(&buffer[..length]));
-            // There is room for all buffers. Nobody wants them any more while the thread is told to end.
+            // The channel has room for all buffers. While the thread is told to end, nobody wants them back.
             let _ = give_back.try_send(buffer);
         }
         writer

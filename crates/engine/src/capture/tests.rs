@@ -1,5 +1,6 @@
 //! Every byte is shown or saved, or the output says that it is not.
 
+use crate::last_lines::LastOfFirst;
 use proptest::prelude::*;
 
 use super::*;
@@ -9,7 +10,7 @@ use crate::{Artifact, ArtifactLimits};
 
 const SECRET: &str = "s3cr3t-value";
 
-/// A mask whose label is far longer than the value it replaces.
+/// A mask whose label is far longer than the value that it replaces.
 fn mask() -> Mask {
     let policy = EnvironmentPolicy { withhold: vec![Pattern::new("*")], ..EnvironmentPolicy::default() };
     let host = vec![("A_NAME_THAT_IS_MUCH_LONGER_THAN_ITS_VALUE".into(), SECRET.into())];
@@ -25,7 +26,7 @@ fn any_window() -> impl Strategy<Value = Window> {
         .prop_map(|(whole, head, tail, sizes, columns)| Window { whole, head, tail, sizes, columns })
 }
 
-/// Text with everything that changes its size: invalid bytes, secrets, escape sequences, redraws, lines without an end.
+/// Text with everything that changes its size: invalid bytes, secrets, escape sequences, redraws, unfinished lines.
 fn any_output() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => "[a-z €]{0,60}".prop_map(String::into_bytes),
@@ -40,7 +41,7 @@ fn any_output() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// The text of all of it, as it would be shown without any limit.
+/// The text of the whole output, as it would be shown without any limit.
 fn whole_text(raw: &[u8], cleaning: Cleaning, mask: &Mask) -> Vec<u8> {
     let huge = Window::head(ByteSize::mib(64));
     let mut capture = Capture::new(huge, cleaning, None);
@@ -64,7 +65,7 @@ proptest! {
         raw in any_output(),
         chunk in 1_usize..9000,
         window in any_window(),
-        last in prop::option::of(1_u64..20),
+        lines in prop::option::of((1_u64..400, 1_u64..20)),
         cleans in any::<bool>(),
         has_store in any::<bool>(),
     ) {
@@ -72,7 +73,9 @@ proptest! {
         let store = Arc::new(ArtifactStore::new(place.path().join("artifacts"), ArtifactLimits::default()));
         let cleaning = if cleans { Cleaning::ForEyes } else { Cleaning::None };
         let mask = mask();
-        let mut capture = Capture::new(window, cleaning, has_store.then_some(store)).only_last(last);
+        let number = |number| std::num::NonZeroU64::new(number).expect("not zero");
+        let lines = lines.map(|(first, last)| LastOfFirst::new(window, number(first), number(last)));
+        let mut capture = Capture::new(window, cleaning, has_store.then_some(store)).only_last_of_first(lines);
         for chunk in raw.chunks(chunk) {
             capture.push(chunk, &mut |_| {});
         }
@@ -135,12 +138,12 @@ fn an_artifact_that_lacks_its_middle_says_so() {
     assert!(kept.len() < raw.len());
 }
 
-/// More bytes than are written without a thread, and no two buffers of them alike.
+/// More bytes than are written without a thread, and no two buffers alike.
 fn long_output() -> Vec<u8> {
     (0..800_000).flat_map(|number: u32| format!("line {number}\n").into_bytes()).collect()
 }
 
-/// Pushes all of it, in pieces of these sizes in turn, each at the beginning of a buffer as a stream reads it.
+/// Pushes all bytes in pieces of these sizes in turn, each at the beginning of a buffer, as a stream reads them.
 fn push_in_buffers(capture: &mut Capture, raw: &[u8], sizes: &[usize]) {
     let (mut buffer, mut rest) = (vec![0; aside::BUFFER], raw);
     for size in sizes.iter().cycle() {
@@ -158,17 +161,17 @@ fn push_in_buffers(capture: &mut Capture, raw: &[u8], sizes: &[usize]) {
 #[test]
 fn a_long_artifact_has_every_byte_in_its_place_whatever_the_pieces() {
     let raw = long_output();
-    assert!(raw.len() as u64 > 2 * LONG);
+    assert!(raw.len() as u64 > 2 * THREAD_FROM);
     for sizes in [&[aside::BUFFER][..], &[1000], &[aside::BUFFER, 10, 70_000, 4096], &[65_536, 65_535]] {
         let place = tempfile::tempdir().expect("a directory");
         let store = Arc::new(ArtifactStore::new(place.path().join("artifacts"), ArtifactLimits::default()));
         let window = Window::tail(ByteSize(1000));
         let mut capture = Capture::new(window, Cleaning::ForEyes, Some(Arc::clone(&store)));
         push_in_buffers(&mut capture, &raw, sizes);
-        assert!(matches!(capture.whole, Whole::Saving(_)), "no thread writes it");
+        assert!(matches!(capture.raw, RawBytes::Saving(_)), "no thread writes it");
         let output = capture.output(&Mask::default(), window.limit());
         assert!(saved(&output).is_some_and(|saved| saved == raw), "pieces of {sizes:?}");
-        // It goes on after a look, and all of it is there when nobody wants it any more.
+        // Writing continues after a check, and all of it is there once the capture is dropped.
         push_in_buffers(&mut capture, &raw, sizes);
         let path = output.artifact.expect("there is one").path;
         drop(capture);
@@ -185,7 +188,7 @@ fn a_long_artifact_keeps_to_its_limit_and_says_what_is_missing() {
     let mut capture = Capture::new(window, Cleaning::ForEyes, Some(Arc::clone(&store)));
     let raw = long_output();
     push_in_buffers(&mut capture, &raw, &[aside::BUFFER]);
-    assert!(matches!(capture.whole, Whole::Saving(_)), "no thread writes it");
+    assert!(matches!(capture.raw, RawBytes::Saving(_)), "no thread writes it");
     let facts = capture.output(&Mask::default(), window.limit()).artifact.expect("there is one");
     let [missing] = facts.missing.as_slice() else { panic!("one gap: {:?}", facts.missing) };
     let (begin, end) = (missing.range.start, missing.range.end);

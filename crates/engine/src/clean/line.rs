@@ -1,38 +1,38 @@
-//! The unfinished line: what is written over it, erased, and moved about in.
+//! The unfinished line, and the operations that overwrite, erase and move in it.
 
 use std::sync::Arc;
 
 use super::{LATIN_LEAD, LONGEST_LINE};
 use crate::mask::{Edges, LONGEST, Mask};
 
-/// Moving right never makes more than this many columns of a line. Programs ask for column 999 to find the right edge,
-/// and a model should not have to read the spaces.
+/// Most columns that moving right adds to a line. Programs ask for column 999 to find the right edge, and a model
+/// should not have to read the spaces.
 const WIDEST_GAP: usize = 120;
 
-/// Columns are counted this many bytes at a time, so that output which jumps about in a long line is not slow to read.
+/// Bytes in which columns are counted at a time, so that output that jumps about in a long line is not slow.
 const STRIDE: usize = 64;
 
 /// The unfinished line and its cursor.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub(super) bytes: Vec<u8>,
-    /// Where the next character goes; always where a column begins.
+    /// Index of the next character; always at the beginning of a column.
     pub(super) cursor: usize,
-    /// How many columns beyond the end the cursor is. They become spaces when something is written there.
+    /// Columns of the cursor beyond the end. They become spaces when something is written there.
     gap: usize,
-    /// Where text begins that was written since withheld values were last looked for.
+    /// Index of the text that was written since the last redaction.
     pub(super) fresh: Option<usize>,
-    /// Hides withheld values before a part of them is written over.
+    /// Redacts withheld values before a part of them is overwritten.
     pub(super) mask: Arc<Mask>,
 }
 
 impl Line {
-    /// True if what comes next is simply appended.
+    /// True if the next bytes are simply appended.
     pub(super) fn is_plain(&self) -> bool {
         self.cursor == self.bytes.len() && self.gap == 0
     }
 
-    /// Gives all of it away, and begins anew.
+    /// Passes on the whole line, and begins a new one.
     pub(super) fn settle(&mut self, text: &mut Vec<u8>) {
         text.append(&mut self.bytes);
         self.cursor = 0;
@@ -42,24 +42,24 @@ impl Line {
 
     /// Appends to a plain line.
     pub(super) fn append(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
-        self.freshen(self.bytes.len());
+        self.mark_fresh(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
-        self.give_away(settled_length(&self.bytes), text);
+        self.pass_on(settled_length(&self.bytes), text);
         self.cursor = self.bytes.len();
     }
 
-    /// Notes that text was written from here on.
-    fn freshen(&mut self, at: usize) {
+    /// Notes that text was written from this index on.
+    fn mark_fresh(&mut self, at: usize) {
         self.fresh = Some(self.fresh.map_or(at, |fresh| fresh.min(at)));
     }
 
-    fn give_away(&mut self, settled: usize, text: &mut Vec<u8>) {
+    fn pass_on(&mut self, settled: usize, text: &mut Vec<u8>) {
         text.extend(self.bytes.drain(..settled));
         self.fresh = self.fresh.map(|fresh| fresh.saturating_sub(settled));
     }
 
-    /// Replaces withheld values by their labels, before something moves back in the line: what is written over a part of
-    /// a value leaves the rest, and that would not be recognized.
+    /// Redacts withheld values before something moves back in the line: overwriting a part of a value leaves a rest
+    /// that would not be recognized.
     pub(super) fn redact(&mut self) {
         let Some(fresh) = self.fresh.take().filter(|_| !self.mask.is_empty()) else { return };
         let to = self.bytes.len().min(self.cursor + LONGEST);
@@ -73,7 +73,7 @@ impl Line {
         }
     }
 
-    /// Writes at the cursor, over what is there.
+    /// Writes at the cursor, over the present text.
     pub(super) fn write(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
         let mut rest = bytes;
         while !self.is_plain()
@@ -93,7 +93,7 @@ impl Line {
             self.cursor = self.bytes.len();
             self.gap = 0;
         }
-        self.freshen(self.cursor);
+        self.mark_fresh(self.cursor);
         if self.cursor == self.bytes.len() || is_continuation(byte) {
             self.bytes.insert(self.cursor, byte);
         } else {
@@ -102,14 +102,14 @@ impl Line {
             self.bytes.drain(self.cursor + 1..end);
         }
         self.cursor += 1;
-        // It only grows left of the cursor, so this is enough to keep it short.
+        // The line only grows left of the cursor, so this is enough to keep it short.
         if self.bytes.len() >= LONGEST_LINE && byte != LATIN_LEAD {
-            self.give_away(self.cursor, text);
+            self.pass_on(self.cursor, text);
             self.cursor = 0;
         }
     }
 
-    /// Does what a control character says, if it has to do with a line.
+    /// Obeys a control character that concerns the line.
     pub(super) fn obey(&mut self, control: u8, text: &mut Vec<u8>) {
         match control {
             b'\r' => {
@@ -161,7 +161,7 @@ impl Line {
         self.bytes.truncate(self.cursor);
     }
 
-    /// Erases from the beginning up to and with the cursor.
+    /// Erases from the beginning through the cursor.
     pub(super) fn erase_left(&mut self) {
         let (end, _) = self.right_by(1);
         let blank = self.columns(end);
@@ -169,14 +169,14 @@ impl Line {
         self.bytes.splice(..end, std::iter::repeat_n(b' ', blank));
     }
 
-    /// Erases all of it; the cursor stays where it is.
+    /// Erases the whole line; the cursor keeps its column.
     pub(super) fn erase_all(&mut self) {
         let column = self.columns(self.cursor) + self.gap;
         self.bytes.clear();
         self.go_to(column);
     }
 
-    /// Makes columns blank.
+    /// Overwrites columns with blanks.
     pub(super) fn blank(&mut self, columns: usize) {
         let (end, _) = self.right_by(columns);
         if end == self.bytes.len() {
@@ -186,13 +186,13 @@ impl Line {
         }
     }
 
-    /// Removes columns; what is right of them moves up.
+    /// Removes columns; the text right of them moves up.
     pub(super) fn remove(&mut self, columns: usize) {
         let (end, _) = self.right_by(columns);
         self.bytes.drain(self.cursor..end);
     }
 
-    /// Where the cursor would be so many columns to the right, and how many of them are beyond the end.
+    /// Index of the cursor so many columns to the right, and the number of them beyond the end.
     fn right_by(&self, columns: usize) -> (usize, usize) {
         if columns == 0 || self.cursor == self.bytes.len() {
             return (self.cursor, columns);
@@ -215,17 +215,17 @@ impl Line {
         (at, left - 1)
     }
 
-    /// How many columns there are before `end`.
+    /// Number of columns before `end`.
     fn columns(&self, end: usize) -> usize {
-        // What begins with the rest of a character has no first byte, but is a column too.
+        // A line that begins with the rest of a character has no first byte there, but it is a column too.
         let headless = self.bytes[..end].first().is_some_and(|byte| is_continuation(*byte));
         beginnings(&self.bytes[..end]) + usize::from(headless)
     }
 }
 
-/// How much of an unfinished plain line is settled: whole multiples of the longest line, as if the bytes had come one by one. A
-/// letter stays with its lead, which comes in the same piece: without it, what is written over the letter could make a control
-/// together with the lead.
+/// Number of bytes of an unfinished plain line that can be passed on: whole multiples of the longest line, as if the
+/// bytes had come one by one. A letter stays with its lead byte: without it, text written over the letter could form a
+/// control together with the lead.
 pub(super) fn settled_length(line: &[u8]) -> usize {
     let mut settled = 0;
     while line.len() - settled >= LONGEST_LINE {
@@ -235,7 +235,7 @@ pub(super) fn settled_length(line: &[u8]) -> usize {
     settled
 }
 
-/// How many columns begin in these bytes.
+/// Number of columns that begin in these bytes.
 fn beginnings(bytes: &[u8]) -> usize {
     let in_stride = |stride: &[u8]| stride.iter().map(|byte| u8::from(!is_continuation(*byte))).sum::<u8>();
     bytes.chunks(STRIDE).map(|stride| usize::from(in_stride(stride))).sum()

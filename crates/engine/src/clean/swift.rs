@@ -1,31 +1,31 @@
-//! The swift way through output whose controls do nothing to the line: CRLF, colors, and floods of NULs.
+//! A fast path for output whose controls do nothing to the line: CRLF, colors, and floods of NULs.
 //!
-//! Colored or Windows output comes by the gigabyte too, and byte by byte it would be read at a quarter of the speed. All that is not
-//! handled here is left to [`Cleaner::work_through`], which gives the same result for everything.
+//! Colored or Windows output comes by the gigabyte too, and byte by byte it would be read at a quarter of the speed.
+//! Everything that is not handled here is left to [`Cleaner::work_through`], which gives the same result for all input.
 
 use bashful_sys::ascii;
 
 use super::line::settled_length;
 use super::{Cleaner, ESCAPE, LATIN_LEAD, LONGEST_LINE, SWIFTLY, Settled, VISIBLE_NUL, VISIBLE_NULS};
 
-/// So many NULs in a row are a flood. Fewer are written out.
+/// Number of NULs in a row that counts as a flood. Fewer are written out.
 const FLOOD: usize = 2 * LONGEST_LINE;
 
-/// So many NULs fill a line of nothing else, whatever was in it before.
+/// Number of NULs that fill a line with nothing else, whatever was in it before.
 const FILLS_LINE: usize = LONGEST_LINE / VISIBLE_NUL.len() + 1;
 
-/// The length of a flood of NULs at the beginning; 0 if there is none.
+/// Length of a flood of NULs at the beginning; 0 if there is none.
 pub(super) fn nuls_in_flood(raw: &[u8]) -> usize {
     let nuls = ascii::leading_nuls(raw);
     if nuls < FLOOD { 0 } else { nuls }
 }
 
 impl Cleaner {
-    /// Appends text to a plain line, and returns how many bytes were taken: up to the first control that may change the line,
-    /// or up to a sequence that is not complete. `raw` is at most [`SWIFTLY`] bytes long.
+    /// Appends text to a plain line, and returns the number of bytes used: up to the first control that may change the
+    /// line, or an incomplete sequence. `raw` is at most [`SWIFTLY`] bytes long.
     pub(super) fn append_swiftly(&mut self, raw: &[u8], settled: &mut dyn Settled) -> usize {
-        let mut out = Swift::after(&mut self.swift, &self.line.bytes);
-        // Where the unfinished line begins in it.
+        let mut out = SwiftBuffer::after(&mut self.swift, &self.line.bytes);
+        // Index of the unfinished line in the buffer.
         let mut begin = 0;
         let (mut specials, mut done) = (ascii::Specials::of(raw), 0);
         loop {
@@ -71,12 +71,13 @@ impl Cleaner {
         done
     }
 
-    /// Appends a flood of NULs to a plain line. They are counted and not written out: two gigabytes of them would be six.
+    /// Appends a flood of NULs to a plain line. They are counted and not written out: two gigabytes of them would
+    /// become six.
     pub(super) fn flood_with_nuls(&mut self, nuls: usize, text: &mut Vec<u8>, settled: &mut dyn Settled) {
         self.changes.nuls += nuls as u64;
         self.append_nuls(FILLS_LINE, text);
         super::hand_on(text, settled);
-        // The line holds nothing but NULs now, so that as many NULs as it has bytes leave it as it is, and settle three times its
+        // The line holds only NULs now. As many NULs as it has bytes leave it unchanged, and finish three times its
         // longest length.
         let left = nuls - FILLS_LINE;
         let mut three = VISIBLE_NUL;
@@ -95,20 +96,21 @@ impl Cleaner {
     }
 }
 
-/// Bytes that are copied at once where fewer are wanted: copying a fixed number needs no call.
+/// Bytes copied at once where fewer are needed: copying a fixed number needs no call.
 const SHORT: usize = 32;
 
-/// Room for the text of [`SWIFTLY`] bytes: three for each NUL, the unfinished line before it, and a short copy behind it.
+/// Room for the text of [`SWIFTLY`] bytes: three for each NUL, the unfinished line before it, and a short copy after
+/// it.
 const SWIFT_TEXT: usize = SWIFTLY * VISIBLE_NUL.len() + LONGEST_LINE + SHORT;
 
-/// Text being put together, in a buffer that is longer.
-struct Swift<'a> {
+/// Text under construction, in a longer buffer.
+struct SwiftBuffer<'a> {
     buffer: &'a mut [u8],
     length: usize,
 }
 
-impl<'a> Swift<'a> {
-    /// Text that begins with this line.
+impl<'a> SwiftBuffer<'a> {
+    /// Begins with this line.
     fn after(buffer: &'a mut Vec<u8>, line: &[u8]) -> Self {
         if buffer.is_empty() {
             buffer.resize(SWIFT_TEXT, 0);
@@ -130,7 +132,7 @@ impl<'a> Swift<'a> {
         self.length += length;
     }
 
-    /// Ends a line, and returns where the next one begins.
+    /// Ends a line, and returns the index of the next one.
     fn newline(&mut self) -> usize {
         self.buffer[self.length] = b'\n';
         self.length += 1;
@@ -138,8 +140,8 @@ impl<'a> Swift<'a> {
     }
 }
 
-/// The length of a control sequence behind its beginning, if it does nothing to a plain line: colors, and erasing what is right of
-/// its end. None if it may do something, or is not complete.
+/// Length of a control sequence after its beginning, if it does nothing to a plain line: colors, and erasing to the
+/// right of its end. None if it may do something, or is incomplete.
 fn idle_sequence(parameters: &[u8]) -> Option<usize> {
     let length = parameters.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':'))?;
     let is_idle = parameters[length] == b'm' || (length == 0 && parameters[0] == b'K');

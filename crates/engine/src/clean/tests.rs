@@ -1,10 +1,10 @@
-//! What is left of escape sequences, redrawn lines and control characters, however they come.
+//! Cleaned escape sequences, redrawn lines and control characters, in any chunks.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The settled text and the pending line after each of the chunks was pushed.
+/// The finished text and the pending line after all chunks were pushed.
 fn clean<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, Vec<u8>) {
     let mut cleaner = Cleaner::new();
     let mut text = Vec::new();
@@ -211,7 +211,7 @@ fn a_chunk_that_needs_work_does_not_make_the_next_one_slow() {
     {
         let mut cleaner = Cleaner::new();
         cleaner.push(chunk.as_bytes(), &mut |_: &[u8]| {});
-        assert!(cleaner.place == Place::Text && cleaner.line.is_plain(), "{chunk:?}");
+        assert!(cleaner.state == StreamState::Text && cleaner.line.is_plain(), "{chunk:?}");
     }
     assert!(is_plain("Größe: 20 °C\t»x«\n".as_bytes()));
 }
@@ -288,7 +288,7 @@ proptest! {
     fn text_without_controls_passes_unchanged(lines in prop::collection::vec("(\\PC|\t){0,40}", 0..20)) {
         let raw = lines.join("\n");
         prop_assert_eq!(shown(raw.as_bytes()), raw.as_bytes());
-        // And the same for text that comes after something that needed work.
+        // The same for text after something that needed work.
         prop_assert_eq!(shown(format!("\x1b[m\r{raw}").as_bytes()), raw.as_bytes());
     }
 

@@ -1,7 +1,7 @@
-//! Names that say secret, and names that only sound like it.
+//! Names that look secret, and names that only sound like it.
 //!
-//! A name on the wrong list costs a command that fails without a word, or a secret: so both lists have a table of real
-//! names below, and a new pattern comes with the names that it is for.
+//! A name on the wrong list costs a command that fails without a message, or a secret. So both lists have a table of
+//! real names below, and a new pattern comes with the names that it is for.
 
 use super::EnvironmentPolicy;
 
@@ -18,13 +18,13 @@ impl EnvironmentPolicy {
         "*_KEY_BASE64", "*_KEY_B64", "*_KEY_JSON", "*_KEY_DATA", "*_KEY_CONTENT*", "*_SK", "*_AK", "*_KEY1", "*_KEY2", "*_KEY_1", "*_KEY_2",
         "PEM", "*_PEM", "*_P12*", "*_PFX*", "*KEYSTORE_B*64", "*ID_RSA*", "*ID_ED25519*", "*ID_ECDSA*", "*UNSEAL*", "*HMAC*",
         "SALT", "*_SALT", "*MNEMONIC*", "*SEED_PHRASE*", "*RECOVERY_PHRASE*",
-        // Proofs of who somebody is.
+        // Proofs of identity.
         "AUTH", "*_AUTH", "*_OAUTH", "*AUTHORIZATION*", "*AUTH_HEADER*", "*AUTH_CONFIG*", "*BEARER*", "JWT", "*_JWT", "CI_JOB_JWT*",
         "*COOKIE", "*COOKIES", "PAT", "*_PAT", "*_SAS", "*_SAS_UR*", "*_OTP", "*TOTP*", "*_SESSIONID", "SESSIONID",
-        // Addresses that hold one.
+        // Addresses that contain a secret.
         "DSN", "*_DSN", "*CONNECTION_STRING*", "*CONNECTIONSTRING*", "*CONNSTR*", "*CONN_STR*", "*WEBHOOK*",
         "DATABASE_URL", "REDIS_URL", "MONGODB_URI", "AMQP_URL",
-        // Model providers, whose settings tell who pays.
+        // Model providers, whose settings show who pays.
         "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "MISTRAL_*", "GROQ_*", "COHERE_*", "XAI_*", "DEEPSEEK_*", "OPENROUTER_*",
         "REPLICATE_*",
         // Clouds, continuous integration, registries, password managers, tools.
@@ -32,7 +32,7 @@ impl EnvironmentPolicy {
         "*_SA_JSON", "*DOCKERCONFIGJSON*", "*DOCKER_CONFIG_JSON*", "VSS_NUGET_EXTERNAL_FEED_ENDPOINTS", "BUNDLE_*__COM",
         "BUNDLE_*__ORG", "BUNDLE_*__NET", "BUNDLE_*__IO", "BW_SESSION", "OP_SESSION_*", "FASTLANE_SESSION", 
         "OTEL_EXPORTER_OTLP*HEADERS",
-        // What direnv has changed, values and all.
+        // Changes of direnv, with the values of variables.
         "DIRENV_DIFF",
     ];
 
@@ -93,7 +93,7 @@ mod tests {
         COHERE_TEAM XAI_TEAM_ID DEEPSEEK_ACCOUNT OPENROUTER_SITE_URL REPLICATE_USERNAME
     ";
 
-    /// Real names that commands need, many of which hold a word for a secret.
+    /// Real names that commands need, many of which contain a word for a secret.
     const HARMLESS: &str = "
         PWD OLDPWD PATH MANPATH CDPATH HOME USER LOGNAME SHELL SHLVL LANG LC_ALL TERM TZ TMPDIR EDITOR PAGER HOSTNAME _
         GIT_ASKPASS SSH_ASKPASS SSH_ASKPASS_REQUIRE SUDO_ASKPASS SSH_AUTH_SOCK SSH_AGENT_PID SSH_CONNECTION SSH_TTY GPG_TTY

@@ -1,4 +1,4 @@
-//! Reaching the keeper of a job: stopping it, waiting for it, giving it something to read.
+//! Controls jobs through their keepers: stops them, waits for them, writes to their standard input.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,126 +19,126 @@ use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
 use crate::connection::Connection;
 
-/// Between two tries to reach a keeper that is about to begin or to end.
+/// Pause between two attempts to reach a keeper that is about to begin or to end.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// Before one comes again whose connection was closed.
-const COME_AGAIN: Duration = Duration::from_millis(200);
+/// Pause before the next connection to a keeper that closed the last one.
+const RECONNECT_AFTER: Duration = Duration::from_millis(200);
 
 /// A keeper that has not answered by then has been stopped, and is woken.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Between two requests by signal.
+/// Pause between two signals to a keeper without a socket.
 const INSIST_AFTER: Duration = Duration::from_millis(100);
 
-/// So long a job may take to read the next of what it is sent.
+/// Time for a job to read the next bytes of its input.
 const INPUT_PATIENCE: Duration = Duration::from_secs(10);
 
-fn gone() -> io::Error {
+fn keeper_gone() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "it is gone")
 }
 
-/// How a job is to be stopped.
+/// Way to stop a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It is asked, and killed when its grace is over; asked twice, it is killed at once.
+    /// `SIGTERM`, then `SIGKILL` after the grace. A second request kills the job at once.
     Ask,
-    /// Every process of it gets this signal, and nothing else happens.
+    /// This signal to every process of the job, and nothing else.
     Signal(u8),
 }
 
-/// Why a job could not be told something.
+/// Error: an order that did not reach a job.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
     /// There is no such job.
     #[error(transparent)]
     Get(#[from] GetJobError),
-    /// Nothing of it runs any more.
+    /// No process of the job is left.
     #[error("job {id} has ended")]
     Ended {
-        /// The number.
+        /// Id of the job.
         id: u64,
     },
-    /// Nobody watches over it: its keeper was killed.
-    #[error("job {id} is lost: its keeper is gone, and nobody knows what became of it")]
+    /// The keeper was killed, so nobody supervises the job.
+    #[error("job {id} is lost: its keeper was killed, and nobody recorded how the job ended")]
     Lost {
-        /// The number.
+        /// Id of the job.
         id: u64,
     },
-    /// Its keeper is of a version that does not know the order. Every version can be stopped.
+    /// The keeper's version does not know the order. A stop works with every version.
     #[error(
         "the keeper of job {id} is of a newer bashful (protocol version {protocol}, this one speaks up to {}) and does not understand that; use the newer bashful, or stop the job with: bashful jobs kill {id}",
         protocol::VERSION
     )]
     OtherVersion {
-        /// The number.
+        /// Id of the job.
         id: u64,
-        /// The newest version that the keeper speaks.
+        /// Newest protocol version that the keeper speaks.
         protocol: u32,
     },
-    /// Its keeper does not answer.
+    /// The keeper does not answer.
     #[error("cannot reach the keeper of job {id}")]
     Unreachable {
-        /// The number.
+        /// Id of the job.
         id: u64,
-        /// Why not.
+        /// Error of the connection.
         source: io::Error,
     },
 }
 
-/// Why something could not be sent to a job's standard input.
+/// Error: bytes that could not be sent to a job's standard input.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// It cannot be told anything.
+    /// The order did not reach the job.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// It has no standard input.
+    /// The job has no open standard input.
     #[error("job {id} was started without an open standard input")]
     NoInput {
-        /// The number.
+        /// Id of the job.
         id: u64,
     },
-    /// It does not read.
-    #[error("job {id} does not read its standard input: {taken} of {bytes} bytes were taken")]
+    /// The job does not read its standard input.
+    #[error("job {id} does not read its standard input: {taken} of {bytes} bytes were written")]
     NotRead {
-        /// The number.
+        /// Id of the job.
         id: u64,
-        /// So much was sent.
+        /// Number of bytes to send.
         bytes: usize,
-        /// So much of it fits.
+        /// Number of bytes that fit into the pipe.
         taken: usize,
     },
-    /// The system did not let us.
+    /// The system refused to open or write the pipe.
     #[error("cannot write to the standard input of job {id}")]
     Io {
-        /// The number.
+        /// Id of the job.
         id: u64,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl JobStore {
-    /// Asks for a job's end, or sends it a signal. Returns when its keeper has been told, which is not yet the end.
+    /// Stops a job, or sends it a signal. Returns once its keeper has the order, which is not yet the end.
     pub async fn stop(&self, id: u64, how: Stop) -> Result<(), ControlError> {
         let order = match how {
             Stop::Ask => Order::Stop(StopReason::Cancelled),
             Stop::Signal(number) => Order::Signal(number),
         };
-        self.tell(id, &order).await
+        self.send_order(id, &order).await
     }
 
-    /// Waits for a job to be over: the end of its shell. A dropped future changes nothing.
+    /// Waits until a job is over, which is the end of its shell. A dropped future changes nothing.
     pub async fn wait(&self, id: u64) -> Result<JobRecord, ControlError> {
         self.until(id, JobRecord::is_over).await
     }
 
-    /// Waits until nothing of a job runs any more, what its shell has left behind included. A dropped future changes
-    /// nothing. The end of a job whose record was removed while it ran is [`GetJobError::Removed`].
+    /// Waits until no process of a job is left, leftover processes included. A dropped future changes nothing. A job
+    /// whose record was removed while it ran ends as [`GetJobError::Removed`].
     pub async fn wait_until_gone(&self, id: u64) -> Result<JobRecord, ControlError> {
-        // Its keeper writes down the end first, and lets go a moment later.
+        // A keeper writes the end first, and releases its lock a moment later.
         self.until(id, |job| !job.is_live() && !self.lives(id)).await
     }
 
@@ -149,36 +149,36 @@ impl JobStore {
                 return Ok(job);
             }
             let Ok(mut link) = self.listen(id) else {
-                // It is about to begin or to end, and the next look will tell.
+                // The keeper is about to begin or to end; the next round shows which.
                 sleep(TRY_AGAIN).await;
                 continue;
             };
-            // Asked again, because it may have got there before we were heard.
+            // Checked again: the job may have ended before the keeper had our connection.
             let job = self.get(id)?;
             if enough(&job) {
                 return Ok(job);
             }
-            // Whatever it says, and its silence too, is a reason to look at the record.
+            // Every report, and the end of the connection, is a reason to read the record.
             while let Ok(report) = link.next().await {
                 if matches!(report, Report::Ended { .. }) && enough(&self.get(id)?) {
                     break;
                 }
             }
             if !enough(&self.get(id)?) {
-                // It had to make room for others.
-                sleep(COME_AGAIN).await;
+                // The keeper made room for other clients.
+                sleep(RECONNECT_AFTER).await;
             }
         }
     }
 
-    /// Writes to a job's standard input. Dropped halfway, some of it has been written.
+    /// Writes to a job's standard input. A dropped future may have written a part.
     pub async fn send(&self, id: u64, bytes: &[u8]) -> Result<(), SendError> {
         let job = self.get_live(id)?;
         if !job.takes_input {
             return Err(SendError::NoInput { id });
         }
         let failed = |source: io::Error| match source.raw_os_error().map(Errno::from_raw_os_error) {
-            // Nobody is left who could read.
+            // Every reader is gone.
             Some(Errno::NXIO | Errno::PIPE) => ControlError::Ended { id }.into(),
             _ => SendError::Io { id, source },
         };
@@ -206,39 +206,39 @@ impl JobStore {
         Ok(())
     }
 
-    /// Lets a job find the end of its standard input, once it has read what was sent.
+    /// Closes a job's standard input: the job reads end of file after the bytes that were sent.
     pub async fn close_input(&self, id: u64) -> Result<(), SendError> {
         if !self.get_live(id)?.takes_input {
             return Err(SendError::NoInput { id });
         }
-        Ok(self.tell(id, &Order::CloseInput).await?)
+        Ok(self.send_order(id, &Order::CloseInput).await?)
     }
 
-    async fn tell(&self, id: u64, order: &Order) -> Result<(), ControlError> {
+    pub(super) async fn send_order(&self, id: u64, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         self.get_live(id)?;
         let give_up = Instant::now() + Duration::from_secs(2);
         loop {
             match self.connect(id) {
-                Ok(link) => return self.tell_and_wait(id, link, order).await,
+                Ok(link) => return self.send_and_await_answer(id, link, order).await,
                 Err(error) if Instant::now() > give_up => {
                     return if self.signal_keeper(id, order).await { Ok(()) } else { Err(unreachable(error)) };
                 }
-                // It may just have ended, and then the record says so.
+                // The job may just have ended, and then its record says so.
                 Err(_) => drop(self.get_live(id)?),
             }
             sleep(TRY_AGAIN).await;
         }
     }
 
-    /// Stops a job whose socket is gone, by a signal to its keeper; whether that could be done. The keeper's id is not a
-    /// stranger's: the lock on the file it is written in shows that the keeper lives.
+    /// Stops a job without a socket, by a signal to its keeper. False if that is impossible. The process id is not a
+    /// stranger's: the locked file that contains it shows that the keeper lives.
     async fn signal_keeper(&self, id: u64, order: &Order) -> bool {
         let Some(keeper) = self.keeper(id) else { return false };
         let ask = || pidfd::send_to(&keeper, &[Signal::TERM, Signal::CONT]).is_ok();
         match order {
             Order::Stop(_) => ask(),
-            // The second request kills at once. Without the pause the two would arrive as one.
+            // The second request kills at once. Without the pause, the two signals would arrive as one.
             Order::Signal(number) if i32::from(*number) == Signal::KILL.as_raw() => {
                 let asked = ask();
                 sleep(INSIST_AFTER).await;
@@ -249,8 +249,9 @@ impl JobStore {
         }
     }
 
-    /// Sends an order and waits until it was heard. A keeper that was stopped, by its own job perhaps, is woken.
-    async fn tell_and_wait(&self, id: u64, mut link: Connection, order: &Order) -> Result<(), ControlError> {
+    /// Sends an order, and waits until the keeper has read it. A keeper that was stopped, perhaps by its own job, is
+    /// woken.
+    async fn send_and_await_answer(&self, id: u64, mut link: Connection, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {
@@ -260,8 +261,8 @@ impl JobStore {
                     return Err(ControlError::OtherVersion { id, protocol });
                 }
                 Ok(Ok(_)) => return Ok(()),
-                // It may have ended with the job, and then there is nothing left to tell.
-                Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(gone())) } else { Ok(()) },
+                // The keeper may have ended with the job, and then the order has no purpose any more.
+                Ok(Err(_)) => return if self.get(id)?.is_live() { Err(unreachable(keeper_gone())) } else { Ok(()) },
                 Err(_) => link.wake_peer().map_err(unreachable)?,
             }
         }
@@ -277,13 +278,13 @@ impl JobStore {
         }
     }
 
-    /// A connection to the keeper of a job, for orders.
-    fn connect(&self, id: u64) -> io::Result<Connection> {
+    /// Connects to the keeper of a job, for orders.
+    pub(super) fn connect(&self, id: u64) -> io::Result<Connection> {
         let path = self.path(id);
         Connection::connect(&path, read_protocol(&path.join(protocol::STATUS)))
     }
 
-    /// A connection to the keeper of a job that only tells of its end.
+    /// Connects to the keeper of a job, only to learn of its end.
     pub(super) fn listen(&self, id: u64) -> io::Result<Connection> {
         let mut connection = self.connect(id)?;
         connection.greet()?;

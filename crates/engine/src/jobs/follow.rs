@@ -1,4 +1,4 @@
-//! The output of a job as it grows, and word of its end.
+//! Follows the output of a job as it grows, up to its end.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bashful_keeper::gaps::{self, Gap};
 use bashful_keeper::protocol::Report;
-use bashful_sys::notify::{self, Growth};
+use bashful_sys::notify::{self, FileWatch};
 use bashful_sys::plain;
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
@@ -18,29 +18,29 @@ use super::control::ControlError;
 use super::{JobRecord, JobStore};
 use crate::connection::Connection;
 
-/// What is read at once.
-const PIECE: usize = 64 * 1024;
+/// Bytes read at once.
+const READ_AT_ONCE: usize = 64 * 1024;
 
-/// How often one looks where nobody tells that a file grows.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Pause between two reads of a file without an inotify watch.
+const POLL_PAUSE: Duration = Duration::from_millis(200);
 
-/// What comes next of a job.
+/// The next step of a job that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
-    /// It has written this.
+    /// Output that the job has written since.
     Output {
-        /// Where in its output this stands, in bytes from its beginning.
+        /// Offset in the output, in bytes from its beginning.
         offset: u64,
-        /// Raw bytes.
+        /// Raw bytes as the job wrote them.
         bytes: Vec<u8>,
     },
-    /// This part of its output is not there any more.
+    /// This part of the output has been removed.
     Missing(Gap),
-    /// It is over, and all that it wrote has been told.
+    /// The job is over, and all of its output was returned.
     Over(Box<JobRecord>),
 }
 
-/// Follows a job. Reading never takes anything away: any number may follow the same one.
+/// Follows the output of a job. Reading removes nothing, so any number of callers may follow the same job.
 #[derive(Debug)]
 pub struct Follow {
     store: Arc<JobStore>,
@@ -54,12 +54,12 @@ pub struct Follow {
     over: Option<Box<JobRecord>>,
 }
 
-/// How long a job is followed.
+/// Event that ends the following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// Until its shell has ended, or what a shell that had ended has left.
+    /// Until the shell has ended, or the leftover processes that are the job.
     Over,
-    /// Until nothing of it runs any more that could write.
+    /// Until no process of the job is left that could write.
     Gone,
 }
 
@@ -72,7 +72,8 @@ impl JobStore {
             ControlError::Get(super::GetJobError::Unreadable { id, path, source })
         };
         let file = plain::open(&job.output_file).map_err(unreadable)?;
-        let growth = Growth::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
+        let growth =
+            FileWatch::of(&job.output_file).and_then(|growth| bashful_sys::event::readable(growth.into_queue()));
         Ok(Follow {
             store: Arc::clone(self),
             id,
@@ -88,25 +89,30 @@ impl JobStore {
 }
 
 impl Follow {
-    /// Follows it for so long.
+    /// Sets the end of following.
     #[must_use]
     pub fn until(mut self, until: Until) -> Self {
         self.until = until;
         self
     }
 
-    /// How far it has been read.
+    /// The length of the output now, in bytes.
+    pub fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// Offset of the next byte to read.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Passes over all but the newest bytes. One of them is enough for who only wants to know that there are any.
+    /// Skips all but the newest bytes. One byte is enough for a caller that only wants to know about new output.
     pub fn skip_to_newest(&mut self, bytes: u64) {
-        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
-        self.offset = self.offset.max(length.saturating_sub(bytes));
+        self.offset = self.offset.max(self.length().saturating_sub(bytes));
     }
 
-    /// What comes next. May be dropped and called again without losing anything; after the end it is told again.
+    /// Returns the next step. The future may be dropped and requested again without loss. After the end, it returns the
+    /// end again.
     pub async fn next(&mut self) -> Result<Followed, ControlError> {
         loop {
             if let Some(followed) = self.read().map_err(|source| self.unreadable(source))? {
@@ -121,7 +127,7 @@ impl Follow {
                 Until::Gone => !job.is_live(),
             };
             if enough {
-                // What was written between the last read and the end is still to come.
+                // Output written between the last read and the end is still to come.
                 self.over = Some(Box::new(job));
                 continue;
             }
@@ -134,13 +140,13 @@ impl Follow {
         if self.link.is_none() {
             self.link = self.store.listen(self.id).ok();
             if self.link.is_some() {
-                // It may have ended before it could hear of us.
+                // The job may have ended before the keeper had our connection.
                 return;
             }
         }
         let gone = tokio::select! {
-            () = grown(self.growth.as_ref()) => false,
-            gone = ended(self.link.as_mut()) => gone,
+            () = wait_for_growth(self.growth.as_ref()) => false,
+            gone = wait_for_end(self.link.as_mut()) => gone,
         };
         if gone {
             self.link = None;
@@ -148,14 +154,14 @@ impl Follow {
     }
 
     fn read(&mut self) -> io::Result<Option<Followed>> {
-        let mut bytes = vec![0; PIECE];
+        let mut bytes = vec![0; READ_AT_ONCE];
         let count = self.file.read_at(&mut bytes, self.offset)?;
         if count == 0 {
             return Ok(None);
         }
         let offset = self.offset;
         let end = offset + count as u64;
-        // Asked after reading: what was taken away meanwhile has been written down before.
+        // Checked after reading: a gap is recorded before its bytes are removed.
         let gap =
             gaps::load(&self.path).into_iter().find(|missing| missing.range.start < end && missing.range.end > offset);
         let count = match gap {
@@ -176,26 +182,26 @@ impl Follow {
     }
 }
 
-async fn grown(growth: Option<&AsyncFd<OwnedFd>>) {
+async fn wait_for_growth(growth: Option<&AsyncFd<OwnedFd>>) {
     match growth {
-        Some(queue) => told(queue).await,
-        None => sleep(LOOK_AGAIN).await,
+        Some(queue) => drain_events(queue).await,
+        None => sleep(POLL_PAUSE).await,
     }
 }
 
-/// Waits until a queue has something to tell, and forgets what that was.
-async fn told(queue: &AsyncFd<OwnedFd>) {
+/// Waits until an inotify queue has events, and empties it.
+async fn drain_events(queue: &AsyncFd<OwnedFd>) {
     if let Ok(mut ready) = queue.readable().await {
-        notify::take(queue.get_ref().as_fd());
+        notify::drain(queue.get_ref().as_fd());
         ready.clear_ready();
     }
 }
 
-/// Waits for word of the end; whether the keeper is gone.
-async fn ended(link: Option<&mut Connection>) -> bool {
+/// Waits for the end of the job. True if the keeper is gone.
+async fn wait_for_end(link: Option<&mut Connection>) -> bool {
     if let Some(link) = link {
         return !matches!(link.next().await, Ok(Report::Ended { .. }));
     }
-    sleep(LOOK_AGAIN).await;
+    sleep(POLL_PAUSE).await;
     true
 }

@@ -1,9 +1,9 @@
-//! What is known of a job.
+//! The record of a job, and its files on disk.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bashful_keeper::protocol::{INPUT, Kind, Leftover, OUTPUT, SIZES};
+use bashful_keeper::protocol::{INPUT, Leftover, OUTPUT, RecordKind, SIZES};
 use bashful_keeper::{End, Exit, STATUS_VERSION, StopReason};
 use bashful_sys::boot_time;
 use serde::{Deserialize, Serialize};
@@ -11,56 +11,56 @@ use thiserror::Error;
 
 use crate::versioned::{Stamp, Versioned};
 
-/// A job, as it was a moment ago.
+/// A job, as its record was a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
-    /// Its number, never used for another.
+    /// Id of the job, never used for another.
     pub id: u64,
-    /// What made it a job.
+    /// Reason why the command is a job.
     pub kind: JobKind,
-    /// What bash was to do; bytes that are not text are replaced.
+    /// Script of the command; bytes that are not UTF-8 are replaced.
     pub script: String,
-    /// Where.
+    /// Working directory, redacted.
     pub directory: PathBuf,
-    /// The caller that started it, if it gave itself a name: see [`Plan::owner`](crate::Plan::owner).
+    /// Caller that started the job, if it gave an owner: see [`Plan::owner`](crate::Plan::owner).
     pub owner: Option<String>,
-    /// How far it has come.
+    /// Combined from the record and the lock of the keeper.
     pub state: JobState,
-    /// The shell's process id, which is that of its group too. None if nobody has written it down.
+    /// Process id of the shell, which is also that of its process group. None if the record has none.
     pub pid: Option<i32>,
-    /// Everything that it wrote, raw.
+    /// File with the whole output, raw.
     pub output_file: PathBuf,
-    /// What it wrote to standard error, if the streams are taken apart.
+    /// File with stderr, if the streams are split.
     pub stderr_file: Option<PathBuf>,
-    /// Whether something can be sent to it.
+    /// True if the job has an open standard input.
     pub takes_input: bool,
     /// True if it has a terminal: see [`JobStore::terminal`](crate::JobStore::terminal).
     pub has_terminal: bool,
-    /// How long it may run.
+    /// Time after which the job is stopped.
     pub lifetime: Duration,
-    /// When it began.
+    /// Start by the wall clock.
     pub began: SystemTime,
-    /// How long it has been running, or did run. Nobody who sets the clock changes this.
+    /// Time that the job has run. Setting the clock does not change it.
     pub elapsed: Duration,
-    /// When it ended, if it has.
+    /// End by the wall clock; none while it runs.
     pub ended: Option<SystemTime>,
-    /// The newest protocol version that its keeper speaks; 0 for a keeper of bashful 0.1.
+    /// Newest protocol version that its keeper speaks; 0 for a keeper of bashful 0.1.
     pub protocol: u32,
 }
 
-/// What made a command a job.
+/// Reason why a command is a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
-    /// It was started as one.
+    /// The command was started as a job.
     Background,
-    /// It took longer than its caller wanted to wait.
+    /// The command took longer than its caller's patience.
     Outlasted,
-    /// Its shell has ended and left processes running.
+    /// The shell has ended and left processes running.
     Leftover,
 }
 
-impl From<JobKind> for Kind {
+impl From<JobKind> for RecordKind {
     fn from(kind: JobKind) -> Self {
         match kind {
             JobKind::Background => Self::Background,
@@ -70,35 +70,35 @@ impl From<JobKind> for Kind {
     }
 }
 
-/// How far a job has come.
+/// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
-    /// Its shell runs.
+    /// The shell runs.
     Running,
-    /// Its shell has ended like this, and some of its processes still run.
+    /// The shell has ended, and some processes of the job still run.
     Left {
-        /// How the shell ended.
+        /// End of the shell.
         end: End,
-        /// What still ran when that was last looked at, or the first few of it.
+        /// Processes that ran at the last update, or the first few of them.
         processes: Vec<Leftover>,
-        /// How many there were.
+        /// Number of these processes.
         count: usize,
     },
-    /// Nothing of it runs any more.
+    /// No process of the job is left.
     Ended(End),
-    /// Nobody watches over it any more, and nobody has written down how it ended.
+    /// The keeper is gone, and nobody recorded the end.
     Lost,
-    /// Only a newer version of bashful can read how far it has come.
+    /// Only a newer version of bashful can read the state.
     Newer {
-        /// The version of the record.
+        /// Version of the record.
         version: u32,
-        /// True if its keeper lives.
+        /// True if the keeper lives.
         lives: bool,
     },
 }
 
 impl JobRecord {
-    /// How it ended, if it has.
+    /// The end; none while the shell runs.
     pub fn end(&self) -> Option<End> {
         match self.state {
             JobState::Running | JobState::Newer { .. } => None,
@@ -107,12 +107,12 @@ impl JobRecord {
         }
     }
 
-    /// Whether something of it still runs.
+    /// True if some process of the job still runs.
     pub fn is_live(&self) -> bool {
         matches!(self.state, JobState::Running | JobState::Left { .. } | JobState::Newer { lives: true, .. })
     }
 
-    /// Whether that has come for which one waits: the end of its shell, or of what a shell that had ended has left.
+    /// True if the job has reached its end: that of its shell, or of the leftover processes that are the job.
     pub fn is_over(&self) -> bool {
         match self.state {
             JobState::Running => false,
@@ -122,35 +122,35 @@ impl JobRecord {
         }
     }
 
-    /// True if only a newer version of bashful can read how far it has come.
+    /// True if only a newer version of bashful can read the state.
     pub fn is_newer(&self) -> bool {
         matches!(self.state, JobState::Newer { .. })
     }
 
-    /// `job://7`.
+    /// URI of the job, such as `job://7`.
     pub fn uri(&self) -> String {
         format!("job://{}", self.id)
     }
 }
 
-/// The text is not the name of a job.
+/// Error: a text that names no job.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{given:?} is not a job: give a number as in `7`, `bg_7` or `job://7`")]
 pub struct NotAJob {
     given: String,
 }
 
-/// The id in `7`, `bg_7`, `job://7` or `job://bg_7`.
+/// Parses the id in `7`, `bg_7`, `job://7` or `job://bg_7`.
 pub fn job_id(text: &str) -> Result<u64, NotAJob> {
     let name = text.strip_prefix("job://").unwrap_or(text);
     let number = name.strip_prefix("bg_").unwrap_or(name);
     crate::id_counter::number(number).ok_or_else(|| NotAJob { given: text.to_owned() })
 }
 
-/// The version of `job.json`.
+/// Version of `job.json`.
 pub(super) const JOB_VERSION: u32 = 1;
 
-/// `job.json`. That of bashful 0.1 has no version, and reads the same.
+/// Contents of `job.json`. That of bashful 0.1 has no version, and reads the same.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JobFile {
     #[serde(default)]
@@ -160,7 +160,7 @@ pub(super) struct JobFile {
     pub(super) cwd: String,
     #[serde(default)]
     pub(super) owner: Option<String>,
-    /// Where its output is, if not in its own directory.
+    /// Path of the output; none if it is in the job's own directory.
     pub(super) output: Option<PathBuf>,
     pub(super) stderr: Option<StderrFile>,
     pub(super) input: bool,
@@ -171,8 +171,8 @@ pub(super) struct JobFile {
 }
 
 impl JobFile {
-    /// Stands in for a file that is damaged or gone, or that a newer version has written. The output is looked for in the job's
-    /// own directory.
+    /// Replacement for a file that is damaged, missing, or of a newer version. The output is expected in the job's own
+    /// directory.
     pub(super) fn stand_in(path: &Path, created: Option<SystemTime>, script: &str) -> Self {
         let created = created.and_then(|when| when.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
         Self {
@@ -191,31 +191,32 @@ impl JobFile {
     }
 }
 
-/// Shown in place of a script that nobody can read any more.
+/// Shown in place of a script that cannot be read any more.
 pub(super) const DAMAGED: &str = "[the record of this job is damaged]";
 
-/// Shown in place of a script that a newer version has written down.
+/// Shown in place of a script from a newer version.
 pub(super) const NEWER: &str = "[written by a newer bashful]";
 
-/// Where standard error is that is taken apart.
+/// Place of a separate stderr.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StderrFile {
     /// In the job's own directory.
     Own,
-    /// Here.
+    /// At this path.
     At(PathBuf),
 }
 
-/// What standard error is called in the job's own directory.
+/// File name of stderr in the job's own directory.
 pub(crate) const STDERR: &str = "stderr";
 
-/// `status.json`, as a keeper writes it. That of bashful 0.1 has neither version nor protocol, and reads the same.
+/// Contents of `status.json`, as a keeper writes it. That of bashful 0.1 has neither version nor protocol, and reads
+/// the same.
 #[derive(Debug, Deserialize)]
 pub(super) struct StatusFile {
     #[serde(default)]
     protocol: u32,
-    state: Word,
+    state: StatusWord,
     pid: Option<i32>,
     began_unix_ms: u64,
     began_boot_ms: u64,
@@ -226,19 +227,19 @@ pub(super) struct StatusFile {
     stopped: Option<u8>,
     left_count: Option<usize>,
     #[serde(default)]
-    left: Vec<LeftFile>,
+    left: Vec<LeftoverFile>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum StatusWord {
     Running,
     Left,
     Ended,
 }
 
 #[derive(Debug, Deserialize)]
-struct LeftFile {
+struct LeftoverFile {
     pid: i32,
     command: String,
 }
@@ -257,15 +258,15 @@ impl StatusFile {
     }
 }
 
-/// Puts together what is written down.
-pub(super) fn assemble(
+/// Combines the files of a job into its record.
+pub(super) fn combine(
     id: u64,
     path: &Path,
     job: JobFile,
     status: Option<&Versioned<StatusFile>>,
     lives: bool,
 ) -> JobRecord {
-    let created = at(job.created_unix_ms);
+    let created = unix_time(job.created_unix_ms);
     let (status, newer) = match status {
         Some(Versioned::Known(status)) => (Some(status), None),
         Some(Versioned::Newer(stamp)) => (None, Some(stamp)),
@@ -273,9 +274,9 @@ pub(super) fn assemble(
     };
     let state = match status {
         _ if let Some(Stamp { version, .. }) = newer => JobState::Newer { version: *version, lives },
-        Some(status) if status.state == Word::Ended => JobState::Ended(status.end()),
-        Some(status) if lives && status.state == Word::Left => {
-            let leftover = |left: &LeftFile| Leftover { pid: left.pid, command: left.command.clone() };
+        Some(status) if status.state == StatusWord::Ended => JobState::Ended(status.end()),
+        Some(status) if lives && status.state == StatusWord::Left => {
+            let leftover = |left: &LeftoverFile| Leftover { pid: left.pid, command: left.command.clone() };
             JobState::Left {
                 end: status.end(),
                 processes: status.left.iter().map(leftover).collect(),
@@ -285,14 +286,14 @@ pub(super) fn assemble(
         Some(_) | None if lives => JobState::Running,
         Some(_) | None => JobState::Lost,
     };
-    // What a command has left behind is still under way, though its shell has ended.
+    // Leftover processes that are a job still run, though their shell has ended.
     let under_way = lives && (state == JobState::Running || job.kind == JobKind::Leftover);
     let elapsed = match status {
         None => Duration::ZERO,
         Some(status) => match status.elapsed_ms {
             Some(elapsed) if !under_way => Duration::from_millis(elapsed),
             _ if lives => boot_time().saturating_sub(Duration::from_millis(status.began_boot_ms)),
-            // When it was lost, nobody looked at the clock.
+            // The time of a lost job is unknown.
             _ => Duration::ZERO,
         },
     };
@@ -312,24 +313,24 @@ pub(super) fn assemble(
         takes_input: job.input,
         has_terminal: job.terminal,
         lifetime: Duration::from_millis(job.lifetime_ms),
-        began: status.map_or(created, |status| at(status.began_unix_ms)),
+        began: status.map_or(created, |status| unix_time(status.began_unix_ms)),
         elapsed,
-        ended: status.filter(|_| !under_way).and_then(|status| status.ended_unix_ms).map(at),
+        ended: status.filter(|_| !under_way).and_then(|status| status.ended_unix_ms).map(unix_time),
         protocol: newer.map(|stamp| stamp.protocol).or(status.map(|status| status.protocol)).unwrap_or(0),
     }
 }
 
-/// Reads `job.json`; none if it is not there, or not whole.
+/// Reads `job.json`; none if it is missing or incomplete.
 pub(super) fn read_job(path: &Path) -> Option<Versioned<JobFile>> {
     Versioned::read(&bashful_sys::plain::read(path).ok()?, JOB_VERSION)
 }
 
-/// Reads `status.json`; none if it is not there, or not whole.
+/// Reads `status.json`; none if it is missing or incomplete.
 pub(super) fn read_status(path: &Path) -> Option<Versioned<StatusFile>> {
     Versioned::read(&bashful_sys::plain::read(path).ok()?, STATUS_VERSION)
 }
 
-/// The newest protocol version that the keeper speaks who writes this `status.json`; 0 if that is not known.
+/// Reads the newest protocol version of the keeper that writes this `status.json`; 0 if it is unknown.
 pub(super) fn read_protocol(path: &Path) -> u32 {
     let read = || Versioned::<Stamp>::read(&bashful_sys::plain::read(path).ok()?, u32::MAX);
     match read() {
@@ -338,11 +339,11 @@ pub(super) fn read_protocol(path: &Path) -> u32 {
     }
 }
 
-/// True if a status says that nothing of the job runs any more.
+/// True if the status says that no process of the job is left.
 pub(super) fn says_ended(status: Option<&Versioned<StatusFile>>) -> bool {
-    matches!(status, Some(Versioned::Known(status)) if status.state == Word::Ended)
+    matches!(status, Some(Versioned::Known(status)) if status.state == StatusWord::Ended)
 }
 
-fn at(unix_ms: u64) -> SystemTime {
+fn unix_time(unix_ms: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(unix_ms)).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -1,4 +1,4 @@
-//! The directory of jobs: making, listing, removing, sweeping.
+//! The store of jobs: a directory in which jobs are created, listed and removed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -25,56 +25,56 @@ use crate::redact::Redacted;
 use crate::units::{ByteSize, Lifetime};
 use crate::versioned::Versioned;
 
-/// `job.json`.
+/// Name of the file with the request.
 const JOB: &str = "job.json";
 
-/// How many jobs there may be, and how long they are remembered.
+/// Limits on the number, age and output of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {
-    /// So many live at once. Processes that were left behind are counted, but never refused: they are there already.
+    /// Most jobs alive at once. Leftover processes count, but are never refused, because they run already.
     pub live: usize,
-    /// So many are remembered after their end.
+    /// Most records kept after the end.
     pub kept: usize,
-    /// They are remembered for so long after their end.
+    /// Longest time that a record is kept after the end.
     pub age: Duration,
-    /// Of the output of one, so much is kept. Beyond it, its first half and its newest part; at least 64 KiB.
+    /// Limit on the output of one job. Beyond it, the first half and the newest part are kept; at least 64 KiB.
     pub output: ByteSize,
 }
 
 impl Default for JobLimits {
-    /// A hundred servers are more than anybody meant to start; nobody comes back to a job of last week.
+    /// A hundred servers are more than anybody meant to start, and nobody returns to a job of last week.
     fn default() -> Self {
         Self { live: 100, kept: 500, age: Duration::from_hours(7 * 24), output: ByteSize::mib(1024) }
     }
 }
 
-/// Why a command did not become a job.
+/// Error: a command that did not become a job.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CreateJobError {
-    /// There are enough of them.
+    /// The limit on live jobs is reached.
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
-    /// It cannot be written down.
-    #[error("cannot make the record of a job in {}", path.display())]
+    /// The record cannot be written.
+    #[error("cannot create the record of a job in {}", path.display())]
     Io {
-        /// The directory.
+        /// Directory of the store.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// There are as many jobs as there may be.
+/// Error: the limit on live jobs is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "Background job limit reached ({limit}). Wait for running jobs to finish or cancel one. Running: {}",
     describe(jobs)
 )]
 pub struct TooManyJobs {
-    /// How many there may be.
+    /// Limit on live jobs.
     pub limit: usize,
-    /// Those that live.
+    /// The jobs that live.
     pub jobs: Vec<JobRecord>,
 }
 
@@ -87,68 +87,68 @@ fn describe(jobs: &[JobRecord]) -> String {
     jobs.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
-/// Why nobody can say which jobs there are.
+/// Error: a directory of jobs that cannot be listed.
 #[derive(Debug, Error)]
 #[error("cannot list the jobs in {}", path.display())]
 pub struct ListJobsError {
-    /// The directory.
+    /// Directory of the store.
     pub path: PathBuf,
-    /// Why not.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// Why there is no such job.
+/// Error: a job that cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GetJobError {
-    /// Its number has not been given out yet.
+    /// The id has not been given out yet.
     #[error("there has never been a job {id}")]
     Never {
-        /// The number.
+        /// Id that was asked for.
         id: u64,
     },
-    /// It was swept after its end, or removed by hand.
+    /// A sweep or a caller removed the record.
     #[error("job {id} has ended, and its record was removed")]
     Removed {
-        /// The number.
+        /// Id that was asked for.
         id: u64,
     },
-    /// It is there, but cannot be looked at.
-    #[error("cannot look at job {id} ({})", path.display())]
+    /// The record is there, but cannot be read.
+    #[error("cannot read job {id} ({})", path.display())]
     Unreadable {
-        /// The number.
+        /// Id that was asked for.
         id: u64,
-        /// Its directory.
+        /// Directory of the job.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why a job was not removed.
+/// Error: a job that was not removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RemoveJobError {
-    /// Something of it still runs.
+    /// Some process of the job still runs.
     #[error("job {id} is still running; stop it first")]
     Live {
-        /// The number.
+        /// Id of the job.
         id: u64,
     },
-    /// There is none.
+    /// There is no such job.
     #[error(transparent)]
     Get(#[from] GetJobError),
-    /// The system did not let us.
+    /// The system refused to remove the directory.
     #[error("cannot remove {}", path.display())]
     Io {
-        /// Its directory.
+        /// Directory of the job.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// A directory of jobs.
+/// A directory of jobs, shared by every program of the user.
 #[derive(Debug, Clone)]
 pub struct JobStore {
     pub(super) numbers: IdCounter,
@@ -156,7 +156,7 @@ pub struct JobStore {
     before_removal: Option<BeforeRemoval>,
 }
 
-/// Is told of every job that is about to be removed.
+/// Callback for every job that is about to be removed.
 #[derive(Clone)]
 struct BeforeRemoval(Arc<dyn Fn(&JobRecord) + Send + Sync>);
 
@@ -166,45 +166,45 @@ impl std::fmt::Debug for BeforeRemoval {
     }
 }
 
-/// What is written down when a command becomes a job.
+/// Facts for the record of a new job.
 pub(crate) struct NewJobRecord<'a> {
     pub(crate) kind: JobKind,
     pub(crate) script: Redacted,
     pub(crate) directory: Redacted,
     pub(crate) owner: Option<&'a str>,
     pub(crate) lifetime: Lifetime,
-    /// Where its output is, if it is somewhere already.
+    /// Path of the output, if it is in a file already.
     pub(crate) output: Option<PathBuf>,
-    /// Where its standard error is, if that is taken apart.
+    /// Path of stderr, if the streams are split.
     pub(crate) stderr: Option<StderrFile>,
     pub(crate) input: bool,
     /// True if the command has a terminal.
     pub(crate) terminal: bool,
 }
 
-/// Whether a job is refused where there are enough.
+/// Treatment of a new job when the limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
-    /// It is.
-    Limited,
-    /// It is there already.
-    Taken,
+pub(crate) enum LimitCheck {
+    /// Refuse the job.
+    Apply,
+    /// Accept it, because its processes run already.
+    Skip,
 }
 
-/// A job that has been written down and not begun. Dropping it leaves a record that nobody watches over: lost.
+/// A job whose record was written, and that has not begun. Dropping it leaves the record of a lost job.
 #[derive(Debug)]
 pub struct NewJob {
     pub(crate) id: u64,
     pub(crate) directory: PathBuf,
-    /// Locked; as long as this or a copy of it is open, the job lives.
+    /// Locked. The job lives as long as this file or a copy of the descriptor is open.
     pub(crate) alive: File,
     pub(crate) at_most: u64,
 }
 
 impl NewJob {
-    /// What its keeper has to know.
-    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::Record {
-        protocol::Record {
+    /// The order that makes a keeper write this job's status.
+    pub(crate) fn order(&self, kind: JobKind, leftovers: LeftoverPolicy) -> protocol::RecordOrder {
+        protocol::RecordOrder {
             id: self.id,
             directory: self.directory.as_os_str().as_bytes().to_vec(),
             kind: kind.into(),
@@ -216,8 +216,8 @@ impl NewJob {
     }
 
     /// The order to carry an output to this file of its directory.
-    pub(crate) fn release(&self, name: &str) -> protocol::Release {
-        protocol::Release {
+    pub(crate) fn release(&self, name: &str) -> protocol::PipeHandover {
+        protocol::PipeHandover {
             path: self.directory.join(name).into_os_string().into_encoded_bytes(),
             at_most: self.at_most,
             gap: 0..0,
@@ -225,77 +225,76 @@ impl NewJob {
         }
     }
 
-    /// A file in its directory, open for appending.
+    /// Opens a file in the job's directory for appending.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
         plain::open_with(File::options().read(true).append(true).create(true), &self.directory.join(name))
     }
 
-    /// The reading end of its standard input.
+    /// Opens the reading end of the job's standard input.
     pub(crate) fn input(&self) -> io::Result<File> {
-        // Otherwise this would wait for somebody who writes.
+        // Without this flag, `open` would wait for a writer.
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let input = File::options().read(true).custom_flags(flags).open(self.directory.join(protocol::INPUT))?;
-        // But those who read are to wait.
+        // Reads of the job are to wait.
         rustix::fs::fcntl_setfl(&input, rustix::fs::fcntl_getfl(&input)? - OFlags::NONBLOCK)?;
         Ok(input)
     }
 }
 
 impl JobStore {
-    /// A store in this directory. Nothing is touched before it is used.
+    /// A store in this directory. Creates nothing before it is used.
     pub fn new(directory: PathBuf, limits: JobLimits) -> Self {
         Self { numbers: IdCounter::new(directory), limits, before_removal: None }
     }
 
-    /// Calls `tell` with each job right before this store removes it, by a sweep or by [`remove`](Self::remove): the last moment
-    /// to note how it ended.
+    /// Calls `tell` with each job right before this store removes it, by a sweep or by [`remove`](Self::remove): the
+    /// last moment to note how it ended.
     #[must_use]
     pub fn before_removal(mut self, tell: impl Fn(&JobRecord) + Send + Sync + 'static) -> Self {
         self.before_removal = Some(BeforeRemoval(Arc::new(tell)));
         self
     }
 
-    /// Its directory, which need not be there yet.
+    /// Directory of the store, which need not exist yet.
     pub fn directory(&self) -> &Path {
         self.numbers.directory()
     }
 
-    /// Makes its directory, if it is not there.
+    /// Creates the directory of the store, if it is missing.
     pub(crate) fn make(&self) -> io::Result<&Path> {
         self.numbers.make().map(|()| self.directory())
     }
 
-    /// The numbers of all jobs, in order; none if they cannot be listed. No record is read for it.
+    /// Ids of all jobs, in order; none if they cannot be listed. Reads no record.
     pub fn ids(&self) -> Vec<u64> {
         self.ids_and_marks().unwrap_or_default()
     }
 
-    /// How many jobs there may be, and for how long.
+    /// Limits of this store.
     pub fn limits(&self) -> JobLimits {
         self.limits
     }
 
-    /// Writes down a new job, in a directory that is made if need be.
-    pub(crate) fn create(&self, asked: NewJobRecord<'_>, room: Room) -> Result<NewJob, CreateJobError> {
+    /// Writes the record of a new job. Creates the store's directory if needed.
+    pub(crate) fn create(&self, asked: NewJobRecord<'_>, limit: LimitCheck) -> Result<NewJob, CreateJobError> {
         let failed = |source| CreateJobError::Io { path: self.directory().to_path_buf(), source };
         self.numbers.make().map_err(failed)?;
         crate::make_directory(&self.live()).map_err(failed)?;
         let lock = self.numbers.lock().map_err(failed)?;
-        if room == Room::Limited {
-            self.make_sure_of_room()?;
+        if limit == LimitCheck::Apply {
+            self.check_live_limit()?;
         }
         let id = self.numbers.give_out(&lock, 1).map_err(failed)?;
-        self.write_down(id, asked).map_err(failed)
+        self.write_record(id, asked).map_err(failed)
     }
 
-    fn make_sure_of_room(&self) -> Result<(), CreateJobError> {
+    fn check_live_limit(&self) -> Result<(), CreateJobError> {
         let marks = numbers_in(&self.live()).map_err(|source| CreateJobError::Io { path: self.live(), source })?;
         if marks.len() < self.limits.live {
             return Ok(());
         }
-        // Some of them may be of keepers that were killed.
-        // One whose record was removed is counted too.
-        let live = marks.into_iter().filter(|id| self.lives(*id)).map(|id| self.look(id));
+        // Some marks may be of keepers that were killed. A job whose record was removed counts too.
+        let live = marks.into_iter().filter(|id| self.lives(*id)).map(|id| self.read(id));
         let live: Vec<_> = live.filter(|job| job.as_ref().is_none_or(JobRecord::is_live)).collect();
         if live.len() < self.limits.live {
             return Ok(());
@@ -304,12 +303,12 @@ impl JobStore {
         Err(TooManyJobs { limit: self.limits.live, jobs }.into())
     }
 
-    /// Under a name that nobody looks for, until it is whole.
-    fn write_down(&self, id: u64, asked: NewJobRecord<'_>) -> io::Result<NewJob> {
+    /// Writes the directory of a job under a draft name, and renames it once it is complete.
+    fn write_record(&self, id: u64, asked: NewJobRecord<'_>) -> io::Result<NewJob> {
         let directory = self.path(id);
         let draft = self.draft(id);
         DirBuilder::new().mode(0o700).create(&draft)?;
-        // Whatever the umask.
+        // Permissions must not depend on the umask.
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o700))?;
         let job = JobFile {
             version: JOB_VERSION,
@@ -325,7 +324,7 @@ impl JobStore {
             created_unix_ms: unix_ms(),
         };
         let mut file = plain::create(&draft.join(JOB))?;
-        // A path that is not text cannot be written as JSON.
+        // A path that is not UTF-8 cannot be written as JSON.
         file.write_all(&serde_json::to_vec_pretty(&job).map_err(io::Error::other)?)?;
         if asked.input {
             let (input, mode) = (draft.join(protocol::INPUT), Mode::RUSR | Mode::WUSR);
@@ -338,21 +337,22 @@ impl JobStore {
         Ok(NewJob { id, directory, alive, at_most: self.limits.output.0 })
     }
 
-    /// Takes back a job that came to nothing.
+    /// Removes a job that could not be started.
     pub(crate) fn discard(&self, job: NewJob) {
-        // The mark first: a job that is marked as living and has no directory would be listed as damaged.
+        // The mark goes first: a live mark without a directory would be listed as a damaged job.
         let _ = fs::remove_file(self.mark(job.id));
         let _ = fs::remove_dir_all(&job.directory);
         drop(job);
     }
 
-    /// Every job, by id, also one whose record was removed while its keeper lives. A directory that is not there holds none.
+    /// Lists every job by id, including one whose record was removed while its keeper lives. A missing directory has
+    /// none.
     pub fn list(&self) -> Result<Vec<JobRecord>, ListJobsError> {
-        // One that was removed meanwhile, or is not ours, is simply not on the list.
-        Ok(self.ids_and_marks()?.into_iter().filter_map(|id| self.look(id)).collect())
+        // A job that was removed meanwhile, or belongs to another user, is not on the list.
+        Ok(self.ids_and_marks()?.into_iter().filter_map(|id| self.read(id)).collect())
     }
 
-    /// The numbers of all directories and marks, in order.
+    /// Ids of all directories and marks, in order.
     pub(super) fn ids_and_marks(&self) -> Result<Vec<u64>, ListJobsError> {
         let failed = |source| ListJobsError { path: self.directory().to_path_buf(), source };
         let mut ids = self.numbers.taken().map_err(failed)?;
@@ -362,15 +362,15 @@ impl JobStore {
         Ok(ids)
     }
 
-    /// Every job of which something still runs, by id. Costs nothing for those that have ended, however many there are.
+    /// Lists every job of which some process runs, by id. The cost does not depend on the number of ended jobs.
     pub fn list_live(&self) -> Result<Vec<JobRecord>, ListJobsError> {
         let marks = numbers_in(&self.live()).map_err(|source| ListJobsError { path: self.live(), source })?;
-        Ok(marks.into_iter().filter_map(|id| self.look(id)).filter(JobRecord::is_live).collect())
+        Ok(marks.into_iter().filter_map(|id| self.read(id)).filter(JobRecord::is_live).collect())
     }
 
-    /// One job.
+    /// Reads one job by its id.
     pub fn get(&self, id: u64) -> Result<JobRecord, GetJobError> {
-        if let Some(job) = self.look(id) {
+        if let Some(job) = self.read(id) {
             return Ok(job);
         }
         let unreadable = |source| GetJobError::Unreadable { id, path: self.path(id), source };
@@ -383,15 +383,15 @@ impl JobStore {
                 }
             }
             Err(error) => Err(unreadable(error)),
-            Ok(_) => Err(unreadable(io::Error::other("its record makes no sense"))),
+            Ok(_) => Err(unreadable(io::Error::other("its record cannot be parsed"))),
         }
     }
 
-    /// Removes the record and the output of one, unless something of it still runs.
+    /// Removes record and output of a job, unless some process of it still runs.
     pub fn remove(&self, id: u64) -> Result<(), RemoveJobError> {
         let path = self.path(id);
         match self.get(id) {
-            // What makes no sense, and nobody watches over, is of no use.
+            // An unreadable record without a keeper is of no use.
             Err(GetJobError::Unreadable { .. }) if !self.lives(id) && path.exists() => {}
             Err(error) => return Err(error.into()),
             Ok(job) if job.is_live() => return Err(RemoveJobError::Live { id }),
@@ -402,11 +402,11 @@ impl JobStore {
             }
         }
         let gone = self.directory().join(format!(".gone-{id}"));
-        // Renamed first, so that nobody sees half of it.
+        // Renamed first, so that nobody sees half of a job.
         let removed = fs::rename(&path, &gone).and_then(|()| fs::remove_dir_all(gone));
         let _ = fs::remove_file(self.mark(id));
         removed.map_err(|source| match source.kind() {
-            // Somebody else was quicker.
+            // Another program was quicker.
             io::ErrorKind::NotFound => GetJobError::Removed { id }.into(),
             _ => RemoveJobError::Io { path, source },
         })
@@ -416,7 +416,7 @@ impl JobStore {
         self.directory().join(id.to_string())
     }
 
-    /// Where its directory is until it is whole.
+    /// Path of a job's directory until it is complete.
     fn draft(&self, id: u64) -> PathBuf {
         self.directory().join(format!(".new-{id}"))
     }
@@ -429,14 +429,14 @@ impl JobStore {
         self.live().join(id.to_string())
     }
 
-    /// Whether somebody watches over it.
+    /// True if a keeper holds the lock of the job.
     pub(super) fn lives(&self, id: u64) -> bool {
         let Ok(mark) = plain::open(&self.mark(id)) else { return false };
-        // Shared, so that two who look at once do not take each other for its keeper.
+        // A shared lock, so that two readers do not mistake each other for a keeper.
         flock(&mark, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     }
 
-    /// The keeper of a job, by what it has written into its mark. None if it has ended.
+    /// The keeper of a job, by the process id in its mark; none if it has ended.
     pub(super) fn keeper(&self, id: u64) -> Option<Process> {
         let mark = plain::read_to_string(&self.mark(id)).ok()?;
         let (pid, began) = mark.trim_end().split_once(' ')?;
@@ -444,15 +444,15 @@ impl JobStore {
         (began.parse() == Ok(keeper.began) && self.lives(id)).then_some(keeper)
     }
 
-    pub(super) fn look(&self, id: u64) -> Option<JobRecord> {
+    pub(super) fn read(&self, id: u64) -> Option<JobRecord> {
         let path = self.path(id);
         let mut job = record::read_job(&path.join(JOB));
         if job.is_none() && !path.exists() {
             if self.draft(id).exists() {
-                // It is being made.
+                // Another program is creating it.
                 return None;
             }
-            // Unless it has just been made, somebody has removed it.
+            // It may have been created just now; otherwise another program has removed it.
             job = record::read_job(&path.join(JOB));
         }
         let status = || record::read_status(&path.join(protocol::STATUS));
@@ -462,7 +462,7 @@ impl JobStore {
         if job.is_none() && !lives && !over {
             return None;
         }
-        // A keeper that lives, and one that has said how it ended, need no record to be believed.
+        // A job with a live keeper, or with a recorded end, is listed even without `job.json`.
         let mark = || self.mark(id).metadata().and_then(|facts| facts.modified()).ok();
         let job = match job {
             Some(Versioned::Known(job)) => job,
@@ -470,25 +470,25 @@ impl JobStore {
             None => JobFile::stand_in(&path, mark(), record::DAMAGED),
         };
         if !over && !lives {
-            // It may have ended between the two looks: a keeper writes first and then lets go.
+            // The job may have ended between the two checks: a keeper writes first, and then releases the lock.
             now = status();
             if !record::says_ended(now.as_ref()) && !path.join(JOB).exists() {
-                // Or it was removed, as a whole.
+                // Or it was removed as a whole.
                 return None;
             }
         }
-        Some(record::assemble(id, &path, job, now.as_ref(), lives))
+        Some(record::combine(id, &path, job, now.as_ref(), lives))
     }
 }
 
-/// What is missing of a job's output.
+/// Gaps and loss of a job.
 impl JobRecord {
-    /// What is not in its output file any more, in order.
+    /// Byte ranges missing from the output file, in order.
     pub fn missing(&self) -> Vec<gaps::Gap> {
         gaps::load(&self.output_file)
     }
 
-    /// Whether it was lost: nobody knows how it ended.
+    /// True if the job was lost: nobody knows how it ended.
     pub fn is_lost(&self) -> bool {
         self.state == JobState::Lost
     }

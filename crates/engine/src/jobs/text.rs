@@ -1,4 +1,4 @@
-//! Parts of a job's output. Reading never takes anything away.
+//! Reads parts of a job's output. Reading removes nothing.
 
 use std::ops::Range;
 
@@ -6,58 +6,59 @@ use super::JobRecord;
 use crate::artifacts::{Artifact, ReadError};
 use crate::units::ByteSize;
 
-/// Which part of a job's output.
+/// A part of a job's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// What comes behind this offset, in bytes from the beginning.
+    /// Output from this offset on, in bytes from the beginning.
     Since(u64),
     /// The last lines.
     LastLines(u64),
 }
 
-/// A part of a job's output.
+/// Text of a part of a job's output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobText {
-    /// Raw bytes, with a line of its own where something is missing.
+    /// Raw bytes, with a line of its own at each gap.
     pub raw: Vec<u8>,
-    /// Which bytes they are. What comes behind them begins at the end of this range.
+    /// Byte range of this part. The next part begins at its end.
     pub range: Range<u64>,
-    /// How many bytes there were in all.
+    /// Size of the whole output, in bytes.
     pub total: u64,
-    /// The bytes before it, as far as they matter to [`OutputRedactor::show_part`](crate::OutputRedactor::show_part).
+    /// Bytes before the part, as many as [`OutputRedactor::show_part`](crate::OutputRedactor::show_part) needs.
     pub before: Vec<u8>,
-    /// The bytes behind it, as far as they matter.
+    /// Bytes after the part, as many as it needs.
     pub after: Vec<u8>,
 }
 
 impl JobRecord {
-    /// Its output, opened for reading as it is now.
+    /// Opens the output, as it is now, for reading.
     pub fn output(&self) -> Result<Artifact, ReadError> {
         Artifact::at(&self.output_file, self.is_live())
     }
 
-    /// What it wrote to standard error, if that was taken apart.
+    /// Opens stderr; none if the streams share a pipe.
     pub fn stderr(&self) -> Option<Result<Artifact, ReadError>> {
         Some(Artifact::at(self.stderr_file.as_ref()?, self.is_live()))
     }
 
-    /// A part of its output: of what is behind an offset the first `at_most` bytes, of the last lines the newest.
+    /// Reads a part of the output: the first `at_most` bytes after an offset, or the newest `at_most` bytes of the last
+    /// lines.
     pub fn text(&self, part: Part, at_most: ByteSize) -> Result<JobText, ReadError> {
-        // A character fits in any case, so that reading on always gets somewhere.
+        // At least one character fits, so that reading always makes progress.
         let at_most = at_most.max(ByteSize(4));
         let output = self.output()?;
         let total = output.len();
         let (mut start, is_cut) = match part {
             Part::Since(offset) => (offset.min(total), false),
             Part::LastLines(lines) => {
-                // All of them begin at the beginning, and nobody has to count them.
+                // All lines begin at offset 0, and need no count.
                 let wanted = if lines == u64::MAX { 0 } else { output.tail_begin(lines)?.min(total) };
                 let most = total.saturating_sub(at_most.0);
                 (wanted.max(most), wanted < most)
             }
         };
         let mut end = start.saturating_add(at_most.0).min(total);
-        // What is missing takes no room.
+        // A gap takes no room.
         for gap in self.missing() {
             if gap.range.start < end && gap.range.end > start {
                 let covered = end.min(gap.range.end) - gap.range.start.max(start);
@@ -70,12 +71,12 @@ impl JobRecord {
             && self.missing().is_empty()
             && let Some(line_end) = memchr::memchr(b'\n', &raw).filter(|at| at + 1 < raw.len())
         {
-            // Whole lines: the rest of one could be taken for a line.
+            // Cut at a line end: half a line could be mistaken for a whole one.
             raw.drain(..=line_end);
             start += line_end as u64 + 1;
         }
         if end < total || self.is_live() {
-            let cut = begun_character(&raw);
+            let cut = unfinished_character(&raw);
             raw.truncate(raw.len() - cut);
             end -= cut as u64;
         }
@@ -84,12 +85,12 @@ impl JobRecord {
     }
 }
 
-/// How many bytes at the end begin a character that is not finished.
-fn begun_character(bytes: &[u8]) -> usize {
+/// Number of bytes at the end that begin an unfinished character.
+fn unfinished_character(bytes: &[u8]) -> usize {
     let tail = &bytes[bytes.len().saturating_sub(3)..];
     match std::str::from_utf8(tail).map_err(|error| (error.error_len(), error.valid_up_to())) {
         Err((None, valid)) => tail.len() - valid,
-        // The window of three bytes may begin within a character; what counts is its last beginning.
+        // The window of three bytes may begin within a character; its last beginning counts.
         Err((Some(_), _)) => tail
             .iter()
             .rposition(|byte| *byte >= 0xC0)
@@ -116,7 +117,7 @@ mod tests {
             (b"ab\xff", 0),
             (b"\xa9\xa9\xa9", 0),
         ] {
-            assert_eq!(begun_character(text), begun, "{text:?}");
+            assert_eq!(unfinished_character(text), begun, "{text:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! The ways in which programs write a text: as JSON, quoted for a shell, in a URL, as base64.
+//! Encodes a text as programs write it: as JSON, quoted for a shell, in a URL, as base64.
 
 use std::fmt::Write;
 
-/// How an encoder of JSON writes what it need not write as it is.
+/// Style of a JSON encoder, where JSON leaves a choice.
 #[derive(Clone, Copy)]
 struct Json {
-    /// Characters that are written as numbers, like all other control characters.
+    /// Characters that are written as `\uXXXX`, like all other control characters.
     numbered: &'static str,
-    /// `\/`
+    /// Writes `/` as `\/`.
     slashes: bool,
-    /// Everything beyond ASCII is written as numbers.
+    /// Writes everything beyond ASCII as `\uXXXX`.
     ascii: bool,
-    /// Numbers have capital letters.
+    /// Writes hexadecimal digits in upper case.
     capital: bool,
 }
 
@@ -19,8 +19,8 @@ const PLAIN: Json = Json { numbered: "", slashes: false, ascii: false, capital: 
 
 const CONTROLS: &str = "\n\r\t\x08\x0C";
 
-/// The styles of the encoders that are in use most: `jq` and JavaScript; Python; PHP, with and without Unicode; Go; .NET;
-/// and those that number every control character.
+/// Styles of the most common encoders: `jq` and JavaScript; Python; PHP, with and without Unicode; Go; .NET; and those
+/// that number every control character.
 const STYLES: [Json; 8] = [
     PLAIN,
     Json { ascii: true, ..PLAIN },
@@ -71,7 +71,7 @@ impl Json {
     }
 }
 
-/// The inside of a word of shell: as `set`, `declare -p`, `$'…'` and `printf %q` write it.
+/// The inside of a shell word, as `set`, `declare -p`, `$'…'` and `printf %q` write it.
 pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 4] {
     let mut quoted = [const { Vec::new() }; 4];
     let [single, double, ansi, escaped] = &mut quoted;
@@ -99,13 +99,13 @@ pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 4] {
         escaped.push(*byte);
     }
     if text.iter().any(u8::is_ascii_control) {
-        // There `printf %q` writes `$'…'` too.
+        // `printf %q` writes `$'…'` too in this case.
         escaped.clone_from(ansi);
     }
     quoted
 }
 
-/// A part of a URL: with capital and with small digits, and with slashes left alone.
+/// A part of a URL: with upper-case and lower-case digits, and with plain slashes.
 pub(super) fn percent(text: &[u8]) -> [Vec<u8>; 3] {
     let encode = |also_plain: &[u8], capital: bool| {
         let mut out = Vec::with_capacity(text.len());
@@ -123,7 +123,7 @@ pub(super) fn percent(text: &[u8]) -> [Vec<u8>; 3] {
     [encode(b"", true), encode(b"", false), encode(b"/", true)]
 }
 
-/// The text that a part of a URL stands for.
+/// Percent-decodes a part of a URL.
 pub(super) fn percent_decoded(text: &[u8]) -> Vec<u8> {
     let digit = |byte: u8| (byte as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let mut out = Vec::with_capacity(text.len());
@@ -144,7 +144,7 @@ pub(super) fn percent_decoded(text: &[u8]) -> Vec<u8> {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Base64 without padding, in both alphabets; the second is the first where they agree.
+/// Base64 without padding, in both alphabets.
 pub(super) fn base64(bytes: &[u8]) -> [Vec<u8>; 2] {
     [STANDARD, FOR_URLS].map(|alphabet| {
         let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,39 +1,39 @@
 //! Finds any of many byte strings in a text.
 //!
-//! A Wu-Manber search: a table says for every three bytes how far the next match is at least, so most of a text is
-//! skipped in steps of six. Twenty variables make some 200 strings. Building this takes 10 µs for them, and an
-//! Aho-Corasick automaton 1.5 ms, which every `bashful run` would pay; the automaton also searches seven times as slowly.
+//! A Wu-Manber search: a table gives the smallest distance to the next match for every three bytes, so most of a text
+//! is skipped in steps of six. Twenty variables make some 200 strings. Building this takes 10 µs for them. An
+//! Aho-Corasick automaton takes 1.5 ms, which every `bashful run` would pay, and searches seven times as slowly.
 
 use std::ops::Range;
 
-/// Every string is at least this long; these first bytes are what the search looks for.
+/// Shortest string, in bytes; the search compares these first bytes.
 pub(super) const HEAD: usize = 8;
 
 /// Bytes that are looked up at once.
 const BLOCK: usize = 3;
 
-/// How far the search goes on behind three bytes that are in no beginning: [`HEAD`] − [`BLOCK`] + 1.
+/// Step after three bytes that are in no beginning: [`HEAD`] − [`BLOCK`] + 1.
 const LARGEST_STEP: u8 = 6;
 
-/// Bits of a place in the table of steps. 32 KiB stay in the cache, and some thousand strings leave most of it free.
+/// Bits of an index into the table of steps. 32 KiB stay in the cache, and some thousand strings leave most of it free.
 const STEP_BITS: u32 = 15;
 
-/// Bits of a place in the table of beginnings.
+/// Bits of an index into the table of beginnings.
 const BEGIN_BITS: u32 = 16;
 
 /// The strings to find, and two tables over their beginnings.
 pub(super) struct Finder {
-    /// In order, so that those with the same beginning are neighbors.
+    /// Sorted, so that strings with the same beginning are neighbors.
     strings: Vec<Vec<u8>>,
-    /// By three bytes: how far the search may go on.
+    /// By three bytes: the size of the next step.
     steps: Vec<u8>,
-    /// By four bytes: whether a string may begin with them.
+    /// By four bytes: true if a string may begin with them.
     begins: Vec<u64>,
     longest: usize,
 }
 
 impl Finder {
-    /// A finder for these, each of which has [`HEAD`] bytes or more. They are sorted, and no two are the same.
+    /// A finder for these strings, each of [`HEAD`] bytes or more. They have to be sorted, without duplicates.
     pub(super) fn new(strings: Vec<Vec<u8>>) -> Self {
         debug_assert!(strings.is_sorted_by(|one, next| one < next), "the search relies on the order");
         let mut steps = vec![LARGEST_STEP; 1 << STEP_BITS];
@@ -50,7 +50,7 @@ impl Finder {
         Self { strings, steps, begins, longest }
     }
 
-    /// Every occurrence of every string by its number, also those that overlap, in the order in which they begin.
+    /// Every occurrence of every string by its index, including overlapping ones, in the order of their beginnings.
     pub(super) fn find_all(&self, text: &[u8]) -> Vec<(Range<usize>, usize)> {
         let mut found = Vec::new();
         let mut end = HEAD;
@@ -75,7 +75,7 @@ impl Finder {
         found
     }
 
-    /// How many bytes at the end of a text begin a string that may go on behind it.
+    /// Number of bytes at the end of a text that begin a string which may continue after it.
     pub(super) fn begun_at_end(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.longest.saturating_sub(1));
         let begins = |at: &usize| {

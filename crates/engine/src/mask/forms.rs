@@ -1,8 +1,7 @@
-//! The texts by which a withheld value may turn up in output.
+//! The forms in which a withheld value may appear in output.
 //!
-//! A value is printed as it is, cleaned for the eyes, without the white space around it, encoded, or line by line. Each of
-//! these is a text of its own to look for. A value that is put together otherwise (reversed, in hexadecimal, one character
-//! a line) is not found.
+//! A value is printed as it is, cleaned, without the white space around it, encoded, or line by line. Each of these is
+//! a text to search. A value in any other form (reversed, in hexadecimal, one character a line) is not found.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +9,20 @@ use super::encode;
 use super::finder::HEAD;
 use crate::clean::Cleaner;
 
-/// Shorter values are left alone: they are words like `true` or `1234`, and redacting them would garble honest output.
+/// Shortest value that is redacted, in bytes. Shorter ones are words like `true` or `1234`, and redacting them would
+/// garble honest output.
 pub(crate) const SHORTEST: usize = HEAD;
 
-/// A line of a value is looked for on its own from this length on. Shorter ones are often words: a settings file in a
+/// Shortest line of a value that is searched on its own, in bytes. Shorter ones are often words: a settings file in a
 /// variable has lines like `clusters:`.
 const SHORTEST_LINE: usize = 12;
 
-/// Longer texts are looked for in blocks of this length. So nothing that may be the beginning of a value has to be held
-/// back for longer, and this much around a part of a text is enough to find every value that the part cuts.
+/// Longest text that is searched at once, in bytes; longer ones are searched in blocks of this length. So no longer
+/// beginning of a value has to be held back, and this much around a part of a text is enough to find every value that
+/// the part cuts.
 pub(crate) const LONGEST: usize = 1024;
 
-/// Values that protect nothing. Redacting them would only take the word out of honest output.
+/// Values that protect nothing. Redacting them would only remove the word from honest output.
 const NO_SECRETS: [&[u8]; 12] = [
     b"password",
     b"postgres",
@@ -37,19 +38,20 @@ const NO_SECRETS: [&[u8]; 12] = [
     b"updated_at",
 ];
 
-/// `base64` breaks lines here, and so does `openssl base64`.
+/// Line widths of `base64` and `openssl base64`.
 const WIDTHS: [usize; 2] = [76, 64];
 
-/// Base64 stands in groups of so many characters.
+/// Characters in a group of base64.
 const GROUP: usize = 4;
 
-/// So many characters of base64 are recognized wherever they stand: twelve bytes.
+/// Characters of base64 that are recognized anywhere: twelve bytes.
 const STRETCH: usize = 16;
 
-/// Values of more bytes are only recognized as wholes and in whole lines of base64. The list would be long.
+/// Longest value that is recognized in stretches of base64, in bytes. Longer ones are recognized as a whole and in
+/// whole lines only, because the list would be long.
 const LONGEST_IN_STRETCHES: usize = 4096;
 
-/// All texts by which this value may turn up. None, if it is too short to be looked for.
+/// All texts in which this value may appear. None if it is too short.
 pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
     if value.len() < SHORTEST || NO_SECRETS.iter().any(|word| value.eq_ignore_ascii_case(word)) {
@@ -66,7 +68,8 @@ pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
             }
         }
     }
-    // `.env` files and JSON write a key with `\n` in it on one line.
+    // `.env` files and JSON write a key on one line, with `
+    // ` in it.
     if memchr::memmem::find(value, b"\\n").is_some() {
         let unescaped = String::from_utf8_lossy(value).replace("\\r", "").replace("\\n", "\n");
         for line in unescaped.lines().map(str::trim).filter(|line| !is_armor(line.as_bytes())) {
@@ -78,30 +81,30 @@ pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
         add_base64(&[whole, b"\n"].concat(), &mut forms);
     }
     if moves_the_cursor(trimmed) {
-        // What is shown depends on where on its line the value began, so every eight bytes of it are looked for.
+        // The shown text depends on the column at which the value began, so every eight bytes of it are searched.
         let stretches = value.split(u8::is_ascii_control).chain([cleaned.as_slice()]);
         forms.extend(stretches.flat_map(|stretch| stretch.windows(HEAD)).map(<[u8]>::to_vec));
     }
     forms
 }
 
-/// The parts of the texts that are looked for: blocks of [`LONGEST`] at most, the last of which may overlap the one before.
+/// The blocks of a text that are searched: at most [`LONGEST`] bytes each; the last one may overlap the one before.
 pub(super) fn blocks(form: &[u8]) -> impl Iterator<Item = &[u8]> {
     let last = form.len().saturating_sub(LONGEST);
     let begins = (0..last).step_by(LONGEST).chain([last]);
     begins.map(|begin| &form[begin..form.len().min(begin + LONGEST)])
 }
 
-/// The passwords of the URLs in a value, as they are written there and as they are meant.
+/// The passwords of the URLs in a value, as they are written and decoded.
 pub(super) fn passwords(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
     for (url, password) in crate::url_secrets::passwords(value) {
         let decoded = encode::percent_decoded(password);
-        // `postgres://postgres:postgres@…`: what is the name of the user or the database too is no secret.
+        // `postgres://postgres:postgres@…`: a word that is also the name of the user or the database is no secret.
         let is_elsewhere = memchr::memmem::find_iter(url, password).nth(1).is_some();
         let mut alone = if is_elsewhere { BTreeSet::new() } else { of(password) };
         if alone.is_empty() {
-            // A short one, or one that is a word, is recognized by what stands around it.
+            // A short password, or one that is a word, is recognized by its login.
             forms.extend(crate::url_secrets::login(url).filter(|login| login.len() >= SHORTEST).map(<[u8]>::to_vec));
         } else {
             alone.extend(of(&decoded));
@@ -111,12 +114,12 @@ pub(super) fn passwords(value: &[u8]) -> BTreeSet<Vec<u8>> {
     forms
 }
 
-/// Adds a text, and what encoders make of it.
+/// Adds a text and its encodings.
 fn add_encoded(text: &[u8], shortest: usize, forms: &mut BTreeSet<Vec<u8>>) {
     if text.len() < shortest || !forms.insert(text.to_vec()) {
         return;
     }
-    // No encoder changes these.
+    // No encoder changes these characters.
     if text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte)) {
         return;
     }
@@ -127,7 +130,7 @@ fn add_encoded(text: &[u8], shortest: usize, forms: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// Adds base64 of the text alone, in lines, and as a part of something longer.
+/// Adds base64 of the text: alone, in lines, and as a part of something longer.
 fn add_base64(text: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     for alone in encode::base64(text) {
         for width in WIDTHS {
@@ -139,13 +142,13 @@ fn add_base64(text: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
         forms.insert([alone.clone(), padding].concat());
         forms.insert(alone);
     }
-    // Behind 0, 1 or 2 other bytes of a group, the groups that are the text's own are always the same.
+    // After 0, 1 or 2 other bytes of a group, the text's own groups are always the same.
     for skipped in 0..3 {
         let own = text.get(skipped..).unwrap_or_default();
         let whole_groups = &own[..own.len() / 3 * 3];
         for encoded in encode::base64(whole_groups) {
             if encoded.len() >= STRETCH && text.len() <= LONGEST_IN_STRETCHES {
-                // A line may end behind any group, and most encoders break lines.
+                // A line may end after any group, and most encoders break lines.
                 forms.extend(encoded.windows(STRETCH).step_by(GROUP).map(<[u8]>::to_vec));
             }
             if encoded.len() >= SHORTEST_LINE {
@@ -155,7 +158,7 @@ fn add_base64(text: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// The value as it is shown where nothing stands before it.
+/// The value as it is shown at the beginning of a line.
 fn cleaned(value: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     if !value.iter().any(|byte| byte.is_ascii_control() || *byte >= 0x80) {
@@ -167,13 +170,13 @@ fn cleaned(value: &[u8]) -> Vec<u8> {
     text
 }
 
-/// True if a value has control characters that are more than the ends of lines.
+/// True if a value has control characters other than line ends and tabs.
 fn moves_the_cursor(value: &[u8]) -> bool {
     let lines = value.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.flatten().any(|byte| byte.is_ascii_control() && *byte != b'\t')
 }
 
-/// `-----BEGIN PRIVATE KEY-----` is the same in every key.
+/// True for lines like `-----BEGIN PRIVATE KEY-----`, which are the same in every key.
 fn is_armor(line: &[u8]) -> bool {
     line.starts_with(b"----") && line.ends_with(b"----")
 }

@@ -191,7 +191,7 @@ fn encoded_values_are_found() {
     ] {
         assert_eq!(masked(&mask, &format!("<{encoded}>")), "<[withheld: API]>", "{encoded}");
     }
-    // Behind a name, as for basic authentication; the group at each edge belongs to the neighbor too.
+    // After a name, as for basic authentication; the group at each edge belongs to the neighbor too.
     let shown = masked(&mask, "dXNlcjpwYS9zcyJ3b3JkJysxMjM0NTw+w6RiYw==");
     assert_eq!(shown, "dXNlcjpw[withheld: API]Yw==");
 }
@@ -230,7 +230,7 @@ fn base64_in_lines_is_found_wherever_the_value_stands() {
     }
 }
 
-/// More of base64 than can be left of a value at the end of a line.
+/// More characters of base64 than can be left of a value at the end of a line.
 const STRETCH_SHOWN: usize = 20;
 
 #[test]
@@ -289,7 +289,7 @@ fn long_values_are_found_in_blocks_and_named_once() {
     }
 }
 
-/// No piece of this many bytes of a value may be seen.
+/// No piece of this many bytes of a value may be visible.
 const PIECE: usize = 12;
 
 /// Values of all kinds: tokens, keys of several lines, text that encoders change, control characters.
@@ -307,7 +307,7 @@ fn any_value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The value as some program prints it, and the texts of which no piece may be seen then.
+/// The value as some program prints it, and the texts of which no piece may be visible then.
 fn printed(value: &str, how: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     let bytes = value.as_bytes();
     let with_newline = [bytes, b"\n"].concat();

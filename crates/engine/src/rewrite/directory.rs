@@ -1,51 +1,55 @@
-//! A leading `cd X &&`, as the directory.
+//! Turns a leading `cd X &&` into the working directory.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use bashful_guard::{Outline, PlainWord};
 
-use super::{Edit, apply, quotable};
+use super::{ScriptEdit, apply, quotable};
 use crate::Options;
 use crate::backend::Backend;
 use crate::request::{Script, ScriptError};
 
-/// What knows that a command ran before.
-const SEE_IT: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
+/// Variables that show that a command ran before.
+const REVEALING_VARIABLES: [&str; 3] = ["$_", "${_", "PIPESTATUS"];
 
-/// A leading `cd`.
+/// A `cd` that a script begins with.
 #[derive(Debug)]
 pub(super) struct LeadingCd {
-    /// Where it goes.
+    /// Target of the `cd`.
     pub(super) to: PlainWord,
-    /// As it was written.
-    pub(super) said: String,
-    edit: Edit,
+    /// Text of the `cd`, for a notice.
+    pub(super) quote: String,
+    edit: ScriptEdit,
 }
 
-/// Where it leads.
+/// Directories before and after a `cd`.
 #[derive(Debug)]
-pub(super) struct Moved {
+pub(super) struct DirectoryChange {
     pub(super) from: PathBuf,
     pub(super) to: PathBuf,
 }
 
-/// The `cd` that a script begins with, if it has one plain argument.
+/// Finds the `cd` that a script begins with, if it has one plain argument.
 pub(super) fn leading((script, outline): (&str, &Outline<'_>)) -> Option<LeadingCd> {
-    // What it leaves behind beside the directory can be seen in these.
-    if SEE_IT.iter().any(|name| script.contains(name)) {
+    // These variables show what `cd` leaves behind beside the directory.
+    if REVEALING_VARIABLES.iter().any(|name| script.contains(name)) {
         return None;
     }
     let leading = outline.leading()?;
-    // Lines keep their numbers, which bash mentions where something is wrong.
+    // Lines keep their numbers, which bash uses in its messages.
     let lines = script.get(leading.range.clone())?.matches('\n').count();
     let to = match leading.words.as_slice() {
         [cd, to] if cd.text == "cd" && !to.text.starts_with('-') => to,
         [cd, dashes, to] if cd.text == "cd" && dashes.text == "--" && to.text != "-" => to,
         _ => return None,
     };
-    let said = quotable(script.get(leading.command.clone())?);
-    Some(LeadingCd { to: to.clone(), said, edit: Edit { range: leading.range, text: "\n".repeat(lines).into_bytes() } })
+    let quote = quotable(script.get(leading.command.clone())?);
+    Some(LeadingCd {
+        to: to.clone(),
+        quote,
+        edit: ScriptEdit { range: leading.range, text: "\n".repeat(lines).into_bytes() },
+    })
 }
 
 impl LeadingCd {
@@ -55,22 +59,22 @@ impl LeadingCd {
     }
 }
 
-/// The home directory that a command with these variables has, if it is an absolute path.
+/// Home directory of a command with these variables, if it is an absolute path.
 pub(super) fn home(options: &Options, env: &[(String, OsString)]) -> Option<PathBuf> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Where it leads, if `cd` would get there; otherwise bash is to say what it thinks of it.
+/// Resolves the target, if `cd` would reach it; otherwise bash reports the error itself.
 pub(super) fn resolve(
     to: &PlainWord,
     options: &Options,
     backend: &dyn Backend,
     env: &[(String, OsString)],
-) -> Option<Moved> {
+) -> Option<DirectoryChange> {
     let variables = options.environment.resolve(&options.host_environment, env).ok()?.variables;
     let variable = |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty());
-    // Whoever says where he is has reasons of his own.
+    // A caller that sets `PWD` has reasons of its own.
     if env.iter().any(|(name, _)| name == "PWD") {
         return None;
     }
@@ -86,10 +90,10 @@ pub(super) fn resolve(
         return None;
     }
     let to = logical(&from, &to, backend)?;
-    backend.working_directory(&to, None).is_ok().then_some(Moved { from, to })
+    backend.working_directory(&to, None).is_ok().then_some(DirectoryChange { from, to })
 }
 
-/// The path that `cd` would show: `..` takes back what stands before it, symbolic link or not.
+/// The path that `cd` would show: `..` removes the part before it, symbolic link or not.
 fn logical(from: &Path, to: &str, backend: &dyn Backend) -> Option<PathBuf> {
     let mut path = if to.starts_with('/') { PathBuf::from("/") } else { from.to_path_buf() };
     for part in to.split('/') {

@@ -1,38 +1,38 @@
-//! A trailing `| head` or `| tail`, as a limit on what is shown.
+//! Turns a trailing `| head` or `| tail` into a limit on the shown lines.
 
 use std::num::NonZeroU64;
 
 use bashful_guard::{Outline, PlainWord};
 
-use super::{Edit, apply, quotable};
+use super::{ScriptEdit, apply, quotable};
 use crate::request::{Lines, Script, ScriptError};
 
-/// What both show that are not told how much.
+/// Default number of lines of `head` and `tail`.
 const USUAL: NonZeroU64 = NonZeroU64::new(10).expect("ten is not zero");
 
-/// What knows whether a command is part of a pipeline.
-const SEE_IT: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
+/// Variables that show if a command is part of a pipeline.
+const REVEALING_VARIABLES: [&str; 2] = ["BASH_SUBSHELL", "BASHPID"];
 
 /// A trailing `head` or `tail`.
 #[derive(Debug)]
 pub(super) struct TrailingFilter {
     pub(super) lines: Lines,
-    /// As it was written.
-    pub(super) said: String,
-    edit: Edit,
+    /// Text of the filter, for a notice.
+    pub(super) quote: String,
+    edit: ScriptEdit,
 }
 
-/// The `head` or `tail` that a script ends in, if the script is one pipeline.
+/// Finds the `head` or `tail` that a script ends in, if the script is one pipeline.
 pub(super) fn trailing((script, outline): (&str, &Outline<'_>)) -> Option<TrailingFilter> {
-    if SEE_IT.iter().any(|name| script.contains(name)) {
+    if REVEALING_VARIABLES.iter().any(|name| script.contains(name)) {
         return None;
     }
     let last = outline.last_stage()?;
     let lines = lines(&last.words)?;
-    let said = quotable(script.get(last.range.clone())?);
-    // `|&` is `2>&1 |`, behind all other redirections.
+    let quote = quotable(script.get(last.range.clone())?);
+    // `|&` is `2>&1 |`, after all other redirections.
     let text = if last.both { b" 2>&1".to_vec() } else { Vec::new() };
-    Some(TrailingFilter { lines, said, edit: Edit { range: last.range, text } })
+    Some(TrailingFilter { lines, quote, edit: ScriptEdit { range: last.range, text } })
 }
 
 impl TrailingFilter {
@@ -42,7 +42,7 @@ impl TrailingFilter {
     }
 }
 
-/// What `head` and `tail` with these arguments let pass.
+/// Lines that `head` or `tail` with these arguments pass on.
 fn lines(words: &[PlainWord]) -> Option<Lines> {
     if words.iter().any(|word| word.tilde) {
         return None;

@@ -1,13 +1,13 @@
-//! What a command becomes before it is planned, where a model has written it.
+//! Rewrites a command before it is planned, if a model wrote it.
 //!
-//! Models begin with `cd` where a directory could be given, end in `| head` where only what is shown should be less, and
-//! name what they were shown before. So a leading `cd X &&` becomes the directory, a trailing `| head` or `| tail` a limit on
-//! what is shown, and an internal URL the path of its file. Whoever wants that calls [`Engine::rewrite`]; nothing else does.
+//! Models begin with `cd` where they could give a directory, end in `| head` where only the shown part should be
+//! shorter, and use URLs that replies have named. So a leading `cd X &&` becomes the directory, a trailing `| head` or
+//! `| tail` a limit on the shown lines, and an internal URL the path of its file. Only [`Engine::rewrite`] does this.
 //!
-//! Works on the parsed script, and leaves every other byte as it is. A script that is not parsed to its end, is not
-//! UTF-8 or too long for the parser is left alone, and so is whatever only bash could tell.
+//! Works on the parsed script, and leaves every other byte as it is. A script that cannot be parsed to its end, is not
+//! UTF-8, or is too long for the parser stays unchanged. So does everything that only bash could decide.
 //!
-//! Invariant: what runs does what the script would have done, but for what is said in the notices.
+//! Invariant: the rewritten script does what the given one would have done, except for what the notices say.
 
 mod directory;
 mod lines;
@@ -29,69 +29,69 @@ use crate::request::{Given, Request, Script, ScriptError};
 use crate::trust::make_missing;
 use crate::{Engine, Streams};
 
-/// So much of a script is quoted in a notice.
-const QUOTED: usize = 200;
+/// Longest quote of a script in a notice, in characters.
+const LONGEST_QUOTE: usize = 200;
 
-/// Stands for what was cut off there.
+/// Mark in place of the rest.
 const CUT: &str = "…";
 
-/// What is rewritten.
+/// The changes that the engine makes to commands.
 #[derive(Debug, Clone, Default)]
 pub struct Rewriting {
     /// True: a leading `cd X &&` becomes the directory, and a `~` at the beginning of a directory the home directory.
     pub directory: bool,
-    /// Whether a trailing `| head` or `| tail` becomes a limit on what is shown.
+    /// True if a trailing `| head` or `| tail` becomes a limit on the shown lines.
     pub lines: bool,
-    /// Which URLs stand for files.
+    /// Schemes of URLs that stand for files.
     pub schemes: Vec<Arc<dyn Scheme>>,
-    /// Names of schemes that a model may believe in, and that stand for no file here. They are refused.
+    /// Names of schemes that a model may assume, and that stand for no file here. They are refused.
     pub unsupported: Vec<String>,
-    /// What stands before every script; nothing if it is empty.
+    /// Text before every script; empty for none.
     pub prefix: String,
 }
 
-/// For whom a command is rewritten.
+/// Purpose of a command, which decides about `head`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewriteFor {
-    /// Somebody who waits for its reply.
+    /// A caller that waits for the reply.
     Reply,
-    /// A job, or another reader of everything that the command writes. `head` has to do its own work there.
+    /// A job, or another reader of the whole output. There `head` has to do its own work.
     Job,
 }
 
 /// A command that was rewritten.
 #[derive(Debug, Clone)]
 pub struct Rewritten {
-    /// The command.
+    /// The command after rewriting.
     pub request: Request,
-    /// What was done to it, in words; nothing if nothing was.
+    /// Notices about the changes; empty without changes.
     pub notices: Vec<String>,
-    /// Directories that it wants to write to.
+    /// Directories that the command wants to write to.
     wanted: Vec<PathBuf>,
 }
 
-/// Why a command cannot be rewritten.
+/// Error: a command that cannot be rewritten.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RewriteError {
-    /// A URL stands for nothing.
+    /// A URL stands for no file.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// With all that was put in, it cannot be a script.
+    /// The rewritten text cannot be a script.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// There is no room for what it wants to write.
-    #[error("cannot make {}", path.display())]
+    /// A directory for its files cannot be created.
+    #[error("cannot create {}", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
 impl Rewritten {
-    /// Makes the directories that it wants to write to. To be called once it is clear that it runs.
+    /// Creates the directories that the command wants to write to. Call it once the command is sure to run.
     pub fn make_room(&self) -> Result<(), RewriteError> {
         for path in &self.wanted {
             let made = make_missing(path);
@@ -102,7 +102,7 @@ impl Rewritten {
 }
 
 impl Engine {
-    /// Rewrites a command as the options say. Looks at files, and changes nothing.
+    /// Rewrites a command as the options say. Reads files, and changes nothing.
     ///
     /// ```
     /// use bashful_engine::{Engine, Options, Request, RewriteFor, Script};
@@ -122,7 +122,8 @@ impl Engine {
         let rewriting = &options.rewriting;
         let mut rewritten = Rewritten { request, notices: Vec::new(), wanted: Vec::new() };
         rewritten.replace_urls(rewriting)?;
-        // In a session the shell itself is to go there, and a pipeline is not to leave it what its parts did in their own shells.
+        // In a session, the shell itself has to change its directory, and the parts of a pipeline must not change the
+        // shell.
         let alone = rewritten.request.session.is_none();
         let snapshot = self.snapshot();
         let is_users = |name: &str| {
@@ -135,14 +136,14 @@ impl Engine {
             rewritten.expand_tilde(options);
         }
         if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
-            rewritten.take_directory(options, self.backend())?;
+            rewritten.extract_directory(options, self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
         if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {
-            rewritten.take_lines(options)?;
+            rewritten.extract_lines(options)?;
         }
         if !rewriting.prefix.is_empty() {
-            rewritten.put_before(&rewriting.prefix)?;
+            rewritten.add_prefix(&rewriting.prefix)?;
         }
         if !rewritten.notices.is_empty() {
             let mask = self.mask();
@@ -155,14 +156,14 @@ impl Engine {
 }
 
 impl Rewritten {
-    /// Another script takes the place of the one that was given, which is remembered.
-    fn becomes(&mut self, script: Script) {
+    /// Replaces the script, and remembers the given one.
+    fn replace_script(&mut self, script: Script) {
         let before = std::mem::replace(&mut self.request.script, script);
         self.request.given.get_or_insert(Given { script: before, directory: None });
     }
 
     fn replace_urls(&mut self, rewriting: &Rewriting) -> Result<(), RewriteError> {
-        let mut finder = url::Finder::new(rewriting);
+        let mut finder = url::UrlFinder::new(rewriting);
         if finder.may_be_in(self.request.script.as_bytes()) {
             let parsed = str::from_utf8(self.request.script.as_bytes()).ok();
             match parsed.and_then(|text| Some((text, Outline::of(text)?))) {
@@ -170,7 +171,7 @@ impl Rewritten {
                     let edits = finder.in_script(text, &outline)?;
                     if !edits.is_empty() {
                         let script = Script::new(apply(text.as_bytes(), &edits))?;
-                        self.becomes(script);
+                        self.replace_script(script);
                     }
                 }
                 None => finder.notices.push(url::NOT_PARSED.to_owned()),
@@ -191,7 +192,7 @@ impl Rewritten {
         Ok(())
     }
 
-    /// A working directory `~` or `~/…` is the home directory, or below it, as a shell would have it.
+    /// Expands a working directory `~` or `~/…`, as a shell would.
     fn expand_tilde(&mut self, options: &crate::Options) {
         let Some(below) = self.request.workdir.as_deref().and_then(|asked| asked.strip_prefix("~").ok()) else {
             return;
@@ -201,16 +202,16 @@ impl Rewritten {
         }
     }
 
-    fn take_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
-        let Some(taken) = outlined(&self.request.script, b"cd", directory::leading) else {
+    fn extract_directory(&mut self, options: &crate::Options, backend: &dyn Backend) -> Result<(), RewriteError> {
+        let Some(taken) = find_in_outline(&self.request.script, b"cd", directory::leading) else {
             return Ok(());
         };
         if is_function("cd", options, &self.request.env) {
             return Ok(());
         }
         let Some(moved) = directory::resolve(&taken.to, options, backend, &self.request.env) else { return Ok(()) };
-        self.notices.push(format!("`{}` became the working directory", taken.said));
-        self.becomes(taken.rest(&self.request.script)?);
+        self.notices.push(format!("`{}` became the working directory", taken.quote));
+        self.replace_script(taken.rest(&self.request.script)?);
         self.request.workdir = Some(moved.to);
         if let Some(given) = &mut self.request.given {
             given.directory.get_or_insert_with(|| moved.from.clone());
@@ -221,56 +222,53 @@ impl Rewritten {
         Ok(())
     }
 
-    fn take_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
-        let found = |name| outlined(&self.request.script, name, lines::trailing);
+    fn extract_lines(&mut self, options: &crate::Options) -> Result<(), RewriteError> {
+        let found = |name| find_in_outline(&self.request.script, name, lines::trailing);
         let Some(taken) = found(b"head").or_else(|| found(b"tail")) else { return Ok(()) };
         if ["head", "tail"].iter().any(|name| is_function(name, options, &self.request.env)) {
             return Ok(());
         }
-        // A limit that the caller has asked for wins over one of the same kind in the script.
+        // A limit that the caller asked for wins over one of the same kind in the script.
         let lines = self.request.lines.map_or(taken.lines, |asked| asked.or(taken.lines));
-        let became = if taken.lines.or(lines) == lines {
-            "became a limit on what is shown"
-        } else {
-            "gave way to the limit that was asked for"
-        };
-        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.said));
-        self.becomes(taken.rest(&self.request.script)?);
+        let became =
+            if taken.lines.or(lines) == lines { "became a line limit" } else { "gave way to the requested limit" };
+        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.quote));
+        self.replace_script(taken.rest(&self.request.script)?);
         self.request.lines = Some(lines);
-        // As by `head`, the output is closed after so many lines. `tail` reads to the end.
+        // The output is closed after the first lines, as by `head`. `tail` reads to the end.
         self.request.enough = taken.lines.first().and(lines.first());
-        // Behind a pipe it would have had a shell of its own: its changes to a session's shell must not stay.
+        // In a pipe it would have run in a subshell, so its changes to a session's shell must not stay.
         self.request.apart = true;
-        // Standard error does not go through a pipe, and is shown whole.
+        // Stderr does not go through the pipe, and is shown whole.
         self.request.streams = Streams::Split;
         Ok(())
     }
 
-    /// `<prefix> <script>`, behind comments and empty lines that the script begins with.
-    fn put_before(&mut self, prefix: &str) -> Result<(), RewriteError> {
+    /// Puts the prefix before the script, after its leading comments and empty lines.
+    fn add_prefix(&mut self, prefix: &str) -> Result<(), RewriteError> {
         let script = self.request.script.as_bytes();
-        let (edit, notice) = prefix::put_before(script, prefix);
+        let (edit, notice) = prefix::add_prefix(script, prefix);
         let script = Script::new(apply(script, &[edit]))?;
-        self.becomes(script);
+        self.replace_script(script);
         self.notices.push(notice);
         Ok(())
     }
 }
 
-/// A script without the `cd X &&` that it begins with, wherever that leads; none if it begins with none.
+/// The script without its leading `cd X &&`, whatever that leads to; none if it has none.
 pub(crate) fn without_leading_cd(script: &Script) -> Option<Script> {
-    outlined(script, b"cd", directory::leading)?.rest(script).ok()
+    find_in_outline(script, b"cd", directory::leading)?.rest(script).ok()
 }
 
 /// A change of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
+struct ScriptEdit {
     range: std::ops::Range<usize>,
     text: Vec<u8>,
 }
 
 /// Makes changes, which are in order and do not overlap.
-fn apply(script: &[u8], edits: &[Edit]) -> Vec<u8> {
+fn apply(script: &[u8], edits: &[ScriptEdit]) -> Vec<u8> {
     let mut out = Vec::with_capacity(script.len());
     let mut at = 0;
     for edit in edits {
@@ -282,8 +280,8 @@ fn apply(script: &[u8], edits: &[Edit]) -> Vec<u8> {
     out
 }
 
-/// What is found in a script that holds this name, if it can be parsed.
-fn outlined<T, const N: usize>(
+/// Parses a script that contains this name, and applies `find`; none if it cannot be parsed.
+fn find_in_outline<T, const N: usize>(
     script: &Script,
     name: &[u8; N],
     find: impl FnOnce((&str, &Outline<'_>)) -> Option<T>,
@@ -294,15 +292,15 @@ fn outlined<T, const N: usize>(
     find((text, &Outline::of(text)?))
 }
 
-/// A piece of a script, to be quoted in a sentence: on one line, and not longer than one.
+/// A piece of a script for a sentence: on one line, and shortened.
 fn quotable(text: &str) -> String {
     let text = text.replace("\\\n", " ");
     let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let short: String = letters.by_ref().take(QUOTED).collect();
+    let short: String = letters.by_ref().take(LONGEST_QUOTE).collect();
     if letters.next().is_some() { short + CUT } else { short }
 }
 
-/// Whether a name means a function that bash finds in its environment.
+/// True if a name is a function in the environment of bash.
 fn is_function(name: &str, options: &crate::Options, env: &[(String, OsString)]) -> bool {
     let variable = format!("BASH_FUNC_{name}%%");
     env.iter().any(|(name, _)| *name == variable) || options.host_environment.iter().any(|(name, _)| *name == *variable)

@@ -1,33 +1,33 @@
-//! What stands before every command, because the host wants it so.
+//! Puts the host's prefix before every command.
 //!
-//! It is text before text, as whoever sets it expects: `nice make; ls` is what becomes of `make; ls`. A program that stands
-//! there is given the words behind it, and knows nothing of what is the shell's own. So a command that begins with that runs
-//! as it is, and the notice says what to make of its failure.
+//! The prefix is text before text, as its author expects: `make; ls` becomes `nice make; ls`. A program in the prefix
+//! gets the next words as arguments, and knows nothing of the shell's own syntax. So a command that begins with such
+//! syntax runs as it is, and the notice explains its failure.
 
 use std::borrow::Cow;
 
 use bashful_guard::{Opening, OpeningKind};
 
-use super::{Edit, quotable};
+use super::{ScriptEdit, quotable};
 
-/// Builtins for which there is no program of the same name.
+/// Builtins without a program of the same name.
 const BUILTINS: &str = "\
     . : alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown enable \
     eval exec exit export fc fg getopts hash history jobs let local logout mapfile popd pushd read readarray \
     readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
 
-/// The edit that puts it before the first command, and what to say of it.
-pub(super) fn put_before(script: &[u8], prefix: &str) -> (Edit, String) {
+/// Returns the edit that puts the prefix before the first command, and its notice.
+pub(super) fn add_prefix(script: &[u8], prefix: &str) -> (ScriptEdit, String) {
     let text = same_length_text(script);
     let opening = Opening::of(&text);
-    let hint = shells_own(&opening.kind).map(|own| {
+    let hint = shell_syntax(&opening.kind).map(|own| {
         format!("; if it failed by that: {own}, which no program can run; `bash -c '…'` runs all of it behind the prefix, and `true; …` without")
     });
     let notice = format!("run with the prefix `{}` of the settings{}", quotable(prefix), hint.unwrap_or_default());
-    (Edit { range: opening.at..opening.at, text: format!("{prefix} ").into_bytes() }, notice)
+    (ScriptEdit { range: opening.at..opening.at, text: format!("{prefix} ").into_bytes() }, notice)
 }
 
-/// The script with a letter for every byte that is not UTF-8, so that places in the text are places in the script.
+/// The script with a letter for every byte that is not UTF-8, so that offsets in the text are offsets in the script.
 fn same_length_text(script: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = str::from_utf8(script) {
         return Cow::Borrowed(text);
@@ -36,8 +36,8 @@ fn same_length_text(script: &[u8]) -> Cow<'_, str> {
     Cow::Owned(chunks.collect())
 }
 
-/// What a command begins with that only the shell understands, in words; none if it looks like a program.
-fn shells_own(kind: &OpeningKind<'_>) -> Option<String> {
+/// Describes syntax at the beginning of a command that only the shell understands; none if it looks like a program.
+fn shell_syntax(kind: &OpeningKind<'_>) -> Option<String> {
     let own = match kind {
         OpeningKind::Group => "a group of commands".to_owned(),
         OpeningKind::Function => "a function".to_owned(),
@@ -74,18 +74,18 @@ mod tests {
             "((1))",
             "wait",
             "exit;",
-            // Quotes hide a builtin from nobody.
+            // Quotes do not hide a builtin.
             "\"cd\" x",
             "\\cd x",
             ">out cd x",
         ] {
-            assert!(shells_own(&Opening::of(own).kind).is_some(), "{own}");
+            assert!(shell_syntax(&Opening::of(own).kind).is_some(), "{own}");
         }
-        // Quotes make a word of a keyword, and a bracket alone makes no assignment.
+        // Quotes turn a keyword into a word, and a bracket alone makes no assignment.
         for program in
             ["make", "./cd", "cdx", "1=2", "a-b=c", "[ a ]", "git commit", "=x", "", "\"if\" x", "m[k] x", "$cd x"]
         {
-            assert!(shells_own(&Opening::of(program).kind).is_none(), "{program}");
+            assert!(shell_syntax(&Opening::of(program).kind).is_none(), "{program}");
         }
     }
 
@@ -94,7 +94,11 @@ mod tests {
         for (script, at) in
             [(&b"make"[..], 0), (b" # a\n\n make", 7), (b"\\\nmake", 2), (b"# a", 3), (b"# \xff\xfe\nmake \xff", 5)]
         {
-            assert_eq!(put_before(script, "nice").0, Edit { range: at..at, text: b"nice ".to_vec() }, "{script:?}");
+            assert_eq!(
+                add_prefix(script, "nice").0,
+                ScriptEdit { range: at..at, text: b"nice ".to_vec() },
+                "{script:?}"
+            );
         }
     }
 

@@ -11,65 +11,65 @@ use super::quotable;
 use crate::artifacts::{ArtifactStore, artifact_id};
 use crate::jobs::{JobStore, job_id};
 
-/// So many names are told to somebody who asked for another one.
-const TOLD: usize = 20;
+/// Most names listed for a caller that used an unknown one.
+const MOST_LISTED: usize = 20;
 
-/// A kind of names that stand for files. A host adds its own.
+/// A scheme of URLs that stand for files. A host can add its own.
 pub trait Scheme: fmt::Debug + Send + Sync {
-    /// What stands before `://`.
+    /// Name of the scheme, before `://`.
     fn name(&self) -> &str;
 
-    /// The file that a name stands for. The name is what stands behind `://`, with `%20` and the like decoded.
+    /// Finds the file of a name, which is the text after `://`, percent-decoded.
     fn find(&self, name: &str) -> Result<UrlFile, UrlError>;
 }
 
-/// A file that a name stands for.
+/// The file of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlFile {
-    /// Its absolute path.
+    /// Absolute path of the file.
     pub path: PathBuf,
-    /// A directory that has to be there before the command runs, if it is to write that file.
+    /// Directory that has to exist before the command runs, if the command may write the file.
     pub wanted: Option<PathBuf>,
 }
 
-/// Why a URL stands for no file.
+/// Error: a URL that stands for no file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// Its scheme is known, but not here.
+    /// The scheme is known, but not supported here.
     #[error("Unsupported internal URL in bash command: {url}")]
     Unsupported {
-        /// The URL.
+        /// The URL, shortened.
         url: String,
     },
     /// There is nothing of that name.
     #[error("Unknown {kind}: {name}. Available: {}", list(available))]
     Unknown {
-        /// What there is of this kind.
+        /// Kind of the names: artifact, job or skill.
         kind: &'static str,
-        /// The name.
+        /// Name that was given, shortened.
         name: String,
-        /// Names that there are.
+        /// Names that exist.
         available: Vec<String>,
     },
-    /// The name leads out of where it may lead.
+    /// The name leads out of its directory.
     #[error("Path traversal is not allowed in {scheme}:// URLs")]
     Traversal {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
     },
-    /// The name is known, but there is no file.
+    /// The name is known, but has no file.
     #[error("{url} resolved without a filesystem path and cannot be used in bash: {why}")]
     NoFile {
-        /// The URL.
+        /// The URL, shortened.
         url: String,
-        /// Why not.
+        /// Reason why there is no file.
         why: String,
     },
 }
 
 fn list(names: &[String]) -> String {
-    let told = &names[names.len().saturating_sub(TOLD)..];
+    let told = &names[names.len().saturating_sub(MOST_LISTED)..];
     match (told.is_empty(), told.len() < names.len()) {
         (true, _) => "none".to_owned(),
         (false, false) => told.join(", "),
@@ -77,7 +77,7 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// `artifact://7`: the whole output of a command, as it was written.
+/// `artifact://7`: the whole raw output of a command.
 #[derive(Debug, Clone)]
 pub struct ArtifactUrls(pub Arc<ArtifactStore>);
 
@@ -97,7 +97,7 @@ impl Scheme for ArtifactUrls {
     }
 }
 
-/// `job://3`: what a job has written so far.
+/// `job://3`: the output of a job so far.
 #[derive(Debug, Clone)]
 pub struct JobUrls(pub Arc<JobStore>);
 
@@ -181,7 +181,7 @@ impl Scheme for SkillUrls {
     }
 }
 
-/// The path of a name below a directory; none if it leads out of it, by its parts or by a symbolic link.
+/// The path of a name below a directory; none if it leads out, by its parts or by a symbolic link.
 fn below(root: &Path, name: &str) -> Option<PathBuf> {
     let name = Path::new(name.trim_start_matches('/'));
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -189,16 +189,16 @@ fn below(root: &Path, name: &str) -> Option<PathBuf> {
         return None;
     }
     let path = if name.as_os_str().is_empty() { root.to_path_buf() } else { root.join(name) };
-    // The part of it that is there.
+    // The existing part of the path.
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
     if !there.starts_with(root) {
         return Some(path);
     }
-    // A link to what is not there leads out as well, as soon as somebody writes through it.
+    // A dangling link leads out as well, as soon as a command writes through it.
     there.canonicalize().ok()?.starts_with(root.canonicalize().ok()?).then_some(path)
 }
 
-/// Paths in scripts count from wherever the script is.
+/// Makes a path absolute, because the directory of the script is unknown.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

@@ -1,9 +1,9 @@
-//! Finds internal URLs where they are words of a script, and puts the paths of their files there.
+//! Finds internal URLs that are words of a script, and replaces them by the paths of their files.
 //!
-//! A URL counts if it is a word of its own, bare or in quotes, or stands behind `name=`, `--option=` or `@`. In the middle of
-//! a text it is only mentioned, and comments and here-documents hold text. Quoted, a URL may hold blanks; a text may begin with
-//! one too. So a quoted URL counts that stands for a file which is there or can be written. In double quotes and without
-//! blanks it counts in any case, and one that stands for nothing is refused.
+//! A URL counts if it is a word of its own, bare or in quotes, or comes after `name=`, `--option=` or `@`. In the
+//! middle of a text it is only mentioned, and comments and here-documents contain text. A quoted URL may contain
+//! blanks, but a text may begin with a URL too. So a quoted URL counts if its file exists or can be written. In double
+//! quotes and without blanks it always counts, and one without a file is refused.
 //!
 //! The value of a variable is no script: every URL in it counts.
 
@@ -14,31 +14,31 @@ use std::path::{Path, PathBuf};
 use bashful_guard::{Outline, Quoting, Stretch};
 use memchr::memmem;
 
-use super::{Edit, Rewriting, quotable};
+use super::{Rewriting, ScriptEdit, quotable};
 use crate::rewrite::scheme::{Scheme, UrlError, UrlFile};
 
-/// What is said where a script is not understood.
+/// Notice about a script that cannot be parsed.
 pub(super) const NOT_PARSED: &str =
     "internal URLs were left as they are: the script could not be parsed to its end, or is too long";
 
-/// So much is said about the URLs of one command.
-const TOLD: usize = 20;
+/// Most notices about the URLs of one command.
+const MOST_NOTICES: usize = 20;
 
-/// Finds them, and notes what was done.
+/// Finds URLs, and collects notices about them.
 #[derive(Debug)]
-pub(super) struct Finder<'a> {
+pub(super) struct UrlFinder<'a> {
     rewriting: &'a Rewriting,
     pub(super) notices: Vec<String>,
-    /// Directories that have to be there.
+    /// Directories that have to exist.
     pub(super) wanted: Vec<PathBuf>,
 }
 
-/// A URL that stands where one counts.
+/// A URL at a place where it counts.
 struct Url<'a> {
     scheme: &'a str,
-    /// What is behind `://`.
+    /// Text after `://`.
     name: &'a str,
-    /// Where it begins in its text.
+    /// Offset in its text.
     at: usize,
 }
 
@@ -48,12 +48,12 @@ impl Url<'_> {
     }
 }
 
-impl<'a> Finder<'a> {
+impl<'a> UrlFinder<'a> {
     pub(super) fn new(rewriting: &'a Rewriting) -> Self {
         Self { rewriting, notices: Vec::new(), wanted: Vec::new() }
     }
 
-    /// Whether a text holds anything that looks like one.
+    /// True if a text contains anything that looks like a known URL.
     pub(super) fn may_be_in(&self, script: &[u8]) -> bool {
         memmem::find_iter(script, b"://").any(|at| self.knows(scheme_before(&script[..at])))
     }
@@ -64,8 +64,8 @@ impl<'a> Finder<'a> {
             || self.rewriting.unsupported.iter().any(|name| known(name))
     }
 
-    /// The changes that a script needs.
-    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<Edit>, UrlError> {
+    /// Returns the changes that a script needs.
+    pub(super) fn in_script(&mut self, script: &str, outline: &Outline<'_>) -> Result<Vec<ScriptEdit>, UrlError> {
         let mut edits = Vec::new();
         for stretch in outline.stretches() {
             let Some(url) = self.first_in(script, stretch) else { continue };
@@ -81,21 +81,21 @@ impl<'a> Finder<'a> {
             if pattern.is_none() && ends_word {
                 let is_text = stretch.quoting == Quoting::Single || url.name.contains(char::is_whitespace);
                 let path = if is_text { self.if_usable(&url) } else { Some(self.resolve(&url)?) };
-                edits.extend(path.map(|path| Edit { range: start..stretch.range.end, text: quoted(&path) }));
+                edits.extend(path.map(|path| ScriptEdit { range: start..stretch.range.end, text: quoted(&path) }));
             } else if stretch.quoting == Quoting::Single {
-                // Bash finishes nothing there: it is a text.
+                // Bash expands nothing in single quotes, so it is a text.
             } else if let Some((path, length)) = self.directory_of(&url, pattern, after, stretch.quoting)? {
                 let end = start + url.scheme.len() + "://".len() + length;
-                edits.push(Edit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
+                edits.push(ScriptEdit { range: start..end, text: [quoted(&path).as_slice(), b"/"].concat() });
             } else {
                 let word = quotable(&script[start..stretch.word.end.max(stretch.range.end)]);
-                self.note(format!("{word} was left as it is: what stands in it can only be told by bash"));
+                self.note(format!("{word} was left as it is: only bash can expand it"));
             }
         }
         Ok(edits)
     }
 
-    /// The path that a whole text stands for, if it is a URL.
+    /// The path of a whole text that is a URL.
     pub(super) fn as_path(&mut self, text: &str) -> Result<Option<PathBuf>, UrlError> {
         match text.split_once("://") {
             Some((scheme, name)) if self.knows(scheme.as_bytes()) => {
@@ -105,16 +105,16 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The value of a variable with paths in the place of its URLs; none if it holds none.
+    /// The value of a variable with paths in place of its URLs; none if it has none.
     pub(super) fn in_value(&mut self, value: &str) -> Result<Option<OsString>, UrlError> {
         if !self.may_be_in(value.as_bytes()) {
             return Ok(None);
         }
-        // The name of a file may hold blanks and colons.
+        // The name of a file may contain blanks and colons.
         if let Some((scheme, name)) = value.split_once("://")
             && let Some(found) = self.find(&Url { scheme, name, at: 0 }).ok().filter(|found| found.path.exists())
         {
-            return Ok(Some(self.take(&Url { scheme, name, at: 0 }, found).into()));
+            return Ok(Some(self.note_use(&Url { scheme, name, at: 0 }, found).into()));
         }
         let mut replaced = OsString::new();
         let mut rest = value;
@@ -127,7 +127,7 @@ impl<'a> Finder<'a> {
                 replaced.push(&rest[..url.at]);
                 replaced.push(self.resolve(&url)?);
             } else {
-                // A URL of another kind stays as it is, whatever stands in it.
+                // A URL of another scheme stays as it is, whatever it contains.
                 replaced.push(&rest[..end]);
             }
             rest = &rest[end..];
@@ -136,7 +136,7 @@ impl<'a> Finder<'a> {
         Ok(Some(replaced))
     }
 
-    /// The URL at the beginning of a word, or behind what may stand before one.
+    /// The URL at the beginning of a word, or after something that may come before one.
     fn first_in<'b>(&self, script: &'b str, stretch: &Stretch) -> Option<Url<'b>> {
         let text = script.get(stretch.range.clone())?;
         let colon = text.find("://")?;
@@ -148,7 +148,7 @@ impl<'a> Finder<'a> {
         Some(Url { scheme, name: &text[colon + 3..], at })
     }
 
-    /// Where bash finishes a name, the directory before it can still be told, and the length of that part of the name.
+    /// The directory of a name that bash completes, and the length of that part of the name.
     fn directory_of(
         &mut self,
         url: &Url<'_>,
@@ -160,7 +160,7 @@ impl<'a> Finder<'a> {
         let (directory, length) =
             known.rsplit_once('/').map_or(("", 0), |(directory, _)| (directory, directory.len() + 1));
         let rest = &url.name[length..];
-        // A text may begin with one.
+        // A text may begin with a URL.
         let is_text = quoting == Quoting::Double && after.contains(char::is_whitespace);
         if url.name.contains(char::is_whitespace) || is_text || rest.contains('%') {
             return Ok(None);
@@ -178,29 +178,30 @@ impl<'a> Finder<'a> {
         Ok(Some((found.path, length)))
     }
 
-    /// Says something, once, and not without end.
+    /// Adds a notice once, up to a limit.
     fn note(&mut self, notice: String) {
         if self.notices.contains(&notice) {
             return;
         }
         match self.notices.len() {
-            said if said < TOLD => self.notices.push(notice),
-            TOLD => self.notices.push("and so on: there are more internal URLs".to_owned()),
+            said if said < MOST_NOTICES => self.notices.push(notice),
+            MOST_NOTICES => self.notices.push("more internal URLs were replaced".to_owned()),
             _ => {}
         }
     }
 
-    /// The path of a URL.
+    /// Returns the path of a URL.
     fn resolve(&mut self, url: &Url<'_>) -> Result<PathBuf, UrlError> {
         let found = self.find(url)?;
-        Ok(self.take(url, found))
+        Ok(self.note_use(url, found))
     }
 
-    /// The path of a URL that may be the beginning of a text: none if there is no such file and none can be written.
+    /// Returns the path of a URL that may be the beginning of a text; none if the file neither exists nor can be
+    /// written.
     fn if_usable(&mut self, url: &Url<'_>) -> Option<PathBuf> {
         let is_usable = |found: &UrlFile| found.path.exists() || (found.wanted.is_some() && !url.name.contains("://"));
         let found = self.find(url).ok().filter(is_usable)?;
-        Some(self.take(url, found))
+        Some(self.note_use(url, found))
     }
 
     fn find(&self, url: &Url<'_>) -> Result<UrlFile, UrlError> {
@@ -210,7 +211,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn take(&mut self, url: &Url<'_>, UrlFile { path, wanted }: UrlFile) -> PathBuf {
+    fn note_use(&mut self, url: &Url<'_>, UrlFile { path, wanted }: UrlFile) -> PathBuf {
         self.note(format!("{} is {}", url.text(), path.display()));
         self.wanted.extend(wanted);
         path
@@ -226,21 +227,21 @@ fn find(scheme: &dyn Scheme, name: &str) -> Result<UrlFile, UrlError> {
     Err(UrlError::NoFile { url: format!("{}://{name}", scheme.name()), why })
 }
 
-/// The letters before `://` that can be a scheme.
+/// The characters before `://` that can be a scheme.
 fn scheme_before(text: &[u8]) -> &[u8] {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-' | b'_');
     let length = text.iter().rev().take_while(|byte| is_part(byte)).count();
     &text[text.len() - length..]
 }
 
-/// True if a URL at this place of a stretch is a word of its own, or the value of something.
+/// True if a URL at this offset of a stretch is a word of its own, or the value of something.
 fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
     let start = stretch.range.start;
     let Some(before) = script.get(stretch.word.start..start) else { return false };
     let inside = &script[start..start + at];
     match stretch.quoting {
         Quoting::Bare => introduces_value(&script[stretch.word.start..start + at]),
-        // The quote begins the value, or else the word.
+        // The quote begins the value, or the whole word.
         Quoting::Double | Quoting::Single => match before.strip_suffix(stretch.quoting.mark()) {
             Some(outside) if inside.is_empty() => introduces_value(outside),
             Some(outside) => outside.is_empty() && introduces_value(inside),
@@ -249,8 +250,8 @@ fn stands_alone(script: &str, stretch: &Stretch, at: usize) -> bool {
     }
 }
 
-/// True if the rest of a word that begins like this is a value: the whole word, that of `name=` or `--option=`, or a file
-/// behind `@`.
+/// True if the rest of a word after `beginning` is a value: the whole word, that of `name=` or `--option=`, or a file
+/// after `@`.
 fn introduces_value(beginning: &str) -> bool {
     let before = beginning.strip_suffix('@').unwrap_or(beginning);
     let Some(named) = before.strip_suffix('=') else { return before.is_empty() };
@@ -259,12 +260,13 @@ fn introduces_value(beginning: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part)
 }
 
-/// True for a character that ends a URL in the value of a variable: such values are texts, lists like `PATH`, or options.
+/// True for a character that ends a URL in the value of a variable: such values are texts, lists like `PATH`, or
+/// options.
 fn ends_url(letter: char) -> bool {
     letter.is_whitespace() || "'\")`\\:;,".contains(letter)
 }
 
-/// A path as a word.
+/// Quotes a path as a bare word.
 fn bare(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(byte);
@@ -274,7 +276,7 @@ fn bare(path: &Path) -> Vec<u8> {
     [b"'", single(path).as_slice(), b"'"].concat()
 }
 
-/// A path between single quotes.
+/// Escapes a path for single quotes.
 fn single(path: &Path) -> Vec<u8> {
     let mut text = Vec::new();
     for byte in path.as_os_str().as_bytes() {
@@ -286,7 +288,7 @@ fn single(path: &Path) -> Vec<u8> {
     text
 }
 
-/// A path between double quotes.
+/// Escapes a path for double quotes.
 fn double(path: &Path) -> Vec<u8> {
     let mut text = Vec::new();
     for byte in path.as_os_str().as_bytes() {
@@ -298,7 +300,7 @@ fn double(path: &Path) -> Vec<u8> {
     text
 }
 
-/// A name with `%20` and the like decoded. What is no such thing stays as it is.
+/// Percent-decodes a name. Invalid sequences stay as they are.
 fn decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -339,7 +341,7 @@ mod tests {
         }
     }
 
-    /// A scheme of names below a directory that is there.
+    /// A scheme of names below an existing directory.
     #[derive(Debug)]
     struct Directories;
 
@@ -378,7 +380,7 @@ mod tests {
 
     fn try_replace(script: &str) -> Result<(String, Vec<String>), UrlError> {
         let rewriting = rewriting();
-        let mut finder = Finder::new(&rewriting);
+        let mut finder = UrlFinder::new(&rewriting);
         let edits = finder.in_script(script, &Outline::of(script).expect("it parses"))?;
         let replaced = crate::rewrite::apply(script.as_bytes(), &edits);
         Ok((String::from_utf8(replaced).expect("text"), finder.notices))
@@ -485,7 +487,7 @@ mod tests {
     #[test]
     fn every_url_in_a_value_becomes_a_path_without_quotes() {
         let rewriting = rewriting();
-        let mut finder = Finder::new(&rewriting);
+        let mut finder = UrlFinder::new(&rewriting);
         for (value, expected) in [
             ("file-of://a%20b", "/files/a b"),
             ("see file-of://a and file-of://b.", "see /files/a and /files/b."),

@@ -1,6 +1,7 @@
-//! A command becomes a job: it is written down, and its keeper takes over its output.
+//! Makes a command a job: writes its record, and hands its output to its keeper.
 //!
-//! Invariant: at every moment one of the two reads the pipes, so that no byte is lost and nobody who writes is held up.
+//! Invariant: at every moment either the engine or the keeper reads the pipes, so that no byte is lost and no writer
+//! waits.
 
 use std::fs::File;
 use std::io;
@@ -14,9 +15,9 @@ use bashful_sys::boot_time;
 use thiserror::Error;
 
 use super::{Run, Stream};
-use crate::capture::{Capture, HandedOver};
-use crate::jobs::{CreateJobError, JobKind, JobRecord, JobState, NewJob, NewJobRecord, Room, STDERR, StderrFile};
-use crate::link::{Carried, Handover};
+use crate::capture::{Capture, ContinuedFile};
+use crate::jobs::{CreateJobError, JobKind, JobRecord, JobState, LimitCheck, NewJob, NewJobRecord, STDERR, StderrFile};
+use crate::link::{Handover, OutputHandover};
 use crate::outcome::{LeftBehind, Output};
 use crate::redact::Redactor;
 use crate::sessions::SessionName;
@@ -24,52 +25,52 @@ use crate::sessions::SessionName;
 /// A command that has become a job.
 #[derive(Debug)]
 pub struct InBackground {
-    /// The job.
+    /// Record of the job.
     pub job: JobRecord,
-    /// What it had written by then; to standard output, if the streams are taken apart.
+    /// Output so far; stdout, if the streams are split.
     pub output: Output,
-    /// What it had written to standard error, if the streams are taken apart.
+    /// Stderr so far, if the streams are split.
     pub stderr: Option<Output>,
-    /// The session that it has left, with the shell.
+    /// Session that the command has left, together with its shell.
     pub session: Option<SessionName>,
 }
 
-/// Why a command did not become a job.
+/// Error: a command that did not become a job.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotSent {
-    /// There is no place for jobs.
-    #[error("there is no place for jobs")]
+    /// The engine has no store for jobs.
+    #[error("jobs need a state directory: set XDG_STATE_HOME or HOME")]
     NoJobs,
-    /// A job needs a keeper that outlives this program.
+    /// A job needs a keeper process, which outlives this program.
     #[error("it has no keeper process, and a thread would end with this program")]
     NoKeeper,
-    /// The backend cannot hand over a command that runs.
-    #[error("this backend cannot make a job of a command that runs")]
+    /// The backend cannot make a running command a job.
+    #[error("this backend does not support that")]
     Unsupported,
-    /// What is left behind in a session stays in it.
-    #[error("what a command leaves behind in a session stays in it")]
+    /// Leftover processes of a session stay in the session.
+    #[error("leftover processes of a session stay in the session")]
     InSession,
-    /// It could not be written down.
+    /// The record of the job could not be created.
     #[error(transparent)]
     Create(#[from] CreateJobError),
-    /// Its keeper could not write it down.
+    /// The keeper could not write the record.
     #[error("its keeper cannot use the job's directory")]
     Keeper(#[source] io::Error),
-    /// It ended just then.
+    /// The command ended meanwhile.
     #[error("it has just ended")]
     Ended,
 }
 
 impl Run {
-    /// Lets what was left behind go on as a job; none if it has ended meanwhile.
-    pub(super) async fn leave(&mut self, mut processes: Vec<Leftover>) -> Option<LeftBehind> {
+    /// Makes the leftover processes a job; none if they have ended meanwhile.
+    pub(super) async fn hand_over_leftovers(&mut self, mut processes: Vec<Leftover>) -> Option<LeftBehind> {
         for process in &mut processes {
             if let Some(masked) = self.mask.sentence(&process.command) {
                 process.command = masked;
             }
         }
-        let job = match self.become_job(JobKind::Leftover, Room::Taken).await {
+        let job = match self.become_job(JobKind::Leftover, LimitCheck::Skip).await {
             Ok(job) => Some(job),
             Err(NotSent::Ended) => {
                 self.drain();
@@ -84,27 +85,27 @@ impl Run {
         let artifact = || Some(self.streams.first()?.capture.file()?.path.to_path_buf());
         let output_file = job.as_ref().map(|job| job.output_file.clone()).or_else(artifact);
         let session = self.session.as_ref().map(|session| session.name.clone());
-        // The keeper of a session keeps others too.
+        // The keeper of a session supervises other commands too.
         let keeper = self.link.supervisor().filter(|_| session.is_none());
         Some(LeftBehind { processes, keeper, job: job.map(|job| job.id), output_file, session })
     }
 
     pub(crate) async fn send_to_background(&mut self) -> Result<InBackground, NotSent> {
-        let job = self.become_job(JobKind::Outlasted, Room::Limited).await?;
-        self.tell_the_end();
+        let job = self.become_job(JobKind::Outlasted, LimitCheck::Apply).await?;
+        self.end_live_output();
         let (output, stderr) = self.outputs();
         Ok(InBackground { job, output, stderr, session: self.session.take().map(|session| session.name) })
     }
 
-    /// Writes the command down as a job and hands it and its pipes to its keeper, in one message. From then on nobody
-    /// needs us. If that fails, everything is as it was.
-    async fn become_job(&mut self, kind: JobKind, room: Room) -> Result<JobRecord, NotSent> {
+    /// Writes the record of a job, and hands command and pipes to the keeper in one message. The job then needs neither
+    /// this program nor the engine. After an error, everything is unchanged.
+    async fn become_job(&mut self, kind: JobKind, limit: LimitCheck) -> Result<JobRecord, NotSent> {
         if self.session.is_some() && kind == JobKind::Leftover {
             return Err(NotSent::InSession);
         }
         let store = self.options.jobs.clone().ok_or(NotSent::NoJobs)?;
         self.link.can_hand_over()?;
-        // Opens the artifact if the reply cuts the output: the job then goes on in the file that the reply names.
+        // Opens the artifact if the reply cuts the output: the job then continues in the file that the reply names.
         self.outputs();
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
@@ -120,7 +121,7 @@ impl Run {
             input: false,
             terminal: plan.streams.terminal().is_some(),
         };
-        let job = store.create(asked, room)?;
+        let job = store.create(asked, limit)?;
         if let Err(why) = self.hand_over(&job, kind).await {
             store.discard(job);
             return Err(why);
@@ -137,9 +138,9 @@ impl Run {
         Ok(record)
     }
 
-    /// Hands the job and the pipes to the keeper, which writes the job down.
+    /// Hands the job and the pipes to the keeper, which writes the job's status.
     async fn hand_over(&mut self, job: &NewJob, kind: JobKind) -> Result<(), NotSent> {
-        let nowhere = nowhere().map_err(NotSent::Keeper)?;
+        let null_file = null_file().map_err(NotSent::Keeper)?;
         for stream in &mut self.streams {
             stream.capture.reserve_no_more();
         }
@@ -149,23 +150,26 @@ impl Run {
         let mut outputs = Vec::new();
         for (stream, own) in self.streams.iter().zip(&own) {
             let place = match own {
-                Some((file, path)) => Some(HandedOver { file, path, at_most: job.at_most, gap: Range::default() }),
-                None => stream.capture.file().map(|file| HandedOver { at_most: file.at_most.min(job.at_most), ..file }),
+                Some((file, path)) => Some(ContinuedFile { file, path, at_most: job.at_most, gap: Range::default() }),
+                None => {
+                    stream.capture.file().map(|file| ContinuedFile { at_most: file.at_most.min(job.at_most), ..file })
+                }
             };
-            outputs.push(carry(stream, place, &nowhere));
+            outputs.push(output_handover(stream, place, &null_file));
         }
         let leftovers = self.checked.plan().leftovers;
         self.link.hand_over(Handover { job, kind, leftovers, outputs }).await
     }
 
-    /// Hands the pipes to the keeper without a record, so that those who write neither block nor die.
+    /// Hands the pipes to the keeper without a job, so that processes that write neither block nor get `SIGPIPE`.
     async fn release(&mut self) {
-        let Ok(nowhere) = nowhere() else { return };
+        let Ok(null_file) = null_file() else { return };
         for stream in &mut self.streams {
             stream.capture.save_now();
             stream.capture.reserve_no_more();
         }
-        let outputs = self.streams.iter().map(|stream| carry(stream, stream.capture.file(), &nowhere)).collect();
+        let outputs =
+            self.streams.iter().map(|stream| output_handover(stream, stream.capture.file(), &null_file)).collect();
         self.link.release(outputs).await;
         for stream in &mut self.streams {
             stream.close();
@@ -173,29 +177,34 @@ impl Run {
     }
 }
 
-/// A stream, and the file that its contents go to. If nobody holds the stream any more there is nothing to carry, and if
-/// there is no file, the contents go nowhere.
-fn carry<'a>(stream: &'a Stream, place: Option<HandedOver<'a>>, nowhere: &'a File) -> Carried<'a> {
-    let from = stream.pipe().unwrap_or(nowhere.as_fd());
+/// Pairs a stream with the file for its bytes. A closed stream has nothing to carry; without a file, the bytes are
+/// dropped.
+fn output_handover<'a>(
+    stream: &'a Stream,
+    place: Option<ContinuedFile<'a>>,
+    null_file: &'a File,
+) -> OutputHandover<'a> {
+    let from = stream.pipe().unwrap_or(null_file.as_fd());
     match place {
-        Some(HandedOver { file, path, at_most, gap }) => {
-            Carried { from, to: file.as_fd(), path: Some(path.to_path_buf()), at_most, gap }
+        Some(ContinuedFile { file, path, at_most, gap }) => {
+            OutputHandover { from, to: file.as_fd(), path: Some(path.to_path_buf()), at_most, gap }
         }
-        None => Carried { from, to: nowhere.as_fd(), path: None, at_most: 0, gap: Range::default() },
+        None => OutputHandover { from, to: null_file.as_fd(), path: None, at_most: 0, gap: Range::default() },
     }
 }
 
-fn nowhere() -> io::Result<File> {
+fn null_file() -> io::Result<File> {
     bashful_sys::null_file()
 }
 
-/// A file in the job's own directory with all that was written so far; none if that is in a file already, or cannot be.
+/// Opens a file in the job's directory, with the output so far; none if an artifact has it already, or the file cannot
+/// be opened.
 fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(File, PathBuf)> {
     if capture.file().is_some() {
         return None;
     }
     let mut file = job.file(name).ok()?;
-    // What does not fit on the disk is lost, and what comes later may fit again.
-    let _ = io::Write::write_all(&mut file, capture.held().unwrap_or_default());
+    // Bytes that do not fit on the disk are lost; later ones may fit again.
+    let _ = io::Write::write_all(&mut file, capture.bytes_in_memory().unwrap_or_default());
     Some((file, job.directory.join(name)))
 }

@@ -1,10 +1,10 @@
-//! A live stream of what a command writes, from its first byte to its end.
+//! Live output of a command, from its first byte to its end.
 //!
-//! The stream is made before the first byte is read, so nothing is written before anybody listens. It ends when the
-//! command has ended or has become a job, after the last piece.
+//! The stream is made before the first byte is read, so a listener misses nothing. It ends after the last piece, when
+//! the command has ended or has become a job.
 //!
-//! Invariant: memory held is at most [`BEHIND`] and one piece, however slow the listener is. A listener that falls behind
-//! misses the oldest pieces and learns how many bytes these were, or holds up the command; it chooses which.
+//! Invariant: memory is at most [`BEHIND`] and one piece, however slow the listener is. A listener that falls behind
+//! either misses the oldest pieces and learns how many bytes they were, or holds up the command. It chooses which.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,40 +18,40 @@ use crate::cluster;
 use crate::mask::{Mask, StreamRedactor};
 use crate::units::ByteSize;
 
-/// Bytes that a listener may be behind. As much as a pipe holds: the command is that far ahead of any reader.
+/// Bytes that a listener may be behind: as much as a pipe holds, which is how far a command is ahead of any reader.
 const BEHIND: usize = 1024 * 1024;
 
-/// Small pieces are joined up to this size, so that a listener that is behind catches up in few steps.
+/// Small pieces are joined up to this size, in bytes, so that a slow listener catches up in few steps.
 const JOINED: usize = 64 * 1024;
 
-/// How a listener gets the output of a command.
+/// Form of the live output, and the choice for a slow listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listening {
-    /// In which form.
+    /// Cleaned text, or raw bytes.
     pub form: OutputForm,
-    /// The choice for a listener that does not keep up.
+    /// Drop output, or make the command wait.
     pub when_behind: WhenBehind,
 }
 
-/// The form of live output. Withheld values are redacted in both.
+/// Form of live output. Withheld values are redacted in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputForm {
-    /// The text as replies show it. A line that may still be redrawn comes when it is finished.
+    /// Text as replies show it. A line that may still be redrawn comes when it is finished.
     Text,
-    /// The bytes as they were written.
+    /// Bytes as the command wrote them.
     Raw,
 }
 
-/// The choice for a listener that does not keep up.
+/// Choice for a listener that does not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenBehind {
-    /// The oldest pieces are dropped, and [`Heard::Dropped`] says how many bytes. The command is never held up.
+    /// Drop the oldest pieces, and report the number of bytes as [`Heard::Dropped`]. The command never waits.
     Drop,
-    /// The command waits, as it does for any reader of a pipe. Once the listener is dropped, the command goes on unheard.
+    /// Make the command wait, as for any reader of a pipe. Once the stream is dropped, the command continues.
     Wait,
 }
 
-/// The end of a live stream that [`Caller::listener`](crate::Caller::listener) takes.
+/// The end of a live stream for [`Caller::listener`](crate::Caller::listener).
 #[derive(Debug)]
 pub struct OutputListener {
     listening: Listening,
@@ -59,7 +59,7 @@ pub struct OutputListener {
 }
 
 impl OutputListener {
-    /// A listener, and the stream that it feeds. The stream ends at once if the command does not run.
+    /// Makes a listener, and the stream that it feeds. The stream ends at once if the command does not run.
     ///
     /// ```
     /// # use bashful_engine::{Caller, Engine, Heard, Listening, Options, OutputForm, OutputListener, Request, Script, WhenBehind};
@@ -90,7 +90,7 @@ impl OutputListener {
     }
 }
 
-/// Nothing follows.
+/// Ends the stream.
 impl Drop for OutputListener {
     fn drop(&mut self) {
         self.shared.queue().has_ended = true;
@@ -103,32 +103,32 @@ impl Drop for OutputListener {
 pub enum Heard {
     /// A piece of the output.
     Chunk(Chunk),
-    /// This many bytes were dropped, because the listener was behind.
+    /// Bytes that were dropped because the listener was behind.
     Dropped {
-        /// After redaction.
+        /// Number of bytes, after redaction.
         bytes: u64,
     },
 }
 
-/// A piece of what a command has written.
+/// A piece of a command's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where the command wrote it.
+    /// Stream that the command wrote it to.
     pub stream: StreamName,
-    /// Never empty, and redacted.
+    /// Redacted bytes; never empty.
     pub bytes: Vec<u8>,
 }
 
-/// The live output of one command.
+/// Live output of one command.
 #[derive(Debug)]
 pub struct OutputStream(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// There is more to hear.
+    /// Notified when there is more to read.
     more: Notify,
-    /// There is room again, or nobody listens any more.
+    /// Notified when there is room again, or the stream was dropped.
     room: Notify,
 }
 
@@ -136,7 +136,7 @@ struct Shared {
 struct Queue {
     chunks: VecDeque<Chunk>,
     bytes: usize,
-    /// Dropped since the listener last heard, all of it older than `chunks`.
+    /// Bytes dropped since the last step, all of them older than `chunks`.
     dropped: u64,
     has_ended: bool,
     is_abandoned: bool,
@@ -150,7 +150,7 @@ impl Shared {
 }
 
 impl OutputStream {
-    /// The next piece; none when the command has ended and all of it was heard. May be dropped: nothing is lost.
+    /// Returns the next piece; none after the last one. The future may be dropped without loss.
     pub async fn next(&mut self) -> Option<Heard> {
         loop {
             let more = self.0.more.notified();
@@ -173,7 +173,7 @@ impl OutputStream {
         }
     }
 
-    /// Snapshots of the newest output instead of every piece: at most `bytes` of it, at most once in `every`.
+    /// Turns the stream into snapshots of the newest output: at most `bytes` each, at most once in `every`.
     pub fn into_tail(self, bytes: ByteSize, every: Duration) -> TailUpdates {
         TailUpdates {
             stream: self,
@@ -187,7 +187,7 @@ impl OutputStream {
     }
 }
 
-/// Nobody listens any more.
+/// Stops listening; a command that waits for this listener continues.
 impl Drop for OutputStream {
     fn drop(&mut self) {
         let mut queue = self.0.queue();
@@ -205,22 +205,22 @@ pub struct TailUpdates {
     every: Duration,
     newest: Vec<u8>,
     bytes: u64,
-    /// When a snapshot is due that has something new.
+    /// Time of the next snapshot; none without new output.
     due: Option<Instant>,
     last: Option<Instant>,
 }
 
-/// The newest output of a command.
+/// A snapshot of the newest output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TailUpdate {
-    /// The end of what was written so far.
+    /// End of the output so far.
     pub newest: Vec<u8>,
-    /// Bytes written so far, as the listener would have heard them.
+    /// Bytes written so far, in the listener's form.
     pub bytes: u64,
 }
 
 impl TailUpdates {
-    /// The next snapshot with something new; none after the one that has the end. May be dropped: nothing is lost.
+    /// Returns the next snapshot with new output; none after the final one. The future may be dropped without loss.
     pub async fn next(&mut self) -> Option<TailUpdate> {
         loop {
             let heard = tokio::select! {
@@ -243,7 +243,7 @@ impl TailUpdates {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.newest.extend_from_slice(bytes);
-        // Moving the rest to the front only now and then keeps small pieces cheap.
+        // The buffer is compacted only now and then, which keeps small pieces cheap.
         if self.newest.len() > 2 * self.at_most {
             self.newest.drain(..self.newest.len() - self.at_most);
         }
@@ -276,13 +276,13 @@ impl Feed {
         Self { redactors: Default::default(), mask, listener }
     }
 
-    /// Passes on a piece.
+    /// Redacts a piece, and passes it on.
     pub(super) fn push(&mut self, stream: StreamName, bytes: &[u8]) {
         let redacted = self.redactors[stream as usize].push(&self.mask, bytes).into_owned();
         self.enqueue(stream, &redacted);
     }
 
-    /// Passes on the end of a stream that was held back, because it could have been the beginning of a withheld value.
+    /// Passes on the bytes that were held back because a withheld value could have begun with them.
     pub(super) fn finish(&mut self, stream: StreamName) {
         let rest = self.redactors[stream as usize].finish(&self.mask, &[]);
         self.enqueue(stream, &rest);
@@ -316,7 +316,7 @@ impl Feed {
         self.listener.shared.more.notify_one();
     }
 
-    /// Waits until the listener wants more. May be dropped.
+    /// Waits until the listener accepts more. The future may be dropped.
     pub(super) async fn room(&self) {
         loop {
             let room = self.listener.shared.room.notified();

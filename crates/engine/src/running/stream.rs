@@ -1,8 +1,8 @@
-//! One stream of a command: its pipe, and when that is read.
+//! One stream of a command: its pipe, and the times at which it is read.
 //!
-//! A pipe is watched, or read by the clock. Whoever writes small pieces without pause would otherwise pay for every one of
-//! them being told to us, and wait for a reader that is always in the pipe at the same moment. Left alone for a moment it
-//! gets more done, and we read all of it at once.
+//! A pipe is watched by the event loop, or read by a timer. A program that writes small pieces without pause would
+//! cause an event for every piece, and would contend with a reader that holds the pipe at the same moment. Left alone
+//! for a moment, the program gets more done, and the engine reads everything at once.
 
 use std::cell::RefCell;
 use std::io;
@@ -18,96 +18,96 @@ use tokio::io::unix::AsyncFd;
 use super::StreamName;
 use crate::capture::{Capture, aside};
 
-/// Looks into a pipe in one turn. A command that writes without pause must not keep us from hearing of its end.
-const LOOKS_A_TURN: usize = 16;
+/// Reads of a pipe in one turn. A command that writes without pause must not keep the engine from noticing its end.
+const READS_A_TURN: usize = 16;
 
-/// What is read after the end, at most: all that the pipe could hold when the shell ended.
+/// Most bytes read after the end: all that the pipe could hold when the shell ended.
 const DRAINED_AT_MOST: usize = 1024 * 1024;
 
-/// A piece that is smaller did not fill even the smallest pipe: its writer is slower than we are.
+/// A piece smaller than this, in bytes, did not fill even the smallest pipe: its writer is slower than the engine.
 const SMALL: usize = 64 * 1024;
 
-/// Whoever has written so much at once gets a larger pipe.
-const MUCH: usize = 16 * 1024;
+/// A writer of this many bytes at once gets a larger pipe.
+const ENLARGE_FROM: usize = 16 * 1024;
 
-/// Small pieces that are read in one look, so that those behind get one piece out of many.
+/// Small pieces joined in one read, so that the capture gets one piece instead of many.
 const SMALL_AT_ONCE: usize = 8;
 
-/// So many small looks in a row, each soon after the last, and a pipe is read by the clock.
-const RESTLESS_AFTER: u32 = 8;
+/// After so many small reads in a row, each [`SOON`] after the last, a pipe is read by a timer.
+const SMALL_READS_BEFORE_TIMER: u32 = 8;
 
-/// Soon after the last.
+/// Longest time between two reads that count as in a row.
 const SOON: Duration = Duration::from_millis(1);
 
-/// A pipe that is read by the clock is left alone for so long. At 600 MB a second, an eighth of it fills in that time.
-const ALONE: Duration = Duration::from_micros(50);
+/// Pause between two reads by the timer. At 600 MB a second, an eighth of the pipe fills in that time.
+const TIMER_PAUSE: Duration = Duration::from_micros(50);
 
-/// The same for one that cannot be watched.
-const ALONE_AND_UNWATCHED: Duration = Duration::from_millis(10);
+/// Pause for a pipe that the event loop cannot watch.
+const UNWATCHED_PAUSE: Duration = Duration::from_millis(10);
 
 thread_local! {
-    /// One for each thread, because a thousand commands at once would need a thousand of them otherwise.
+    /// One for each thread: a thousand commands at once would otherwise need a thousand of them.
     static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { buffer: Vec::new(), sluice: None, can_sluice: true }) };
 }
 
-/// What is needed for the moment in which a pipe is read, and empty in between.
+/// Buffers for the moment in which a pipe is read. They are empty in between.
 struct Scratch {
     buffer: Vec<u8>,
     sluice: Option<Sluice>,
-    /// Some sandboxes have none.
+    /// False in sandboxes that refuse `splice`.
     can_sluice: bool,
 }
 
-/// Bytes that are read at once. An artifact is written in buffers of the same size.
-const AT_ONCE: usize = aside::BUFFER;
+/// Bytes read at once. An artifact is written in buffers of the same size.
+const READ_AT_ONCE: usize = aside::BUFFER;
 
 /// The descriptor behind a stream.
 #[derive(Debug)]
-pub(super) enum Source {
-    /// A pipe.
+pub(super) enum OutputSource {
+    /// Reading end of a pipe.
     Pipe(OwnedFd),
-    /// The outside end of a terminal.
+    /// Outside end of a pseudo-terminal.
     Terminal(OwnedFd),
 }
 
-/// The rules by which a descriptor is read.
+/// Rules for reading a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A pipe ends with the end of file. It can be made larger, and spliced.
+enum SourceKind {
+    /// A pipe ends with end of file. It can be enlarged and spliced.
     Pipe,
-    /// A terminal ends with `EIO`, once nobody has its inside end open. Its size is fixed. It is never spliced: some kernels
-    /// refuse that, and one refusal turns splicing off for the pipes of all other commands of the thread.
+    /// A terminal ends with `EIO` once nobody has its inside end open. Its size is fixed. It is never spliced: some
+    /// kernels refuse that, and one refusal turns splicing off for all other commands of the thread.
     Terminal,
 }
 
-/// One stream of a command.
+/// One stream of a command, with its capture.
 pub(super) struct Stream {
     pub(super) name: StreamName,
     pub(super) capture: Capture,
-    kind: Kind,
+    kind: SourceKind,
     pipe: Pipe,
-    /// For a pipe that is read by the clock.
+    /// Timer for a pipe that is read by the clock.
     alarm: Option<Alarm>,
-    /// Bytes that its pipe holds, once it was made as large as can be.
+    /// Size of the pipe in bytes, once it was enlarged.
     enlarged: Option<usize>,
-    /// Small looks in a row, and when the last one was.
-    restless: (u32, Option<Instant>),
-    /// The last look by the clock found much. Copying it all would hold up a writer that is fast.
+    /// Number of small reads in a row, and time of the last one.
+    small_reads: (u32, Option<Instant>),
+    /// True if the last read by the timer found much. Copying all of it would hold up a fast writer.
     found_much: bool,
 }
 
 enum Pipe {
     Watched(AsyncFd<OwnedFd>),
-    ByTheClock(OwnedFd),
-    /// There is nothing more to read.
+    ByTimer(OwnedFd),
+    /// Nothing more will be read.
     Closed,
 }
 
 impl Stream {
-    pub(super) fn new(name: StreamName, source: Source, capture: Capture) -> io::Result<Self> {
+    pub(super) fn new(name: StreamName, source: OutputSource, capture: Capture) -> io::Result<Self> {
         let (kind, pipe) = match source {
-            Source::Pipe(pipe) => (Kind::Pipe, pipe),
-            Source::Terminal(outside) => (Kind::Terminal, outside),
+            OutputSource::Pipe(pipe) => (SourceKind::Pipe, pipe),
+            OutputSource::Terminal(outside) => (SourceKind::Terminal, outside),
         };
         Ok(Self {
             name,
@@ -116,148 +116,148 @@ impl Stream {
             pipe: Pipe::Watched(event::readable(pipe)?),
             alarm: None,
             enlarged: None,
-            restless: (0, None),
+            small_reads: (0, None),
             found_much: false,
         })
     }
 
-    /// The pipe, while it is open.
+    /// The descriptor, while it is open.
     pub(super) fn pipe(&self) -> Option<BorrowedFd<'_>> {
         match &self.pipe {
             Pipe::Watched(pipe) => Some(pipe.get_ref().as_fd()),
-            Pipe::ByTheClock(pipe) => Some(pipe.as_fd()),
+            Pipe::ByTimer(pipe) => Some(pipe.as_fd()),
             Pipe::Closed => None,
         }
     }
 
-    /// Reads no more. Whoever writes learns of it, unless somebody else reads on.
+    /// Stops reading. Writers get `SIGPIPE`, unless another process still reads.
     pub(super) fn close(&mut self) {
         self.pipe = Pipe::Closed;
     }
 
-    /// Waits until it is time to read; for ever if there will never be anything. May be dropped: nothing is lost.
+    /// Waits until it is time to read; for ever if nothing more can come. The future may be dropped without loss.
     pub(super) async fn readable(&self) {
         match (&self.pipe, &self.alarm) {
-            // An error will show when reading.
+            // Reading shows the error.
             (Pipe::Watched(pipe), _) => drop(pipe.readable().await),
-            (Pipe::ByTheClock(_), Some(alarm)) => alarm.passed().await,
-            (Pipe::ByTheClock(_), None) | (Pipe::Closed, _) => std::future::pending().await,
+            (Pipe::ByTimer(_), Some(alarm)) => alarm.passed().await,
+            (Pipe::ByTimer(_), None) | (Pipe::Closed, _) => std::future::pending().await,
         }
     }
 
-    /// Takes what has been written, or a good part of it.
+    /// Reads output that has been written, or a good part of it.
     pub(super) fn read(&mut self, listener: &mut dyn FnMut(&[u8])) {
         let mut flood = false;
-        for _ in 0..LOOKS_A_TURN {
-            let taken = match &self.pipe {
+        for _ in 0..READS_A_TURN {
+            let result = match &self.pipe {
                 Pipe::Watched(pipe) => {
-                    let mut taken = Taken::default();
-                    let how = if flood { How::Flood } else { How::Pieces(SMALL_AT_ONCE) };
-                    // What the event loop believes is changed by that; the result is in what was taken.
+                    let mut result = ReadResult::default();
+                    let how = if flood { ReadMode::Flood } else { ReadMode::Pieces(SMALL_AT_ONCE) };
+                    // Updates the event loop's readiness; `result` has the answer.
                     let _ = pipe.try_io(Interest::READABLE, |pipe| {
-                        taken = take(pipe, self.kind, how, &mut self.capture, listener);
-                        if taken.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                        result = read_pipe(pipe, self.kind, how, &mut self.capture, listener);
+                        if result.is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
                     });
-                    taken
+                    result
                 }
-                Pipe::ByTheClock(pipe) => {
-                    let how = if self.found_much { How::Moved } else { How::Pieces(1) };
-                    let taken = take(pipe, self.kind, how, &mut self.capture, listener);
-                    self.found_much = taken.bytes >= SMALL;
-                    taken
+                Pipe::ByTimer(pipe) => {
+                    let how = if self.found_much { ReadMode::Moved } else { ReadMode::Pieces(1) };
+                    let result = read_pipe(pipe, self.kind, how, &mut self.capture, listener);
+                    self.found_much = result.bytes >= SMALL;
+                    result
                 }
                 Pipe::Closed => return,
             };
-            if taken.has_ended {
+            if result.has_ended {
                 return self.close();
             }
-            if taken.bytes >= MUCH && self.enlarged.is_none() && self.kind == Kind::Pipe {
+            if result.bytes >= ENLARGE_FROM && self.enlarged.is_none() && self.kind == SourceKind::Pipe {
                 self.enlarged = self.pipe().map(pipe::enlarge);
             }
-            if taken.bytes < self.looks_again_from() {
-                return self.pause(&taken);
+            if result.bytes < self.reads_again_from() {
+                return self.pause(&result);
             }
-            self.restless.0 = 0;
+            self.small_reads.0 = 0;
             flood = true;
         }
-        // There is more, and in pieces that are no longer small.
+        // There is more, in pieces that are no longer small.
         self.watch();
     }
 
-    /// Bytes from which on there is likely to be more at once. By the clock that is half of a pipe: after less, a second look
-    /// would only meet the writer in the pipe.
-    fn looks_again_from(&self) -> usize {
+    /// Number of bytes from which on another read is worth while. For a pipe read by the timer that is half of its
+    /// size: after less, a second read would only contend with the writer.
+    fn reads_again_from(&self) -> usize {
         match (&self.pipe, self.enlarged) {
-            (Pipe::ByTheClock(_), Some(size)) => SMALL.max(size / 2),
+            (Pipe::ByTimer(_), Some(size)) => SMALL.max(size / 2),
             _ => SMALL,
         }
     }
 
-    /// Takes what is in the pipe now. Not until its end: somebody may hold it open for hours.
+    /// Reads everything that the pipe holds now. Not to its end: a process may hold it open for hours.
     pub(super) fn drain(&mut self, listener: &mut dyn FnMut(&[u8])) {
         let mut drained = 0;
         while drained < DRAINED_AT_MOST {
-            // Straight from the pipe: the event loop may not have heard yet of what was written last.
-            let taken = match &self.pipe {
-                Pipe::Watched(pipe) => take(pipe.get_ref(), self.kind, How::All, &mut self.capture, listener),
-                Pipe::ByTheClock(pipe) => take(pipe, self.kind, How::All, &mut self.capture, listener),
+            // Straight from the pipe: the event loop may not know yet of the last write.
+            let result = match &self.pipe {
+                Pipe::Watched(pipe) => read_pipe(pipe.get_ref(), self.kind, ReadMode::All, &mut self.capture, listener),
+                Pipe::ByTimer(pipe) => read_pipe(pipe, self.kind, ReadMode::All, &mut self.capture, listener),
                 Pipe::Closed => return,
             };
-            drained += taken.bytes;
-            if taken.has_ended {
+            drained += result.bytes;
+            if result.has_ended {
                 return self.close();
             }
-            if taken.is_all {
+            if result.is_all {
                 return;
             }
         }
     }
 
-    /// After a small look, decides what is to wake us.
-    fn pause(&mut self, taken: &Taken) {
+    /// Chooses the next wake-up after a small read.
+    fn pause(&mut self, result: &ReadResult) {
         match &self.pipe {
             Pipe::Watched(_) => {
                 let now = Instant::now();
-                let (looks, last) = self.restless;
+                let (looks, last) = self.small_reads;
                 let is_soon = last.is_some_and(|last| now - last < SOON);
-                self.restless = (if is_soon { looks + 1 } else { 0 }, Some(now));
-                if self.restless.0 >= RESTLESS_AFTER {
-                    self.read_by_the_clock();
+                self.small_reads = (if is_soon { looks + 1 } else { 0 }, Some(now));
+                if self.small_reads.0 >= SMALL_READS_BEFORE_TIMER {
+                    self.read_by_timer();
                 }
             }
-            Pipe::ByTheClock(_) if taken.bytes == 0 => self.watch(),
-            Pipe::ByTheClock(_) => self.sleep(ALONE),
+            Pipe::ByTimer(_) if result.bytes == 0 => self.watch(),
+            Pipe::ByTimer(_) => self.sleep(TIMER_PAUSE),
             Pipe::Closed => {}
         }
     }
 
-    /// Leaves the pipe alone for a moment, and has nobody told of what is written.
-    fn read_by_the_clock(&mut self) {
-        self.restless.0 = 0;
+    /// Switches from the event loop to the timer, so that no event comes for each write.
+    fn read_by_timer(&mut self) {
+        self.small_reads.0 = 0;
         if self.alarm.is_none() {
-            // If there is none to be had it goes on as it is.
+            // Without a timer, the event loop goes on.
             self.alarm = Alarm::new().ok();
         }
         if self.alarm.is_some() {
             self.pipe = match std::mem::replace(&mut self.pipe, Pipe::Closed) {
-                Pipe::Watched(pipe) => Pipe::ByTheClock(pipe.into_inner()),
+                Pipe::Watched(pipe) => Pipe::ByTimer(pipe.into_inner()),
                 other => other,
             };
-            self.sleep(ALONE);
+            self.sleep(TIMER_PAUSE);
         }
     }
 
-    /// Has the event loop tell when there is something, and at once if there is now.
+    /// Switches back to the event loop, which reports at once if there is something to read.
     fn watch(&mut self) {
         self.pipe = match std::mem::replace(&mut self.pipe, Pipe::Closed) {
-            Pipe::ByTheClock(pipe) => match event::readable_or_back(pipe) {
+            Pipe::ByTimer(pipe) => match event::readable_or_back(pipe) {
                 Ok(pipe) => Pipe::Watched(pipe),
-                Err(refused) => Pipe::ByTheClock(refused.into_parts().0),
+                Err(refused) => Pipe::ByTimer(refused.into_parts().0),
             },
             other => other,
         };
-        if matches!(self.pipe, Pipe::ByTheClock(_)) {
-            self.sleep(ALONE_AND_UNWATCHED);
+        if matches!(self.pipe, Pipe::ByTimer(_)) {
+            self.sleep(UNWATCHED_PAUSE);
         }
     }
 
@@ -268,49 +268,55 @@ impl Stream {
     }
 }
 
-/// What one look into a pipe brought.
+/// Result of one read.
 #[derive(Debug, Default)]
-struct Taken {
+struct ReadResult {
     bytes: usize,
-    /// There is nothing more for now.
+    /// True if the pipe is empty for now.
     is_all: bool,
-    /// There will never be more.
+    /// True if nothing more will come.
     has_ended: bool,
 }
 
-/// How a pipe is read.
+/// Ways to read a pipe.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    /// At most so many pieces that are small.
+enum ReadMode {
+    /// At most so many small pieces.
     Pieces(usize),
-    /// Without holding up whoever fills it faster than we can read.
+    /// Through `splice`, so that a writer faster than the engine does not wait.
     Flood,
-    /// The same, once.
+    /// Through `splice`, once.
     Moved,
-    /// Whatever is there.
+    /// Everything that is there.
     All,
 }
 
-/// Takes what is in a pipe, up to a buffer full, at once.
-fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &mut dyn FnMut(&[u8])) -> Taken {
+/// Reads from a pipe, up to a full buffer, into the capture.
+fn read_pipe(
+    pipe: &OwnedFd,
+    kind: SourceKind,
+    how: ReadMode,
+    capture: &mut Capture,
+    listener: &mut dyn FnMut(&[u8]),
+) -> ReadResult {
     SCRATCH.with_borrow_mut(|scratch| {
         if scratch.buffer.is_empty() {
-            // The system gives zeros only for what is touched; filling it with zeros here would touch all of it.
-            scratch.buffer = vec![0; AT_ONCE];
+            // Zeroed memory from the system costs nothing until it is touched; filling it here would touch all of it.
+            scratch.buffer = vec![0; READ_AT_ONCE];
         }
-        let is_moved = matches!(how, How::Flood | How::Moved) && kind == Kind::Pipe;
+        let is_moved = matches!(how, ReadMode::Flood | ReadMode::Moved) && kind == SourceKind::Pipe;
         if is_moved && scratch.can_sluice && scratch.sluice.is_none() {
-            // Without one it is only slower.
+            // Reading only gets slower without one.
             scratch.sluice = Sluice::new().ok();
         }
-        let mut small = if let How::Pieces(pieces) = how { pieces } else { usize::MAX };
-        let mut taken = Taken::default();
-        while taken.bytes < AT_ONCE && small > 0 && !taken.is_all && !taken.has_ended {
-            let room = &mut scratch.buffer[taken.bytes..];
+        let mut small = if let ReadMode::Pieces(pieces) = how { pieces } else { usize::MAX };
+        let mut result = ReadResult::default();
+        while result.bytes < READ_AT_ONCE && small > 0 && !result.is_all && !result.has_ended {
+            let room = &mut scratch.buffer[result.bytes..];
             let count = match &mut scratch.sluice {
                 Some(sluice) if is_moved => match sluice.read(pipe, room) {
                     Err(error) if !matches!(error, Errno::AGAIN | Errno::INTR) => {
-                        // Nothing was moved, and there is the ordinary way.
+                        // Nothing was moved, and an ordinary read follows.
                         (scratch.sluice, scratch.can_sluice) = (None, false);
                         continue;
                     }
@@ -320,17 +326,17 @@ fn take(pipe: &OwnedFd, kind: Kind, how: How, capture: &mut Capture, listener: &
             };
             match count {
                 Ok(count) if count > 0 => {
-                    taken.bytes += count;
-                    small = if how == How::Moved { 0 } else { small - usize::from(count < SMALL) };
+                    result.bytes += count;
+                    small = if how == ReadMode::Moved { 0 } else { small - usize::from(count < SMALL) };
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => taken.is_all = true,
-                // The end of file of a pipe, or the `EIO` of a terminal.
-                Ok(_) | Err(_) => taken.has_ended = true,
+                Err(Errno::AGAIN) => result.is_all = true,
+                // End of file of a pipe, or `EIO` of a terminal.
+                Ok(_) | Err(_) => result.has_ended = true,
             }
         }
-        capture.push_buffer(&mut scratch.buffer, taken.bytes, listener);
-        taken
+        capture.push_buffer(&mut scratch.buffer, result.bytes, listener);
+        result
     })
 }
 
@@ -345,24 +351,24 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sluiced_is_read() {
-        // It can be read, and not moved to a pipe.
+        // It can be read, but not spliced.
         let directory = tempfile::tempdir().expect("a directory");
-        let comings = bashful_sys::notify::comings(&[directory.path()]).expect("a watch");
+        let comings = bashful_sys::notify::watch_directories(&[directory.path()]).expect("a watch");
         std::fs::write(directory.path().join("file"), "").expect("it is written");
         let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
-        let taken = take(&comings, Kind::Pipe, How::Flood, &mut capture, &mut |_| {});
-        assert!(taken.bytes > 0 && taken.is_all && !taken.has_ended, "{taken:?}");
+        let result = read_pipe(&comings, SourceKind::Pipe, ReadMode::Flood, &mut capture, &mut |_| {});
+        assert!(result.bytes > 0 && result.is_all && !result.has_ended, "{result:?}");
         SCRATCH.with_borrow(|scratch| assert!(!scratch.can_sluice && scratch.sluice.is_none()));
     }
 
     #[tokio::test]
     async fn a_terminal_is_read_to_its_end_and_never_spliced() {
-        // Another test may have had this thread before.
+        // Another test may have used this thread before.
         SCRATCH.with_borrow_mut(|scratch| (scratch.sluice, scratch.can_sluice) = (None, true));
         let Terminal { outside, inside, .. } = Terminal::new().expect("a terminal");
         let mut capture = Capture::new(Window::tail(ByteSize(1000)), Cleaning::None, None);
-        capture.tell(OutputForm::Raw);
-        let mut stream = Stream::new(StreamName::Output, Source::Terminal(outside), capture).expect("a stream");
+        capture.set_listener(OutputForm::Raw);
+        let mut stream = Stream::new(StreamName::Output, OutputSource::Terminal(outside), capture).expect("a stream");
         let line = [b'x'; 99].as_slice();
         let writer = std::thread::spawn(move || {
             let mut inside = std::fs::File::from(inside);
@@ -374,18 +380,19 @@ mod tests {
         while stream.pipe().is_some() {
             stream.readable().await;
             stream.read(&mut |bytes| heard.extend_from_slice(bytes));
-            // A flood is what is spliced.
+            // Only a flood is spliced.
             if let Pipe::Watched(pipe) = &stream.pipe {
-                let taken = take(pipe.get_ref(), stream.kind, How::Flood, &mut stream.capture, &mut |bytes| {
-                    heard.extend_from_slice(bytes);
-                });
-                if taken.has_ended {
+                let result =
+                    read_pipe(pipe.get_ref(), stream.kind, ReadMode::Flood, &mut stream.capture, &mut |bytes| {
+                        heard.extend_from_slice(bytes);
+                    });
+                if result.has_ended {
                     stream.close();
                 }
             }
         }
         writer.join().expect("all of it was written");
-        // The terminal puts a return before each newline.
+        // The terminal adds a carriage return before each newline.
         assert!(heard == [line, b"\r\n"].concat().repeat(2000), "{} bytes", heard.len());
         SCRATCH.with_borrow(|scratch| assert!(scratch.can_sluice && scratch.sluice.is_none(), "it was spliced"));
     }

@@ -1,4 +1,4 @@
-//! `about.json`: a session's name and owner, written by the engine that starts the session.
+//! `about.json`: name and owner of a session, written by the engine that starts it.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use super::SessionOwner;
 use crate::versioned::Versioned;
 
-/// The version of the file.
+/// Version of the file.
 const VERSION: u32 = 1;
 
-/// The file while it is being written.
+/// Name of the file while it is being written.
 pub(super) const DRAFT: &str = "about.new";
 
-/// The contents of the file. That of bashful 0.1 has neither version nor protocol, and reads the same.
+/// Contents of the file. That of bashful 0.1 has neither version nor protocol, and reads the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct About {
     #[serde(default)]
     version: u32,
-    /// The newest protocol version that the keeper speaks.
+    /// Newest protocol version that the keeper speaks.
     #[serde(default)]
     protocol: u32,
     pub(super) name: String,
@@ -38,7 +38,8 @@ enum OwnerWord {
     User,
 }
 
-/// The part of a newer file that keeps its meaning beside version and protocol: whoever sees the session can end it.
+/// The part of a newer file that keeps its meaning beside version and protocol: every program that sees the session can
+/// end it.
 #[derive(Debug, Deserialize)]
 struct Named {
     name: String,
@@ -57,13 +58,13 @@ impl About {
         fs::rename(draft, place.join(ABOUT))
     }
 
-    /// Reads the file; none if it is not there, or damaged.
+    /// Reads the file; none if it is missing or damaged.
     pub(super) fn read(place: &Path) -> Option<Versioned<Self>> {
         Versioned::read(&plain::read(&place.join(ABOUT)).ok()?, VERSION)
     }
 }
 
-/// The newest protocol version that the keeper of a session speaks; 0 if that is not known.
+/// Newest protocol version that the keeper of a session speaks; 0 if it is unknown.
 pub(super) fn protocol_of(place: &Path) -> u32 {
     match About::read(place) {
         Some(Versioned::Known(about)) => about.protocol,
@@ -72,7 +73,7 @@ pub(super) fn protocol_of(place: &Path) -> u32 {
     }
 }
 
-/// The name of a session, whatever version has written it down.
+/// Name of a session, whatever version has written the file.
 pub(super) fn name_of(place: &Path) -> Option<String> {
     let Named { name } = serde_json::from_slice(&plain::read(&place.join(ABOUT)).ok()?).ok()?;
     Some(name)

@@ -1,4 +1,4 @@
-//! How a command gets into its session.
+//! Hands commands to their sessions, and starts sessions.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,57 +7,58 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::protocol::{self, Command, FailedStep, Order, Report, Session, When};
+use bashful_keeper::protocol::{self, FailedStep, Order, Report, SessionCommand, SessionOrder, ShellStart};
 use rustix::io::Errno;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
 
 use super::about;
-use super::store::{Known, SessionStore, connect, take_last_word};
+use super::store::{KnownSession, SessionStore, connect, take_end_reason};
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
-use crate::connection::{Connection, Silence, reach};
-use crate::keeper_link::{Home, Keeper, KeeperLink};
-use crate::local::{self, Connected, Pipes, Starter};
+use crate::connection::{Connection, Silence, connect_socket};
+use crate::keeper_link::{Keeper, KeeperHome, KeeperLink};
+use crate::local::{self, IdleKeeper, Pipes, Starter};
 use crate::plan::{Plan, env_entry};
 use crate::request::Streams;
 
-/// A shell that ends just when a command comes is replaced; one that does so again and again has a reason.
+/// Attempts to hand over a command. A shell that ends just as the command comes is replaced; one that does so every
+/// time has a reason.
 const TRIES: usize = 3;
 
-/// Bytes of variables of one command. Linux gives a program no more, and a message to a keeper has an end too.
+/// Most bytes of a command's own variables. Linux gives a program no more, and a message to a keeper is limited too.
 const MOST_VARIABLES: usize = 2 * 1024 * 1024;
 
-/// How a command came into its session.
+/// The way a command came into its session.
 #[derive(Debug)]
 pub struct Entered {
-    /// The name of the session.
+    /// Name of the session.
     pub name: SessionName,
     /// True if its shell was started for this command.
     pub is_new: bool,
-    /// The reason why nothing is left of what was in it before.
+    /// Reason why the earlier state of the session is gone.
     pub lost_before: Option<String>,
-    /// True if there are other shells of this name, for other variables or rc files.
+    /// True if there are other shells of this name, with other variables or rc files.
     pub has_others: bool,
-    /// How long the command has waited for its turn; none if the shell was free.
+    /// Time that the command waited for its turn; none if the shell was free.
     pub waited: Option<Duration>,
 }
 
 /// A session that was started.
-struct Opened {
+struct NewSession {
     lost_before: Option<String>,
     has_others: bool,
 }
 
-/// What became of a command that was handed over.
-enum Handed {
+/// Result of handing over a command.
+enum HandoverResult {
     Started(Box<Attached>),
-    /// Nothing of it was done, and the session is gone.
+    /// None of the command ran, and the session is gone.
     SessionGone,
 }
 
 impl Starter {
-    /// Hands a command to its session, which is started if it is not there.
+    /// Hands a command to its session, and starts the session if there is none.
     pub(crate) async fn enter(
         &self,
         plan: &Plan,
@@ -69,11 +70,11 @@ impl Starter {
         let directory = &at.place;
         let name = at.name.clone();
         let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
-        let mut turn = Turn::take(store, directory, turn_by).await?;
+        let mut turn = SessionTurn::wait(store, directory, turn_by).await?;
         for _ in 0..TRIES {
             let link = match store.connect(directory) {
                 Ok(link) => link,
-                // It lives, and has more to do than it can hear of.
+                // The session lives, but its backlog of connections is full.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(StartError::SessionBusy),
                 Err(_) => {
                     let opened = self.open(plan, at, store, directory).await?;
@@ -83,56 +84,56 @@ impl Starter {
                     connect(directory).map_err(failed)?
                 }
             };
-            // Who has just started one has put it where the command begins.
+            // A new shell is already in the command's directory.
             let moves_to = if entered.is_new { None } else { at.moves_to.as_deref() };
-            // It was judged for where the shell was then; whoever was first may have left it elsewhere.
+            // The guard judged the command for that directory, and an earlier command may have left it.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
-            let place = Place { at, moves_to, expected };
+            let place = CommandPlace { at, moves_to, expected };
             match hand_over(link, plan, place, store, turn_by, &mut turn).await? {
-                Handed::Started(attached) => {
+                HandoverResult::Started(attached) => {
                     entered.waited = turn.waits_since.map(|since| since.elapsed());
                     return Ok(attached.in_session(entered));
                 }
-                Handed::SessionGone => {}
+                HandoverResult::SessionGone => {}
             }
         }
         Err(StartError::KeeperGone)
     }
 
-    /// Starts a session, unless somebody else has meanwhile: then there is nothing to tell of it.
+    /// Starts a session; none if another program has done so meanwhile.
     async fn open(
         &self,
         plan: &Plan,
         at: &InSession,
         store: &SessionStore,
         place: &Path,
-    ) -> Result<Option<Opened>, StartError> {
+    ) -> Result<Option<NewSession>, StartError> {
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
-        // One after the other, so that there are never more than there may be.
-        let _turn = store.take(store.directory()).await.map_err(unusable)?;
-        if reach(place).is_ok() {
+        // One after another, so that the limit on sessions holds.
+        let _turn = store.lock_directory(store.directory()).await.map_err(unusable)?;
+        if connect_socket(place).is_ok() {
             return Ok(None);
         }
         let names = self.make_room(store).await?;
         store.disconnect_ended(place);
         store.move_old(plan, &at.name, place);
-        let _taken = store.take(place).await.map_err(unusable)?;
-        // What is known of the one before holds it, if it still lives where nobody can reach it.
+        let _taken = store.lock_directory(place).await.map_err(unusable)?;
+        // The old entry still holds the earlier session, if that lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();
-        let lost_before = take_last_word(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
+        let lost_before = take_end_reason(place).or_else(|| was_known.then(|| "its directory was removed".to_owned()));
         let (pid, link, keeper) = self.launch(plan, at, store, place).await.inspect_err(|_| {
-            // There is nothing of it that could be lost.
-            let _ = take_last_word(place);
+            // There is no state that could be lost.
+            let _ = take_end_reason(place);
             let _ = std::fs::remove_dir(place);
         })?;
         tracing::debug!(pid, session = %at.name, "started a session");
         let host = (store.owner == SessionOwner::Engine).then_some(link);
-        store.known().insert(place.to_path_buf(), Known { pid, host, spare: None });
-        // Its end is taken away when it comes.
+        store.known().insert(place.to_path_buf(), KnownSession { pid, host, spare: None });
+        // Dropping it reaps the keeper once it has ended.
         drop(keeper);
         let own = plan.redactor().redact(at.name.as_str());
         let has_others = names.iter().any(|name| own == *name.as_str());
-        Ok(Some(Opened { lost_before, has_others }))
+        Ok(Some(NewSession { lost_before, has_others }))
     }
 
     /// Starts the keeper of a session, and its shell.
@@ -146,20 +147,20 @@ impl Starter {
         let failed = |error| local::explain(plan, error);
         let unusable = |source| StartError::Session { place: place.to_path_buf(), source };
         let name = plan.redactor().redact(at.name.as_str());
-        store.describe(place, &name).map_err(unusable)?;
-        let Connected { socket, keeper } = self.connect().map_err(failed)?;
+        store.write_about(place, &name).map_err(unusable)?;
+        let IdleKeeper { socket, keeper } = self.connect().map_err(failed)?;
         let mut link = Connection::new(socket).map_err(failed)?;
         let nothing = bashful_sys::null_file().map_err(failed)?;
         let shell = match &at.shell_environment {
             Some(environment) => &Plan { environment: (**environment).clone(), ..plan.clone() },
             None => plan,
         };
-        let mut setup = self.setup(shell, When::Asked);
+        let mut setup = self.setup(shell, ShellStart::WithScript);
         if !shell.environment.variables.contains_key(std::ffi::OsStr::new("PWD")) {
-            // With it, bash keeps the path as it was given, symbolic links and all.
+            // With `PWD`, bash keeps the path as it was given, symbolic links included.
             setup.env.push([b"PWD=", plan.directory.as_os_str().as_bytes()].concat());
         }
-        let session = Session {
+        let session = SessionOrder {
             directory: place.as_os_str().as_bytes().to_vec(),
             idle: Some(store.limits.idle),
             outlives: store.owner == SessionOwner::User,
@@ -184,47 +185,47 @@ impl Starter {
         Ok((pid, link, keeper))
     }
 
-    /// Ends the session that has been idle for longest, if there are as many as there may be. The names of those that were
-    /// there and could be reached from here.
+    /// Ends the session that has been idle for longest, if the limit is reached. Returns the names of the sessions that
+    /// this store can reach.
     async fn make_room(&self, store: &SessionStore) -> Result<Vec<String>, StartError> {
         let Ok(mut entries) = store.list().await else { return Ok(Vec::new()) };
         entries.retain(|entry| entry.owner == store.owner);
         let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-        // Nobody reaches those of another engine from here.
+        // Sessions of another engine cannot be reached from here.
         let own = entries.iter().filter(|entry| store.is_own(&entry.place)).map(|entry| entry.name.clone()).collect();
         while entries.len() >= store.limits.at_most {
             let idle = entries.iter().enumerate().filter(|(_, entry)| !entry.busy && entry.left == 0);
             let Some((index, _)) = idle.max_by_key(|(_, entry)| entry.since) else {
                 return Err(StartError::TooManySessions { limit: store.limits.at_most, names });
             };
-            // One that does not answer is no reason to refuse another.
+            // A session that does not answer is no reason to refuse another.
             let entry = entries.remove(index);
-            let _ = store.tell_to_end(&entry.place, &entry.name, true).await;
+            let _ = store.send_end(&entry.place, &entry.name, true).await;
         }
         Ok(own)
     }
 }
 
-/// Where a command runs.
-struct Place<'a> {
+/// Directory in which a command of a session runs.
+struct CommandPlace<'a> {
     at: &'a InSession,
     moves_to: Option<&'a Path>,
     expected: Option<&'a Path>,
 }
 
-/// The place of a command among those that this program sends to one session.
+/// The turn of a command among those that this program sends to one session.
 ///
-/// The keeper's queue has the order in which commands reach it. While a shell starts, or is started again, there is no queue:
-/// commands line up here, so that they run in the order of their calls.
-struct Turn {
+/// The keeper's queue has the order in which commands reach it. While a shell starts, there is no queue: commands line
+/// up here, so that they run in the order of their calls.
+struct SessionTurn {
     /// Held until the keeper has the command in its queue, or has begun it.
     entrance: Option<OwnedMutexGuard<()>>,
-    /// Since when the command is in the queue. A shell that it waited for may have ended.
+    /// Time at which the command was queued. The shell that it waited for may have ended since.
     waits_since: Option<Instant>,
 }
 
-impl Turn {
-    async fn take(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
+impl SessionTurn {
+    async fn wait(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
         let entrance = store.entrance(place).lock_owned();
         let entrance = match by {
             Some(by) => timeout_at(by, entrance).await.map_err(|_| StartError::NoTurn)?,
@@ -233,7 +234,7 @@ impl Turn {
         Ok(Self { entrance: Some(entrance), waits_since: None })
     }
 
-    fn is_queued(&mut self) {
+    fn note_queued(&mut self) {
         self.entrance = None;
         self.waits_since.get_or_insert_with(Instant::now);
     }
@@ -243,17 +244,17 @@ impl Turn {
 async fn hand_over(
     mut link: Connection,
     plan: &Plan,
-    place: Place<'_>,
+    place: CommandPlace<'_>,
     store: &Arc<SessionStore>,
     turn_by: Option<Instant>,
-    turn: &mut Turn,
-) -> Result<Handed, StartError> {
-    let Place { at, moves_to, expected } = place;
+    turn: &mut SessionTurn,
+) -> Result<HandoverResult, StartError> {
+    let CommandPlace { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
     let Pipes { read, write } = Pipes::new(plan.streams).map_err(failed)?;
     let long_script = local::long_script(plan).map_err(failed)?;
     let protocol::Begin { script, lifetime } = local::begin(plan, long_script.is_some());
-    let command = Command {
+    let command = SessionCommand {
         directory: moves_to.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         expected: expected.map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
         apart: at.apart,
@@ -268,7 +269,7 @@ async fn hand_over(
     if !at.variables.is_empty() {
         let protocol = about::protocol_of(&at.place);
         if protocol == 0 {
-            // Its keeper knows no variables of a command.
+            // A keeper of version 0 knows no variables of a single command.
             return Err(StartError::SessionVersion { name: at.name.to_string(), protocol });
         }
         let variables: Vec<_> = at.variables.iter().map(|(name, value)| env_entry(name, value)).collect();
@@ -277,16 +278,16 @@ async fn hand_over(
         }
         orders.insert(0, Order::Variables(variables));
     }
-    let mut descriptors = local::both(&write);
+    let mut descriptors = local::stdout_and_stderr(&write);
     descriptors.extend(long_script.as_ref().map(AsFd::as_fd));
     if link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.is_err() {
-        return Ok(Handed::SessionGone);
+        return Ok(HandoverResult::SessionGone);
     }
     drop(write);
     let attached = |link, outputs: Outputs, pid| {
-        let home = Home::Session { store: Arc::clone(store), place: at.place.clone() };
+        let home = KeeperHome::Session { store: Arc::clone(store), place: at.place.clone() };
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
-        Handed::Started(Box::new(Attached { link, outputs, pid, session: None }))
+        HandoverResult::Started(Box::new(Attached { link, outputs, pid, session: None }))
     };
     match answer(&mut link, turn_by, turn).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
@@ -297,18 +298,18 @@ async fn hand_over(
             let protocol = link.foreign_version().unwrap_or_default();
             Err(StartError::SessionVersion { name: at.name.to_string(), protocol })
         }
-        Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(Handed::SessionGone),
-        // It may have begun, and must not run twice.
+        Ok(Report::NotStarted { .. }) | Err(Silence::Unheard) => Ok(HandoverResult::SessionGone),
+        // The command may have begun, and must not run twice.
         Ok(_) | Err(Silence::Gone) => Ok(attached(link, read, None)),
     }
 }
 
-/// The first word about a command, however long its turn takes to come. Who does not want to wait any longer says so, and
-/// hears which of the two was first.
-async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn) -> Result<Report, Silence> {
+/// Waits for the first report about a command, however long its turn takes. After `turn_by` it withdraws the command,
+/// and learns which of the two was first.
+async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut SessionTurn) -> Result<Report, Silence> {
     let mut next = async |link: &mut Connection| loop {
         match link.next_awake().await {
-            Ok(Report::Waiting) => turn.is_queued(),
+            Ok(Report::Waiting) => turn.note_queued(),
             word => return word,
         }
     };
@@ -316,7 +317,7 @@ async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut Turn
         if let Ok(word) = timeout_at(by, next(link)).await {
             return word;
         }
-        // If it can be neither told nor woken, it is gone, and the connection says so.
+        // A keeper that can be neither reached nor woken is gone, and the connection reports that.
         let _ = link.send(&[&Order::Withdraw], &[]).await;
         let _ = link.wake_peer();
     }

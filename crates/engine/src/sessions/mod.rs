@@ -1,8 +1,8 @@
-//! Shells that stay: what one command leaves in them, the next one finds.
+//! Sessions: persistent shells, which keep their state from one command to the next.
 //!
-//! A session is a shell under a keeper of its own, with a directory that holds the socket by which it is reached. Which shell
-//! a command gets is decided by the session's name and by the fields of its [`ShellKey`](crate::shell_key::ShellKey) that tell
-//! sessions apart. There is one way to all of them, whoever started them: connect, hand over the command, wait for its end.
+//! A session is a shell under a keeper of its own, with a directory for the socket. The name of the session, and the
+//! fields of the [`ShellKey`](crate::shell_key::ShellKey) that tell sessions apart, decide which shell a command gets.
+//! Every program uses a session in the same way: connect, hand over the command, wait for its end.
 
 mod about;
 mod enter;
@@ -21,10 +21,10 @@ pub use enter::Entered;
 pub(crate) use store::SessionsInUse;
 pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
 
-/// The longest name.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// What a session is called by those who use it.
+/// Name of a session, as its users know it.
 ///
 /// ```
 /// use bashful_engine::SessionName;
@@ -35,7 +35,7 @@ const LONGEST_NAME: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionName(String);
 
-/// Why a text cannot be the name of a session.
+/// Error: a text that cannot be the name of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name:?} cannot be the name of a session: it takes 1 to {LONGEST_NAME} printable characters")]
 pub struct BadSessionName {
@@ -44,7 +44,7 @@ pub struct BadSessionName {
 }
 
 impl SessionName {
-    /// Takes the name as it is.
+    /// Checks a name, and keeps it as it is.
     pub fn new(name: impl Into<String>) -> Result<Self, BadSessionName> {
         let name = name.into();
         if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
@@ -53,7 +53,7 @@ impl SessionName {
         Ok(Self(name))
     }
 
-    /// The name.
+    /// The name as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -73,31 +73,31 @@ impl std::str::FromStr for SessionName {
     }
 }
 
-/// A session, as a plan names it.
+/// The session of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InSession {
-    /// Its name.
+    /// Name of the session.
     pub name: SessionName,
-    /// Where the shell goes first; none if it stays where it is.
+    /// Directory to change to first; none if the shell stays in its own.
     pub moves_to: Option<PathBuf>,
-    /// Whether it runs in a copy of the shell, so that nothing of it stays.
+    /// True if the command runs in a subshell, so that it cannot change the shell.
     pub apart: bool,
-    /// Variables that this command alone gets, on top of those of the shell.
+    /// Variables for this command alone, on top of those of the shell.
     pub variables: Vec<(String, OsString)>,
-    /// The variables of the shell, where the command gets others.
+    /// Variables of the shell, if the command has others.
     pub(crate) shell_environment: Option<Box<Environment>>,
-    /// Its directory.
+    /// Directory of the session on disk.
     pub(crate) place: PathBuf,
 }
 
-/// What sessions may take.
+/// Limits on sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// A session that has had nothing to do for so long, and in which nothing runs, is ended.
+    /// A session that has been idle for so long, without processes, is ended.
     pub idle: Duration,
-    /// There are at most so many. The one that has been idle for longest makes room.
+    /// Most sessions. The one that has been idle for longest makes room.
     pub at_most: usize,
-    /// What becomes of a command whose session has something else to do.
+    /// Treatment of a command whose session is busy.
     pub when_busy: WhenBusy,
 }
 
@@ -107,37 +107,37 @@ impl Default for SessionLimits {
     }
 }
 
-/// What becomes of a command whose session has something else to do.
+/// Treatment of a command whose session is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenBusy {
-    /// It waits for its turn.
+    /// The command waits for its turn.
     Wait,
-    /// It is told so.
+    /// The command is refused at once.
     Refuse,
 }
 
-/// Whose sessions they are.
+/// Owner of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionOwner {
-    /// The engine's: nobody else finds them by their names, and they end with it.
+    /// The engine: no other program finds them by name, and they end with the engine.
     Engine,
-    /// The user's: they stay, and whoever uses the same directory finds them.
+    /// The user: they stay, and every program with the same directory finds them.
     User,
 }
 
-/// What became of the session of a command.
+/// State of the session after a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOutcome {
-    /// Its name.
+    /// Name of the session.
     pub name: SessionName,
-    /// Whether its shell was started for this command.
+    /// True if its shell was started for this command.
     pub is_new: bool,
-    /// Why nothing is left of what was in it before.
+    /// Reason why the earlier state of the session is gone.
     pub lost_before: Option<String>,
-    /// Whether its shell is still there.
+    /// True if its shell is still there.
     pub shell_stays: bool,
-    /// Whether there are other shells of this name, for other variables or rc files.
+    /// True if there are other shells of this name, with other variables or rc files.
     pub has_others: bool,
-    /// Where the command began.
+    /// Directory in which the command began.
     pub directory: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The directory of all sessions.
+//! The store of sessions: a directory with one entry for each.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,45 +18,45 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::about::{self, About};
 use super::{SessionLimits, SessionName, SessionOwner};
-use crate::connection::{Connection, reach};
+use crate::connection::{Connection, connect_socket};
 use crate::old_names;
 use crate::plan::Plan;
 use crate::redact::Redacted;
 use crate::shell_key::{ShellKey, lasting_variables};
 use crate::versioned::Versioned;
 
-/// A keeper that has not answered by then, though it was woken again and again, never will.
+/// A keeper that has not answered by then, though it was woken repeatedly, never will.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A session that ended so long ago is of no interest to anybody.
-const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+/// Age at which the reason of an ended session is removed.
+const REASON_KEPT_FOR: Duration = Duration::from_hours(24);
 
-/// Ended sessions whose last word is kept for the next command of that name. Older ones go.
-const LAST_WORDS: usize = 16;
+/// Ended sessions whose reason is kept for the next command of that name. Older ones go.
+const REASONS_KEPT: usize = 16;
 
-/// Somebody who starts a session is done by then, or was stopped.
-const TAKE_PATIENCE: Duration = Duration::from_secs(20);
+/// Time for another program to start a session; after that it was probably stopped.
+const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two looks at something that is about to change.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Pause between two checks of something that is about to change.
+const POLL_PAUSE: Duration = Duration::from_millis(5);
 
-/// Where sessions are, and what they may take.
+/// A directory of sessions, and their limits.
 #[derive(Debug)]
 pub struct SessionStore {
     directory: PathBuf,
     pub(super) limits: SessionLimits,
     pub(super) owner: SessionOwner,
-    /// What our own sessions are called apart by, if nobody else is to find them.
+    /// Prefix of the store's own directories.
     tag: String,
-    /// Those that were started or used here, by their directories.
-    known: Mutex<HashMap<PathBuf, Known>>,
-    /// Where commands of this program line up, by the directories of their sessions.
+    /// Sessions that were started or used here, by their directories.
+    known: Mutex<HashMap<PathBuf, KnownSession>>,
+    /// Locks for commands of this program, by the directories of their sessions.
     entrances: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
-    /// How many engines use it.
+    /// Number of engines that use the store.
     users: AtomicUsize,
 }
 
-/// The part of an engine that uses sessions: with the last one, those end that are nobody else's.
+/// An engine's use of sessions. With the last one, sessions end that belong to no other program.
 #[derive(Debug)]
 pub(crate) struct SessionsInUse(Arc<SessionStore>);
 
@@ -70,42 +70,43 @@ impl SessionsInUse {
 impl Drop for SessionsInUse {
     fn drop(&mut self) {
         if self.0.users.fetch_sub(1, Ordering::Relaxed) == 1 {
-            // The connections are what holds them.
+            // Closing the connections ends the sessions.
             self.0.known().clear();
-            self.0.forget_own();
+            self.0.remove_own_entries();
         }
     }
 }
 
 /// A session that was used before.
 #[derive(Debug)]
-pub(super) struct Known {
-    /// The process id of its shell.
+pub(super) struct KnownSession {
+    /// Process id of its shell.
     pub(super) pid: i32,
-    /// Holds it: closing it ends the session. None if it stays without us, or has ended.
+    /// Connection that holds the session: closing it ends the session. None if the session outlives this program, or
+    /// has ended.
     pub(super) host: Option<Connection>,
-    /// A connection that the last command has left.
+    /// Connection that the last command has left.
     pub(super) spare: Option<Connection>,
 }
 
-/// A session, as it is listed.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
-    /// Its name.
+    /// Name of the session, redacted.
     pub name: String,
-    /// Whose it is.
+    /// Engine or user; decides if the session outlives its engine.
     pub owner: SessionOwner,
-    /// The process id of its shell.
+    /// Process id of its shell.
     pub pid: i32,
-    /// Where the shell is now, as far as that can be told.
+    /// Present directory of the shell; none if it cannot be read.
     pub cwd: Option<PathBuf>,
-    /// Whether a command runs.
+    /// True if a command runs.
     pub busy: bool,
-    /// For how long it has been like that.
+    /// Time for which it has been busy or idle.
     pub since: Duration,
-    /// How many commands it has done.
+    /// Number of commands that it has run.
     pub commands: u64,
-    /// How many processes run in it that earlier commands have left.
+    /// Number of processes that earlier commands have left.
     pub left: u64,
     pub(super) place: PathBuf,
 }
@@ -113,53 +114,53 @@ pub struct SessionEntry {
 /// A session that only a newer version of bashful can use. It can be ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewerSession {
-    /// Its name.
+    /// Name of the session, redacted.
     pub name: String,
-    /// The newest protocol version that its keeper speaks.
+    /// Newest protocol version that its keeper speaks.
     pub protocol: u32,
     place: PathBuf,
 }
 
-/// The state of a session, as far as its keeper could be asked.
+/// Answer of a keeper to a query of its session's state.
 enum KeeperAnswer {
     Answered(SessionState),
-    /// The keeper speaks this version, and none that this program speaks.
+    /// Newest version of a keeper that shares none with this program.
     Foreign(u32),
 }
 
-/// Why nobody can say which sessions there are.
+/// Error: a directory of sessions that cannot be listed.
 #[derive(Debug, Error)]
 #[error("cannot list the sessions in {}", path.display())]
 pub struct ListSessionsError {
-    /// The directory.
+    /// Directory of the store.
     pub path: PathBuf,
-    /// Why not.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// Why a session was not ended.
+/// Error: a session that was not ended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EndSessionError {
-    /// There is none of that name.
+    /// There is no session of that name.
     #[error("there is no session {name:?}")]
     NoSession {
-        /// The name.
+        /// Name that was given.
         name: String,
     },
-    /// Nobody can say which there are.
+    /// The sessions cannot be listed.
     #[error(transparent)]
     List(#[from] ListSessionsError),
-    /// Its keeper does not answer.
+    /// The keeper does not answer.
     #[error("cannot end session {name:?}: its keeper does not answer")]
     NoAnswer {
-        /// The name.
+        /// Name that was given.
         name: String,
     },
 }
 
 impl SessionStore {
-    /// Sessions in this directory, which is made when it is needed.
+    /// A store in this directory, which is created when it is needed.
     pub fn new(directory: PathBuf, limits: SessionLimits, owner: SessionOwner) -> Self {
         let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let tag = match owner {
@@ -170,7 +171,7 @@ impl SessionStore {
         Self { directory, limits, owner, tag, known, entrances, users: AtomicUsize::new(0) }
     }
 
-    /// The lock that commands of this program hold one after the other while they reach the session at this place. It is fair.
+    /// The lock that commands of this program hold in turn while they reach the session at this place. It is fair.
     pub(super) fn entrance(&self, place: &Path) -> Arc<tokio::sync::Mutex<()>> {
         let mut entrances = self.entrances.lock().unwrap_or_else(PoisonError::into_inner);
         entrances.retain(|_, entrance| entrance.strong_count() > 0);
@@ -182,13 +183,13 @@ impl SessionStore {
         entrance
     }
 
-    /// Closes the connections to sessions that have ended, except the one at this place. That they were known stays known.
+    /// Closes the connections to ended sessions, except the one at this place. The sessions stay known.
     pub(super) fn disconnect_ended(&self, place: &Path) {
         let has_ended = |place: &Path| {
             // A session that is too busy to answer has not ended, and would end with its connection.
             let gone =
                 |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
-            reach(place).is_err_and(gone)
+            connect_socket(place).is_err_and(gone)
         };
         let mut known = self.known();
         for (_, session) in known.iter_mut().filter(|(other, _)| other.as_path() != place && has_ended(other)) {
@@ -197,17 +198,17 @@ impl SessionStore {
         }
     }
 
-    /// Where they are.
+    /// Directory of the store, which need not exist yet.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// All that live and that this version of bashful can use, whoever started them, by their names.
+    /// Lists all live sessions that this version of bashful can use, by name.
     pub async fn list(&self) -> Result<Vec<SessionEntry>, ListSessionsError> {
         Ok(self.list_all().await?.0)
     }
 
-    /// All that live and that only a newer version of bashful can use, by their names.
+    /// Lists all live sessions that only a newer version of bashful can use, by name.
     pub async fn list_newer(&self) -> Result<Vec<NewerSession>, ListSessionsError> {
         Ok(self.list_all().await?.1)
     }
@@ -223,18 +224,18 @@ impl SessionStore {
         let mut ended = Vec::new();
         for place in places {
             let place = place.map_err(failed)?.path();
-            match look(&place).await {
+            match query_state(&place).await {
                 Ok(KeeperAnswer::Answered(state)) => entries.extend(entry(place, &state)),
                 Ok(KeeperAnswer::Foreign(protocol)) => {
                     newer.extend(about::name_of(&place).map(|name| NewerSession { name, protocol, place }));
                 }
-                // It may still live.
+                // A session that does not answer may still live.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(_) => ended.push(place),
             }
         }
-        forget_ended(ended);
-        // All by one look at the clock, so that they can be compared.
+        remove_ended_entries(ended);
+        // One reading of the clock for all, so that they can be compared.
         let now = boot_time();
         for entry in &mut entries {
             entry.since = now.saturating_sub(entry.since);
@@ -244,7 +245,7 @@ impl SessionStore {
         Ok((entries, newer))
     }
 
-    /// Ends all sessions of this name, as their records have it: redacted, with everything that runs in them; how many there were.
+    /// Ends all sessions of this redacted name, with everything that runs in them. Returns their number.
     pub async fn end(&self, name: &SessionName) -> Result<usize, EndSessionError> {
         let (mut entries, mut newer) = self.list_all().await?;
         entries.retain(|entry| entry.name == name.as_str());
@@ -263,15 +264,15 @@ impl SessionStore {
 
     /// Ends this very session, and waits until nothing of it is left.
     pub async fn end_one(&self, entry: &SessionEntry) -> Result<(), EndSessionError> {
-        self.tell_to_end(&entry.place, &entry.name, false).await
+        self.send_end(&entry.place, &entry.name, false).await
     }
 
     /// Ends this very session of a newer version, and waits until nothing of it is left.
     pub async fn end_newer(&self, session: &NewerSession) -> Result<(), EndSessionError> {
-        self.tell_to_end(&session.place, &session.name, false).await
+        self.send_end(&session.place, &session.name, false).await
     }
 
-    pub(super) async fn tell_to_end(&self, place: &Path, name: &str, makes_room: bool) -> Result<(), EndSessionError> {
+    pub(super) async fn send_end(&self, place: &Path, name: &str, makes_room: bool) -> Result<(), EndSessionError> {
         let no_answer = || EndSessionError::NoAnswer { name: name.to_owned() };
         let Ok(mut link) = connect(place) else { return Ok(()) };
         link.send(&[&Order::EndSession { makes_room }], &[]).await.map_err(|_| no_answer())?;
@@ -279,43 +280,43 @@ impl SessionStore {
             Ok(Ok(Report::Heard) | Err(_)) => {}
             Ok(Ok(_)) | Err(_) => return Err(no_answer()),
         }
-        // It hangs up when nothing of it is left.
+        // The keeper closes the connection when nothing of the session is left.
         while link.next_awake().await.is_ok() {}
         Ok(())
     }
 
-    /// True for the directory of a session that this store finds by its name.
+    /// True for the directory of a session that this store finds by name.
     pub(super) fn is_own(&self, place: &Path) -> bool {
         directory_name(place).strip_prefix(&*self.tag).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// Removes what ended sessions of this engine have left: nobody else can ask for them.
-    fn forget_own(&self) {
+    /// Removes entries of ended sessions of this engine: no other program can ask for them.
+    fn remove_own_entries(&self) {
         if self.owner == SessionOwner::User {
             return;
         }
         let places = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|place| place.path());
         for place in places.filter(|place| self.is_own(place)) {
-            forget(&place);
+            remove_entry(&place);
         }
     }
 
-    /// Where the session of this plan is, or would be. A session of bashful 0.1 that still lives is used where it is.
+    /// Directory of the session of this plan. A live session of bashful 0.1 is used where it is.
     pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let place = self.own_place(plan, name);
         if self.owner == SessionOwner::Engine || place.join(protocol::CONTROL).exists() {
-            // Sessions of an engine are of its own version.
+            // Sessions of an engine have its own version.
             return place;
         }
         let old = self.old_place(plan, name);
-        if reach(&old).is_ok() { old } else { place }
+        if connect_socket(&old).is_ok() { old } else { place }
     }
 
-    /// Moves what an ended session of bashful 0.1 has left to where the next one is started: its last word is still to be told.
-    /// To be called by the one whose turn it is to start sessions.
+    /// Moves the entry of an ended session of bashful 0.1 to the place of the next one, so that its reason is still
+    /// reported. Call it while holding the turn to start sessions.
     pub(super) fn move_old(&self, plan: &Plan, name: &SessionName, place: &Path) {
         let old = self.old_place(plan, name);
-        if self.owner == SessionOwner::User && place != old && !place.exists() && reach(&old).is_err() {
+        if self.owner == SessionOwner::User && place != old && !place.exists() && connect_socket(&old).is_err() {
             // There is hardly ever one.
             let _ = fs::rename(old, place);
         }
@@ -332,61 +333,61 @@ impl SessionStore {
         self.directory.join(format!("{}-{hash}", self.tag))
     }
 
-    /// Where the shell of a session is now; none if it is not known.
+    /// Present directory of a session's shell; none if it is unknown.
     pub(crate) fn cwd_in(&self, place: &Path) -> Option<PathBuf> {
         let known = self.known();
         let known = known.get(place);
         let written = || plain::read_to_string(&place.join(protocol::SHELL)).ok()?.parse().ok();
         let pid = known.map(|known| known.pid).or_else(written)?;
-        // Only one that has a keeper: another program may have the number by now.
+        // Only with a keeper: another program may have the process id by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
         (is_connected || place.join(protocol::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
     }
 
-    /// Keeps the connection of a command that is over for the next.
+    /// Keeps the connection of an ended command for the next.
     pub(crate) fn keep(&self, place: &Path, link: Connection) {
         if let Some(known) = self.known().get_mut(place) {
             known.spare = Some(link);
         }
     }
 
-    /// A connection to the session in this directory.
+    /// Connects to the session in this directory, or uses a kept connection.
     pub(super) fn connect(&self, place: &Path) -> io::Result<Connection> {
         let spare = self.known().get_mut(place).and_then(|known| known.spare.take());
-        // One over which something has come was closed: nobody has asked anything.
+        // News on a kept connection can only be its end: nothing was asked.
         spare.filter(|link| !link.has_news()).map_or_else(|| connect(place), Ok)
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownSession>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the directory of a session, and takes it: nobody else starts one there until the handle is dropped.
-    pub(super) async fn take(&self, place: &Path) -> io::Result<File> {
-        let give_up = Instant::now() + TAKE_PATIENCE;
+    /// Creates and locks the directory of a session: no other program starts one there until the handle is dropped.
+    pub(super) async fn lock_directory(&self, place: &Path) -> io::Result<File> {
+        let give_up = Instant::now() + LOCK_PATIENCE;
         loop {
             crate::make_directory(place)?;
             let handle = plain::open_directory(place)?;
             match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-                // Somebody may have removed it just before.
+                // Another program may have removed it just before.
                 Ok(()) if handle.metadata()?.nlink() == 0 => {}
                 Ok(()) => return Ok(handle),
-                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(LOOK_AGAIN).await,
+                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(POLL_PAUSE).await,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
     /// Writes the record of a session.
-    pub(super) fn describe(&self, place: &Path, name: &Redacted) -> io::Result<()> {
+    pub(super) fn write_about(&self, place: &Path, name: &Redacted) -> io::Result<()> {
         About::new(name, self.owner).write(place)
     }
 }
 
-/// Why nothing is left of the session that was here before; none if there was none. Only told once.
-pub(super) fn take_last_word(place: &Path) -> Option<String> {
+/// Reason why the earlier session here is gone; none if there was none. Returned once.
+pub(super) fn take_end_reason(place: &Path) -> Option<String> {
     let was_there = About::read(place).is_some();
-    // A keeper that ends takes its socket away.
+    // A keeper that ends by itself removes its socket.
     let was_killed = place.join(protocol::CONTROL).symlink_metadata().is_ok();
     let word = plain::read_to_string(&place.join(protocol::LOST)).ok();
     for name in
@@ -398,15 +399,15 @@ pub(super) fn take_last_word(place: &Path) -> Option<String> {
     word.or_else(|| was_there.then(|| unsaid.to_owned()))
 }
 
-/// A connection to the keeper of a session. Whatever comes first over it has to be an order.
+/// Connects to the keeper of a session. The first message over it has to be an order.
 pub(super) fn connect(place: &Path) -> io::Result<Connection> {
     Connection::connect(place, about::protocol_of(place))
 }
 
-/// Asks a session for its state.
-async fn look(place: &Path) -> io::Result<KeeperAnswer> {
+/// Queries the state of a session.
+async fn query_state(place: &Path) -> io::Result<KeeperAnswer> {
     let mut link = connect(place)?;
-    link.send(&[&Order::Look], &[]).await?;
+    link.send(&[&Order::QueryState], &[]).await?;
     match timeout(ANSWER_PATIENCE, link.next_awake()).await {
         Ok(Ok(Report::Session(state))) => Ok(KeeperAnswer::Answered(state)),
         Ok(Ok(Report::NotUnderstood)) => Ok(KeeperAnswer::Foreign(link.foreign_version().unwrap_or_default())),
@@ -415,11 +416,11 @@ async fn look(place: &Path) -> io::Result<KeeperAnswer> {
     }
 }
 
-/// What is to be known of a session. For how long it has been so is still to be reckoned from its `since`.
+/// Entry of a session. The caller still turns `since` into a duration.
 fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
     let (name, owner) = match About::read(&place)? {
         Versioned::Known(about) => (about.name, about.owner),
-        // Its keeper speaks our language, so it can be used like any other.
+        // The keeper shares a version with this program, so it can be used like any other.
         Versioned::Newer(_) => (about::name_of(&place)?, SessionOwner::User),
     };
     Some(SessionEntry {
@@ -439,10 +440,10 @@ fn cwd_of(pid: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Removes what ended sessions have left, except for words that somebody may still ask for.
+/// Removes entries of ended sessions, except reasons that somebody may still ask for.
 ///
-/// A session of an engine is asked for by that engine alone. One of the user may be asked for by any later command of that name.
-fn forget_ended(mut places: Vec<PathBuf>) {
+/// Only the engine itself asks for its sessions. Every later command of a name may ask for one of the user.
+fn remove_ended_entries(mut places: Vec<PathBuf>) {
     // A newer version knows better what it has left.
     places.retain(|place| !about::is_newer(place));
     let (askable, lost): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| has_living_owner(place));
@@ -453,13 +454,13 @@ fn forget_ended(mut places: Vec<PathBuf>) {
     let mut askable: Vec<_> = askable.into_iter().map(|place| (age(&place), place)).collect();
     askable.sort();
     let too_old =
-        askable.into_iter().enumerate().filter(|(newer, (age, _))| *newer >= LAST_WORDS || *age > FORGOTTEN_AFTER);
+        askable.into_iter().enumerate().filter(|(newer, (age, _))| *newer >= REASONS_KEPT || *age > REASON_KEPT_FOR);
     for place in too_old.map(|(_, (_, place))| place).chain(lost) {
-        forget(&place);
+        remove_entry(&place);
     }
 }
 
-/// True if anybody can still ask for this session. The directory of an engine's session begins with its process id.
+/// True if any program can still ask for this session. The directory of an engine's session begins with its process id.
 fn has_living_owner(place: &Path) -> bool {
     let name = directory_name(place);
     let owner = name.split_once('-').map(|(owner, _)| owner).filter(|owner| owner.parse::<u32>().is_ok());
@@ -470,15 +471,15 @@ fn directory_name(place: &Path) -> std::borrow::Cow<'_, str> {
     place.file_name().unwrap_or_default().to_string_lossy()
 }
 
-/// Removes what an ended session has left, unless somebody is starting one there.
-fn forget(place: &Path) {
+/// Removes the entry of an ended session, unless another program is starting one there.
+fn remove_entry(place: &Path) {
     let Ok(handle) = File::open(place) else { return };
     if flock(&handle, FlockOperation::NonBlockingLockExclusive).is_err() {
         return;
     }
     let nobody_there = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
-    if reach(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
-        let _ = take_last_word(place);
+    if connect_socket(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
+        let _ = take_end_reason(place);
         let _ = fs::remove_dir(place);
     }
 }
@@ -509,6 +510,6 @@ mod tests {
         assert_eq!(store.place(&plan, &name), own, "nobody listens there any more");
         fs::write(old.join(protocol::LOST), "its shell ended").expect("a word");
         store.move_old(&plan, &name, &own);
-        assert_eq!((take_last_word(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
+        assert_eq!((take_end_reason(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
     }
 }

@@ -1,4 +1,4 @@
-//! Which snapshot commands get now, and when that is looked at again.
+//! The current snapshot of an engine, and the checks that decide when it is captured again.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -9,55 +9,55 @@ use crate::engine::Engine;
 use crate::environment::{Environment, Withheld};
 use crate::plan::Plan;
 
-use super::capture::Teller;
-use super::filter::Kept;
-use super::rc_files::{self, Sources, Stamp};
-use super::store::{Draft, Failure, Store};
+use super::capture::AnswerPipe;
+use super::filter::KeptDefinitions;
+use super::rc_files::{self, FilesStamp, SnapshotSources};
+use super::store::{PastFailure, SnapshotDraft, SnapshotStore};
 use super::{NoSnapshot, Snapshot, SnapshotOptions, USED_FOR, capture, file, filter, is_young};
 
-/// The snapshot of one engine: what there is, and when to look again.
+/// The snapshot of one engine, and the state of its rc files.
 pub(crate) struct Snapshots {
     options: SnapshotOptions,
-    store: Store,
-    state: Mutex<State>,
-    /// Held by the one who captures; others wait for it.
+    store: SnapshotStore,
+    state: Mutex<CacheState>,
+    /// Held while a task captures; others wait for it.
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What is known.
+/// Result of the last check.
 #[derive(Default)]
-struct State {
-    /// The files as they were when this was found out.
-    looked: Option<Looked>,
-    now: Now,
-    /// What nobody has been told yet.
-    untold: Option<NoSnapshot>,
+struct CacheState {
+    /// The watched files, as they were at that check.
+    watched: Option<WatchedFiles>,
+    now: SnapshotState,
+    /// A failure that no caller has been told of yet.
+    unreported_failure: Option<NoSnapshot>,
 }
 
-struct Looked {
+struct WatchedFiles {
     files: Vec<PathBuf>,
-    stamp: Stamp,
+    stamp: FilesStamp,
 }
 
-impl Looked {
+impl WatchedFiles {
     fn at(files: Vec<PathBuf>) -> Self {
-        Self { stamp: Stamp::of(&files), files }
+        Self { stamp: FilesStamp::of(&files), files }
     }
 }
 
-/// What commands get.
+/// The snapshot that commands get.
 #[derive(Default)]
-enum Now {
-    /// Nobody knows yet, or there is nothing to capture.
+enum SnapshotState {
+    /// Not checked yet, or there is nothing to capture.
     #[default]
     Nothing,
-    /// This.
+    /// The last capture, which still holds.
     Have(Arc<Current>),
-    /// Nothing, and it is not tried again before this.
+    /// None, and no new attempt before this time.
     Failed { until: SystemTime },
 }
 
-impl Now {
+impl SnapshotState {
     fn have(snapshot: Snapshot, engine: &Engine) -> Self {
         let options = engine.options();
         let host = snapshot.over(&options.host_environment);
@@ -66,217 +66,226 @@ impl Now {
     }
 }
 
-/// Whether what came of it before counts.
+/// Use of earlier results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    /// If all that is withheld of it is known, so that it can be masked.
-    Used,
-    /// Whatever is known of it: nothing will run.
-    UsedInPart,
-    Ignored,
+enum Reuse {
+    /// Only if all withheld values are known, so that they can be redacted.
+    IfComplete,
+    /// Even if some are unknown: nothing will run.
+    Always,
+    Never,
 }
 
-/// What a look at the files has brought.
-enum Recalled {
-    Known(Looked, Now),
+/// Result of a check without running anything.
+enum FileCheck {
+    Known(WatchedFiles, SnapshotState),
     Nothing(Box<ToCapture>),
 }
 
-/// What has to be captured.
+/// Rc files that have to be captured, and the plan for it.
 struct ToCapture {
-    sources: Sources,
+    sources: SnapshotSources,
     plan: Plan,
 }
 
 impl ToCapture {
-    /// The same as the rc files have left it: some write to files that they read (`keychain`), and would be read again for
-    /// every command. What somebody else has done to `~/.bashrc` meanwhile is still to be noticed.
-    fn left_by_the_files(self) -> Self {
-        match rc_files::look(&self.plan.shell, &self.plan.environment) {
+    /// Reads the files again after the capture: some rc files write to files that they read (`keychain`), and would
+    /// otherwise be captured for every command. A change that somebody else made to `~/.bashrc` meanwhile is still
+    /// noticed.
+    fn reread(self) -> Self {
+        match rc_files::read_sources(&self.plan.shell, &self.plan.environment) {
             Ok(Some(now)) if now.stamp.first() == self.sources.stamp.first() => Self { sources: now, ..self },
             _ => self,
         }
     }
 }
 
-/// A snapshot, and the host's variables with it.
+/// A snapshot, and the host's variables combined with it.
 pub(crate) struct Current {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) host: Vec<(OsString, OsString)>,
-    /// Those of them that commands do not get.
+    /// Variables of the host that commands do not get.
     pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Snapshots {
     pub(crate) fn new(options: SnapshotOptions) -> Self {
-        let store = Store::new(options.directory.clone());
+        let store = SnapshotStore::new(options.directory.clone());
         Self { options, store, state: Mutex::default(), turn: tokio::sync::Mutex::default() }
     }
 
-    /// What commands get now. Nothing is looked at for it.
+    /// The snapshot that commands get now. Checks nothing.
     pub(crate) fn current(&self) -> Option<Arc<Current>> {
         match &self.state().now {
-            Now::Have(current) => Some(Arc::clone(current)),
-            Now::Nothing | Now::Failed { .. } => None,
+            SnapshotState::Have(current) => Some(Arc::clone(current)),
+            SnapshotState::Nothing | SnapshotState::Failed { .. } => None,
         }
     }
 
-    /// Why there is none, if nobody has been told.
-    pub(crate) fn untold(&self) -> Option<NoSnapshot> {
-        self.state().untold.take()
+    /// The last failure, for the first caller that asks.
+    pub(crate) fn unreported_failure(&self) -> Option<NoSnapshot> {
+        self.state().unreported_failure.take()
     }
 
-    /// Makes sure that the snapshot is that of the rc files as they are. Waits for the files to be read, if that has to
-    /// be; a few looks at the file system otherwise. A dropped future leaves things as they were.
+    /// Makes sure that the snapshot matches the rc files. Captures them if needed; otherwise costs a few checks of the
+    /// file system. A dropped future leaves everything unchanged.
     pub(crate) async fn refresh(&self, engine: &Engine) {
-        if self.is_settled() {
+        if self.is_current() {
             return;
         }
         let turn = self.turn.lock().await;
-        if self.is_settled() {
+        if self.is_current() {
             return;
         }
-        self.settle(engine, Memory::Used, turn).await;
+        self.update(engine, Reuse::IfComplete, turn).await;
     }
 
-    /// Captures it anew, whatever came of it before.
+    /// Captures the rc files again, whatever is known.
     pub(crate) async fn renew(&self, engine: &Engine) {
         let turn = self.turn.lock().await;
-        self.settle(engine, Memory::Ignored, turn).await;
+        self.update(engine, Reuse::Never, turn).await;
     }
 
-    async fn settle(&self, engine: &Engine, memory: Memory, _turn: tokio::sync::MutexGuard<'_, ()>) {
-        // Rare and large, and every call of a tool would have to hold it.
-        let found = Box::pin(self.find(engine, memory)).await;
+    async fn update(&self, engine: &Engine, reuse: Reuse, _turn: tokio::sync::MutexGuard<'_, ()>) {
+        // Rare and large: without the box, every call of a tool would have to hold it.
+        let found = Box::pin(self.check_or_capture(engine, reuse)).await;
         let mut state = self.state();
         match found {
-            Ok((looked, now)) => {
-                state.looked = Some(looked);
+            Ok((watched, now)) => {
+                state.watched = Some(watched);
                 state.now = now;
             }
-            Err(Missed { looked, why, until }) => {
+            Err(FailedCapture { watched, why, until }) => {
                 tracing::warn!(%why, "no snapshot of the rc files");
-                state.looked = Some(looked);
-                state.now = Now::Failed { until };
-                state.untold = Some(why);
+                state.watched = Some(watched);
+                state.now = SnapshotState::Failed { until };
+                state.unreported_failure = Some(why);
             }
         }
     }
 
-    /// Whether what is known still holds.
-    fn is_settled(&self) -> bool {
+    /// True if the last check still holds.
+    fn is_current(&self) -> bool {
         let state = self.state();
-        let Some(looked) = &state.looked else { return false };
-        if looked.stamp != Stamp::of(&looked.files) {
+        let Some(watched) = &state.watched else { return false };
+        if watched.stamp != FilesStamp::of(&watched.files) {
             return false;
         }
         let now = SystemTime::now();
         match &state.now {
-            Now::Nothing => true,
-            Now::Failed { until } => now < *until,
-            Now::Have(current) => {
+            SnapshotState::Nothing => true,
+            SnapshotState::Failed { until } => now < *until,
+            SnapshotState::Have(current) => {
                 let snapshot = &current.snapshot;
                 is_young(snapshot.captured(), now)
-                    && snapshot.stamp.as_ref() == Some(&Stamp::of(std::slice::from_ref(&snapshot.path)))
+                    && snapshot.stamp.as_ref() == Some(&FilesStamp::of(std::slice::from_ref(&snapshot.path)))
             }
         }
     }
 
-    /// Finds out what can be told without running anything.
+    /// Updates the state as far as possible without running anything.
     pub(crate) fn recall(&self, engine: &Engine) {
-        if self.is_settled() {
+        if self.is_current() {
             return;
         }
-        if let Ok(Recalled::Known(looked, now)) = self.look(engine, Memory::UsedInPart) {
+        if let Ok(FileCheck::Known(watched, now)) = self.check_files(engine, Reuse::Always) {
             let mut state = self.state();
-            state.looked = Some(looked);
+            state.watched = Some(watched);
             state.now = now;
         }
     }
 
-    async fn find(&self, engine: &Engine, memory: Memory) -> Result<(Looked, Now), Missed> {
-        let to_capture = match self.look(engine, memory)? {
-            Recalled::Known(looked, now) => return Ok((looked, now)),
-            Recalled::Nothing(to_capture) => *to_capture,
+    async fn check_or_capture(
+        &self,
+        engine: &Engine,
+        reuse: Reuse,
+    ) -> Result<(WatchedFiles, SnapshotState), FailedCapture> {
+        let to_capture = match self.check_files(engine, reuse)? {
+            FileCheck::Known(watched, now) => return Ok((watched, now)),
+            FileCheck::Nothing(to_capture) => *to_capture,
         };
         let captured = self.capture(engine, &to_capture.plan).await;
-        let ToCapture { sources, .. } = to_capture.left_by_the_files();
+        let ToCapture { sources, .. } = to_capture.reread();
         let published = captured.and_then(|(draft, kept, took)| {
             let published = draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))?;
             Ok(published.with_old_key(&sources.old_key))
         });
         self.store.sweep();
-        let Sources { files, stamp, files_key, .. } = sources;
-        let looked = Looked { files, stamp };
+        let SnapshotSources { files, stamp, files_key, .. } = sources;
+        let watched = WatchedFiles { files, stamp };
         match published {
             Ok(snapshot) => {
                 self.store.forget_failure(&files_key);
-                Ok((looked, Now::have(snapshot, engine)))
+                Ok((watched, SnapshotState::have(snapshot, engine)))
             }
             Err(why) => {
                 let until = self.store.note_failure(&files_key);
-                Err(Missed { looked, why, until })
+                Err(FailedCapture { watched, why, until })
             }
         }
     }
 
-    /// Looks at the rc files and at what was captured of them before.
-    fn look(&self, engine: &Engine, memory: Memory) -> Result<Recalled, Missed> {
+    /// Checks the rc files, and searches for an earlier capture of them.
+    fn check_files(&self, engine: &Engine, reuse: Reuse) -> Result<FileCheck, FailedCapture> {
         let Some(plan) = capture::plan(engine, self.options.limit) else {
-            return Ok(Recalled::Known(Looked::at(Vec::new()), Now::Nothing));
+            return Ok(FileCheck::Known(WatchedFiles::at(Vec::new()), SnapshotState::Nothing));
         };
-        let always = || Looked::at(rc_files::always(&plan.environment));
-        let sources = match rc_files::look(&plan.shell, &plan.environment) {
+        let always = || WatchedFiles::at(rc_files::always_watched(&plan.environment));
+        let sources = match rc_files::read_sources(&plan.shell, &plan.environment) {
             Ok(Some(sources)) => sources,
-            Ok(None) => return Ok(Recalled::Known(always(), Now::Nothing)),
-            Err(why) => return Err(Missed::for_good(always(), why)),
+            Ok(None) => return Ok(FileCheck::Known(always(), SnapshotState::Nothing)),
+            Err(why) => return Err(FailedCapture::for_good(always(), why)),
         };
-        let looked = || Looked { files: sources.files.clone(), stamp: sources.stamp.clone() };
-        if let Some(why) = never(engine) {
-            return Err(Missed::for_good(looked(), why));
+        let watched = || WatchedFiles { files: sources.files.clone(), stamp: sources.stamp.clone() };
+        if let Some(why) = obstacle(engine) {
+            return Err(FailedCapture::for_good(watched(), why));
         }
-        if memory == Memory::Ignored {
-            return Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })));
+        if reuse == Reuse::Never {
+            return Ok(FileCheck::Nothing(Box::new(ToCapture { sources, plan })));
         }
-        let Sources { files_key, key, old_key, .. } = &sources;
+        let SnapshotSources { files_key, key, old_key, .. } = &sources;
         if let Some(snapshot) = self.store.load(key).filter(|found| is_young(found.captured(), SystemTime::now())) {
             let withheld = snapshot.header.withheld_among(&self.secrets(&plan.environment));
-            if withheld.is_some() || memory == Memory::UsedInPart {
+            if withheld.is_some() || reuse == Reuse::Always {
                 let snapshot = snapshot.with_old_key(old_key).with_withheld(withheld.unwrap_or_default());
-                return Ok(Recalled::Known(looked(), Now::have(snapshot, engine)));
+                return Ok(FileCheck::Known(watched(), SnapshotState::have(snapshot, engine)));
             }
         }
-        if let Some(Failure { until }) = self.store.failure(files_key) {
-            return Ok(Recalled::Known(looked(), Now::Failed { until }));
+        if let Some(PastFailure { until }) = self.store.failure(files_key) {
+            return Ok(FileCheck::Known(watched(), SnapshotState::Failed { until }));
         }
-        Ok(Recalled::Nothing(Box::new(ToCapture { sources, plan })))
+        Ok(FileCheck::Nothing(Box::new(ToCapture { sources, plan })))
     }
 
-    /// What is known of what is withheld: what the host has, and what was captured before.
+    /// Known withheld variables: those of the host, and those that were captured before.
     fn secrets(&self, base: &Environment) -> Vec<Withheld> {
         let captured = self.current().map(|current| current.snapshot.withheld.clone());
         base.withheld.iter().cloned().chain(captured.into_iter().flatten()).collect()
     }
 
-    /// Captures what the files define, and tries it.
-    async fn capture(&self, engine: &Engine, plan: &Plan) -> Result<(Draft<'_>, Kept, Duration), NoSnapshot> {
+    /// Captures the definitions of the files, and tries them.
+    async fn capture(
+        &self,
+        engine: &Engine,
+        plan: &Plan,
+    ) -> Result<(SnapshotDraft<'_>, KeptDefinitions, Duration), NoSnapshot> {
         let environment = &plan.environment;
         let place = self.store.draft().map_err(|why| self.cannot_write(&why))?;
-        let teller = || Teller::new(&place).map_err(|why| self.cannot_write(&why));
-        let (captured, facts) = capture::interactive(engine, plan.clone(), teller()?, self.options.limit).await?;
-        let mut kept = filter::sift(captured, &facts, environment, &engine.options().environment);
+        let answer_pipe = || AnswerPipe::new(&place).map_err(|why| self.cannot_write(&why));
+        let (captured, facts) = capture::interactive(engine, plan.clone(), answer_pipe()?, self.options.limit).await?;
+        let mut kept = filter::select(captured, &facts, environment, &engine.options().environment);
         let draft = self.store.draft().map_err(|why| self.cannot_write(&why))?;
         // Each round leaves out what the last one has shown not to work.
         for _ in 0..ROUNDS {
             let (lines, commands) = file::trial(&kept);
             let path = draft.try_lines(&lines).map_err(|why| self.cannot_write(&why))?;
-            let tried = capture::plain(engine, path, environment, teller()?, self.options.limit).await?;
-            if filter::leave_out_what_differs(&mut kept, &tried) > 0 {
+            let tried = capture::plain(engine, path, environment, answer_pipe()?, self.options.limit).await?;
+            if filter::remove_failed(&mut kept, &tried) > 0 {
                 continue;
             }
-            if tried.variables.get(OsStr::new(file::RAN)) != Some(&OsString::from(commands.to_string())) {
+            if tried.variables.get(OsStr::new(file::COUNT_VARIABLE)) != Some(&OsString::from(commands.to_string())) {
                 return Err(NoSnapshot::NotFaithful {
-                    what: "a function is more than one when it is read again".into(),
+                    what: "a function runs commands when it is defined again".into(),
                 });
             }
             return Ok((draft, kept, facts.took));
@@ -285,35 +294,35 @@ impl Snapshots {
     }
 
     fn cannot_write(&self, why: &std::io::Error) -> NoSnapshot {
-        NoSnapshot::system(format!("nothing can be kept in {}", self.options.directory.display()), why)
+        NoSnapshot::system(format!("cannot write to {}", self.options.directory.display()), why)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // What is known is replaced as a whole, so one who panicked has left it right.
+    fn state(&self) -> std::sync::MutexGuard<'_, CacheState> {
+        // The state is replaced as a whole, so a panic has left a good one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// So often a snapshot is tried, with less in it each time.
+/// Rounds in which a snapshot is tried, with less in it each time.
 const ROUNDS: usize = 8;
 
-/// It did not work out.
-struct Missed {
-    looked: Looked,
+/// A capture that failed, and its reason.
+struct FailedCapture {
+    watched: WatchedFiles,
     why: NoSnapshot,
-    /// It is not tried again before this, unless the files change.
+    /// No new attempt before this time, unless the files change.
     until: SystemTime,
 }
 
-impl Missed {
-    /// Only another file, or another engine, would change it.
-    fn for_good(looked: Looked, why: NoSnapshot) -> Self {
-        Self { looked, why, until: SystemTime::now() + USED_FOR }
+impl FailedCapture {
+    /// Only another file, or another engine, would change the result.
+    fn for_good(watched: WatchedFiles, why: NoSnapshot) -> Self {
+        Self { watched, why, until: SystemTime::now() + USED_FOR }
     }
 }
 
-/// What stands in the way of any snapshot.
-fn never(engine: &Engine) -> Option<NoSnapshot> {
+/// Reason against any snapshot, whatever the rc files contain.
+fn obstacle(engine: &Engine) -> Option<NoSnapshot> {
     if engine.options().host_environment.iter().any(|(name, _)| name == "BASH_ENV") {
         return Some(NoSnapshot::BashEnv);
     }

@@ -1,8 +1,8 @@
-//! Has a shell read the rc files, and has it tell what it has become.
+//! Runs a shell that reads the rc files, and captures its state.
 //!
-//! The shell is a command like any other: under a keeper, with a limit, and everything that it or the rc files start is
-//! gone before the answer is looked at. It tells by a pipe that it opens by its name when the rc files are done, so nothing
-//! that they print or do to descriptors gets in between, and nothing secret is written to a disk. (A descriptor of this
+//! The shell is a command like any other: under a keeper, with a lifetime. Everything that it or the rc files start is
+//! stopped before its answer is read. It writes the answer to a named pipe, which it opens after the rc files. So
+//! nothing that they print or do to descriptors interferes, and no secret is written to a disk. (A descriptor of this
 //! program, opened through `/proc`, would need no name; but a program that forbids inspection cannot offer one.)
 
 use std::io;
@@ -25,29 +25,28 @@ use crate::request::{Request, Script};
 use crate::units::{Grace, Lifetime};
 use crate::{Dropped, LeftoverPolicy, Outcome};
 
-use super::filter::Facts;
+use super::filter::ShellFacts;
 use super::parse::{Captured, parse};
-use super::store::Draft;
+use super::store::SnapshotDraft;
 use super::{GRACE, LARGEST, NoSnapshot, Snapshot};
 
-/// What the shell does when it has read the rc files.
-const TELL: &str = include_str!("capture.sh");
+/// Script that the shell runs after the rc files.
+const ANSWER_SCRIPT: &str = include_str!("capture.sh");
 
-/// What is typed: the end of input. Again and again, because those who ask for something may throw away what was typed
-/// before.
-const NOBODY_TYPES: [u8; 1] = [4];
+/// Input of the terminal: end of file. Typed again and again, because a program that asks may discard earlier input.
+const END_OF_FILE: [u8; 1] = [4];
 
-/// So long somebody waits who asks.
-const TYPED_EVERY: Duration = Duration::from_millis(10);
+/// Longest time that a program waits for an answer.
+const TYPE_EVERY: Duration = Duration::from_millis(10);
 
-/// The plan of a shell that reads the rc files, but for what it does; none if there is no home.
+/// Plan of a shell that reads the rc files, without its script; none without a home directory.
 pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
     let options = engine.options();
     let mut environment = options.environment.resolve(&options.host_environment, &[]).ok()?;
     for name in ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"] {
         environment.variables.remove(std::ffi::OsStr::new(name));
     }
-    // Not where the commands run: what the rc files find there would be in all snapshots from then on.
+    // Not in the commands' directory: files that the rc files find there would affect all later snapshots.
     let home = environment.variables.get(std::ffi::OsStr::new("HOME"))?.into();
     let mut request = Request::new(Script::new(":").ok()?);
     request.workdir = Some(home);
@@ -59,57 +58,58 @@ pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
     Some(plan)
 }
 
-/// What an interactive shell becomes by reading the rc files.
+/// Captures the state of an interactive shell after the rc files.
 pub(super) async fn interactive(
     engine: &Engine,
     plan: Plan,
-    mut teller: Teller,
+    mut answer_pipe: AnswerPipe,
     limit: Duration,
-) -> Result<(Captured, Facts), NoSnapshot> {
+) -> Result<(Captured, ShellFacts), NoSnapshot> {
     let no_terminal = |error| NoSnapshot::system("no terminal can be had for reading the rc files", error);
     let terminal = Terminal::new().map_err(no_terminal)?;
     let outside = bashful_sys::event::readable(terminal.outside).map_err(no_terminal)?;
-    let script = in_terminal(&terminal.path, &plan.shell, &teller.script());
+    let script = in_terminal(&terminal.path, &plan.shell, &answer_pipe.script());
     let outcome = tokio::select! {
         outcome = run(engine, Plan { script: as_script(script)?, ..plan }) => outcome?,
-        never = attend(&outside) => match never {},
-        never = teller.listen() => match never {},
+        never = serve_terminal(&outside) => match never {},
+        never = answer_pipe.listen() => match never {},
     };
-    let facts = Facts { terminal: terminal.path, took: outcome.elapsed };
+    let facts = ShellFacts { terminal: terminal.path, took: outcome.elapsed };
     if matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
-        // Whatever it has told: what it was waiting for was ended, and it may have gone on with half of it.
+        // Its answer does not count: a program that it waited for was stopped, and it may have continued with half of
+        // the result.
         return Err(NoSnapshot::TooSlow { limit });
     }
-    Ok((teller.told()?.ok_or(NoSnapshot::Ended)?, facts))
+    Ok((answer_pipe.answer()?.ok_or(NoSnapshot::Ended)?, facts))
 }
 
-/// What a shell becomes by sourcing a file, as a command would. Should more be in it than definitions, it finds no
-/// programs to run.
+/// Captures the state of a shell after it has sourced a file, as a command would. If the file contains more than
+/// definitions, it finds no programs to run.
 pub(super) async fn plain(
     engine: &Engine,
     file: &Path,
     environment: &Environment,
-    mut teller: Teller,
+    mut answer_pipe: AnswerPipe,
     limit: Duration,
 ) -> Result<Captured, NoSnapshot> {
     let plan = plan(engine, limit).ok_or(NoSnapshot::Garbled)?;
-    let script = as_script(teller.script())?;
+    let script = as_script(answer_pipe.script())?;
     let mut environment = environment.clone();
     environment.variables.insert("PATH".into(), "/nonexistent".into());
     let plan = Plan { script, environment, snapshot: Some(Arc::new(Snapshot::draft(file))), ..plan };
     tokio::select! {
         ran = run(engine, plan) => drop(ran?),
-        never = teller.listen() => match never {},
+        never = answer_pipe.listen() => match never {},
     }
-    teller.told()?.ok_or(NoSnapshot::Garbled)
+    answer_pipe.answer()?.ok_or(NoSnapshot::Garbled)
 }
 
-/// Runs a plan to its end, and ends what it leaves behind.
+/// Runs a plan to its end, and stops the processes that it leaves behind.
 async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
     let failed = |error: &dyn std::fmt::Display| NoSnapshot::system("the rc files could not be read", error);
     let options = Options {
         leftovers: LeftoverPolicy::Stop,
-        // It is our own script, and it is run once.
+        // A script of our own, which runs once.
         judge: None,
         ready: 0,
         artifacts: None,
@@ -128,24 +128,24 @@ fn as_script(text: Vec<u8>) -> Result<Script, NoSnapshot> {
     Script::new(text).map_err(|error| NoSnapshot::system("the rc files could not be read", error))
 }
 
-/// The pipe by which a shell tells what it is.
-pub(super) struct Teller {
+/// The named pipe for a shell's answer.
+pub(super) struct AnswerPipe {
     path: PathBuf,
     pipe: AsyncFd<OwnedFd>,
-    told: Vec<u8>,
+    answer: Vec<u8>,
 }
 
-impl Teller {
-    /// One that takes the place of the draft.
-    pub(super) fn new(draft: &Draft<'_>) -> io::Result<Self> {
+impl AnswerPipe {
+    /// Makes a pipe in place of the draft.
+    pub(super) fn new(draft: &SnapshotDraft<'_>) -> io::Result<Self> {
         let pipe = bashful_sys::event::readable(draft.make_pipe()?)?;
-        Ok(Self { path: draft.path().to_path_buf(), pipe, told: Vec::new() })
+        Ok(Self { path: draft.path().to_path_buf(), pipe, answer: Vec::new() })
     }
 
-    /// The work that the shell has to do for it.
+    /// Script that writes the answer.
     fn script(&self) -> Vec<u8> {
-        let lines: Vec<&str> = TELL.lines().filter(|line| !line.starts_with('#')).collect();
-        // Names that nobody can have made read-only before.
+        let lines: Vec<&str> = ANSWER_SCRIPT.lines().filter(|line| !line.starts_with('#')).collect();
+        // A prefix with the time, which nobody can have made read-only before.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut script = lines.join("\n").replace("BASHFUL", &format!("BASHFUL_{now}")).into_bytes();
         quote(&mut script, self.path.as_os_str().as_bytes());
@@ -153,37 +153,37 @@ impl Teller {
         script
     }
 
-    /// Takes what is told, so that a shell with much to tell does not have to wait.
+    /// Reads the answer, so that a shell with a long one does not have to wait.
     async fn listen(&mut self) -> std::convert::Infallible {
         loop {
             let Ok(mut ready) = self.pipe.readable().await else { return std::future::pending().await };
-            if take(self.pipe.get_ref(), &mut self.told) == Err(Errno::AGAIN) {
+            if read_answer(self.pipe.get_ref(), &mut self.answer) == Err(Errno::AGAIN) {
                 ready.clear_ready();
             }
         }
     }
 
-    /// All that was told, once nobody tells anything any more; none if that is not all of it.
-    fn told(mut self) -> Result<Option<Captured>, NoSnapshot> {
-        while let Ok(1..) = take(self.pipe.get_ref(), &mut self.told) {}
-        if self.told.len() as u64 > LARGEST {
+    /// The whole answer, once every writer is gone; none if it is incomplete.
+    fn answer(mut self) -> Result<Option<Captured>, NoSnapshot> {
+        while let Ok(1..) = read_answer(self.pipe.get_ref(), &mut self.answer) {}
+        if self.answer.len() as u64 > LARGEST {
             return Err(NoSnapshot::TooLarge);
         }
-        Ok(parse(&self.told))
+        Ok(parse(&self.answer))
     }
 }
 
-/// Reads once, and keeps a little more than the most that counts.
-fn take(pipe: &OwnedFd, told: &mut Vec<u8>) -> Result<usize, Errno> {
+/// Reads once, and keeps a little more than the largest answer that counts.
+fn read_answer(pipe: &OwnedFd, answer: &mut Vec<u8>) -> Result<usize, Errno> {
     let mut buffer = [0; 16 * 1024];
     let count = rustix::io::read(pipe, &mut buffer)?;
-    if told.len() as u64 <= LARGEST {
-        told.extend_from_slice(&buffer[..count]);
+    if answer.len() as u64 <= LARGEST {
+        answer.extend_from_slice(&buffer[..count]);
     }
     Ok(count)
 }
 
-/// The script that becomes an interactive shell in a terminal: the first one that a session opens is its own.
+/// Script that becomes an interactive shell in a terminal: the first one that a session opens is its own.
 fn in_terminal(terminal: &Path, shell: &Path, script: &[u8]) -> Vec<u8> {
     let mut line = b"exec <>".to_vec();
     quote(&mut line, terminal.as_os_str().as_bytes());
@@ -194,18 +194,19 @@ fn in_terminal(terminal: &Path, shell: &Path, script: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Sits at the terminal: reads what is printed, so that nobody has to wait to be read, and lets nobody wait who asks.
-async fn attend(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
-    let mut typing = tokio::time::interval(TYPED_EVERY);
+/// Serves the terminal: reads its output, so that nobody waits for a reader, and types end of file for programs that
+/// ask.
+async fn serve_terminal(outside: &AsyncFd<OwnedFd>) -> std::convert::Infallible {
+    let mut typing = tokio::time::interval(TYPE_EVERY);
     let mut buffer = [0; 4096];
     loop {
         tokio::select! {
-            // Where there is no room for it, enough has been typed.
-            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &NOBODY_TYPES)),
+            // A full input buffer means that enough was typed.
+            _ = typing.tick() => drop(rustix::io::write(outside.get_ref(), &END_OF_FILE)),
             ready = outside.readable() => match rustix::io::read(outside.get_ref(), &mut buffer) {
                 Err(Errno::AGAIN) => drop(ready.map(|mut ready| ready.clear_ready())),
                 Err(Errno::INTR) | Ok(1..) => {}
-                // It has been closed in a way that we cannot see through.
+                // The terminal was closed in an unexpected way.
                 Ok(0) | Err(_) => return std::future::pending().await,
             },
         }

@@ -1,8 +1,8 @@
-# Writes down what a shell has become, as fields that end in NUL bytes. The lines that begin like this one are taken out
-# before bash sees them: comments can be turned off.
+# Prints the state of a shell as fields that end in NUL bytes. The engine removes the comment lines before bash reads
+# the script, because rc files can turn comments off.
 #
-# Whoever wrote the rc files may have given any name to an alias or a function, those of keywords and builtins too. So
-# the first lines are assignments, which nothing can take the place of, and words with a backslash, which are no aliases.
+# Rc files may define aliases and functions of any name, including those of keywords and builtins. So the first lines are
+# assignments, which nothing can replace, and words with a backslash, which are no aliases.
 BASHFUL_OPTIONS=$BASHOPTS:$SHELLOPTS
 BASHFUL_NAMES=("${!BASH_ALIASES[@]}") BASHFUL_VALUES=("${BASH_ALIASES[@]}")
 # From here on, `trap`, `set`, `unset` and their like come before functions of the same names.

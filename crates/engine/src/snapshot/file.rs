@@ -1,4 +1,4 @@
-//! A snapshot as a file: lines that a shell sources, behind a first line that says what they are.
+//! Snapshots as files: lines that a shell sources, after a first line that describes them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,33 +8,33 @@ use std::time::{Duration, SystemTime};
 use bashful_keeper::quote;
 use serde::{Deserialize, Serialize};
 
-use super::filter::Kept;
-use super::mentions::Words;
+use super::filter::KeptDefinitions;
+use super::mentions::Definitions;
 use crate::environment::Withheld;
 use crate::fixed_name::FixedName;
 
-/// The version of the file. One that differs is captured anew.
+/// Version of the file. A file of another version is captured again.
 const VERSION: u32 = 2;
 
-/// How the first line begins. To a shell it is a comment.
-const MARK: &[u8] = b"# bashful snapshot ";
+/// Beginning of the first line. For a shell it is a comment.
+const FIRST_LINE: &[u8] = b"# bashful snapshot ";
 
-/// The variable that a trial counts by.
-pub(super) const RAN: &str = "BASHFUL_RAN";
+/// Variable in which a trial counts commands.
+pub(super) const COUNT_VARIABLE: &str = "BASHFUL_RAN";
 
-/// What the lines are, by name. Variables are in here and not among the lines.
+/// The names of all definitions. Variables are in here, and not among the lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
-    /// The version of the file. Those of bashful 0.1 have none, and are never loaded: their names are others.
+    /// Version of the file. Those of bashful 0.1 have none, and are never loaded: their names differ.
     version: u32,
-    /// What it was captured from.
+    /// Key of the rc files, the shell and the variables.
     key: String,
-    /// What the lines are, so that others are noticed.
+    /// Digest of the lines, so that changed ones are noticed.
     digest: String,
-    /// When, in seconds since 1970.
+    /// Unix time of the capture, in seconds.
     pub(super) captured: u64,
-    /// How long that took.
+    /// Time that the rc files took, in microseconds.
     pub(super) took_us: u64,
     /// Variables and their values, byte by byte: each character stands for the byte of its number.
     pub(super) set: BTreeMap<String, String>,
@@ -43,29 +43,29 @@ pub(super) struct Header {
     pub(super) aliases: Vec<String>,
     pub(super) functions: Vec<String>,
     pub(super) left_out: Vec<String>,
-    /// Variables that are withheld, each with the print of its value.
+    /// Names of withheld variables, each with a fingerprint of its value.
     pub(super) withheld: Vec<(String, u32)>,
-    /// Where among the lines functions and aliases are defined: a name, a beginning, an end.
+    /// Name, beginning and end of each function and alias among the lines.
     places: Vec<(String, usize, usize)>,
 }
 
 impl Header {
-    /// Those of these secrets that the rc files had set; none if not all of them are known.
+    /// The variables among `known` that the rc files had set; none if some of them are unknown.
     pub(super) fn withheld_among(&self, known: &[Withheld]) -> Option<Vec<Withheld>> {
         let prints: Vec<_> = known.iter().map(|secret| (secret, named_print(secret, &self.key))).collect();
         let find = |print: &(String, u32)| prints.iter().find(|(_, known)| known == print);
         self.withheld.iter().map(|print| find(print).map(|(secret, _)| (*secret).clone())).collect()
     }
 
-    /// The variables that are set.
+    /// The variables that the snapshot sets.
     pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {
         let bytes = |text: &str| text.chars().map(|char| u8::try_from(char).unwrap_or(b'?')).collect();
         self.set.iter().map(|(name, value)| (name.into(), OsString::from_vec(bytes(value)))).collect()
     }
 }
 
-/// The file of what commands get.
-pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
+/// Writes a snapshot as a file.
+pub(super) fn render(kept: &KeptDefinitions, key: &str, took: Duration) -> Vec<u8> {
     let (lines, places) = (commands(kept).concat(), places(kept));
     let names = |names: &mut dyn Iterator<Item = &[u8]>| {
         names.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
@@ -75,7 +75,7 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
     let header = Header {
         version: VERSION,
         key: key.to_owned(),
-        digest: of_lines(&lines),
+        digest: digest_of(&lines),
         captured: since_1970.as_secs(),
         took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         set: kept.set.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), characters(value))).collect(),
@@ -87,34 +87,34 @@ pub(super) fn render(kept: &Kept, key: &str, took: Duration) -> Vec<u8> {
         withheld: kept.withheld.iter().map(|secret| named_print(secret, key)).collect(),
         places,
     };
-    let mut file = MARK.to_vec();
+    let mut file = FIRST_LINE.to_vec();
     file.extend(serde_json::to_vec(&header).expect("texts, numbers and lists of them"));
     file.push(b'\n');
     file.extend(lines);
     file
 }
 
-/// A name, and a number by which its value is known again by those who have it. It is too short to find the value by.
+/// The name, and a fingerprint by which holders of the value recognize it. It is too short to find the value.
 fn named_print(secret: &Withheld, key: &str) -> (String, u32) {
     let print = FixedName::new("withheld").field(key.as_bytes()).field(secret.value().as_bytes());
     (secret.name.to_string_lossy().into_owned(), print.short())
 }
 
-/// What a file says that it is, if that is true, and what it defines.
-pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Words)> {
-    let rest = file.strip_prefix(MARK)?;
+/// Reads a file; none unless version, key and digest are right.
+pub(super) fn read(file: &[u8], key: &str) -> Option<(Header, Definitions)> {
+    let rest = file.strip_prefix(FIRST_LINE)?;
     let end = memchr::memchr(b'\n', rest)?;
     let header: Header = serde_json::from_slice(&rest[..end]).ok()?;
     let lines = &rest[end + 1..];
-    if header.version != VERSION || header.key != key || header.digest != of_lines(lines) {
+    if header.version != VERSION || header.key != key || header.digest != digest_of(lines) {
         return None;
     }
-    let words = Words::new(lines.to_vec(), &header.places);
-    Some((header, words))
+    let definitions = Definitions::new(lines.to_vec(), &header.places);
+    Some((header, definitions))
 }
 
-/// Where the lines of functions and aliases come to be.
-fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
+/// Beginning and end of each function and alias among the lines.
+fn places(kept: &KeptDefinitions) -> Vec<(String, usize, usize)> {
     let mut names = kept.functions.iter().map(|function| &function.name).chain(kept.aliases.keys());
     let mut places = Vec::new();
     let mut begin = 0;
@@ -128,20 +128,20 @@ fn places(kept: &Kept) -> Vec<(String, usize, usize)> {
     places
 }
 
-fn of_lines(lines: &[u8]) -> String {
+fn digest_of(lines: &[u8]) -> String {
     FixedName::new("snapshot lines").field(lines).hex()
 }
 
-/// How all lines begin that are no functions, and those of aliases among them.
+/// Beginning of all lines that are no functions, and of those that define aliases.
 const BUILTIN: &[u8] = b"\\builtin ";
 const ALIAS: &[u8] = b"\\builtin alias ";
 
 /// The lines that a shell sources.
 ///
-/// Functions first, with `extglob` on, because some cannot be read without, and with aliases off, because those that were
-/// to apply have been put in when the functions were defined. Aliases last. All of it by `builtin`: there may be functions
-/// of any other name.
-fn commands(kept: &Kept) -> Vec<Vec<u8>> {
+/// Functions come first, with `extglob` on, because some cannot be parsed without it. Aliases are off, because those
+/// that apply were already expanded when the functions were defined. Aliases come last. Everything uses `builtin`,
+/// because functions of any other name may exist.
+fn commands(kept: &KeptDefinitions) -> Vec<Vec<u8>> {
     let builtin = |command: &str, word: Option<&[u8]>| {
         let mut line = format!("\\builtin {command}").into_bytes();
         if let Some(word) = word {
@@ -165,13 +165,14 @@ fn commands(kept: &Kept) -> Vec<Vec<u8>> {
     commands
 }
 
-/// The same lines for a trial: they count the commands that are run, and the number they should come to is given with
-/// them. A function that bash has printed wrongly could end before its last line, and the rest of it would be run.
-pub(super) fn trial(kept: &Kept) -> (Vec<u8>, usize) {
+/// The lines for a trial, which count the commands that run, and the expected number. A function that bash has printed
+/// wrongly could end before its last line, and its rest would run.
+pub(super) fn trial(kept: &KeptDefinitions) -> (Vec<u8>, usize) {
     let commands = commands(kept);
-    // Definitions are not counted.
+    // Definitions do not count.
     let expected = commands.len() - kept.functions.len() + 1;
-    let counting = format!("\\builtin export {RAN}=0\n\\builtin trap '(({RAN}++))' DEBUG\n").into_bytes();
+    let counting =
+        format!("\\builtin export {COUNT_VARIABLE}=0\n\\builtin trap '(({COUNT_VARIABLE}++))' DEBUG\n").into_bytes();
     let done = b"\\builtin trap - DEBUG\n".to_vec();
     (std::iter::once(counting).chain(commands).chain([done]).collect::<Vec<_>>().concat(), expected)
 }
@@ -180,7 +181,7 @@ pub(super) fn trial(kept: &Kept) -> (Vec<u8>, usize) {
 mod tests {
     use super::*;
 
-    /// What a trial counts, and what it should.
+    /// Count of a trial, and the expected one.
     fn counted(text: &str) -> (String, usize) {
         let function = |name: &str, text: &str| super::super::parse::Function {
             name: name.into(),
@@ -188,10 +189,10 @@ mod tests {
             exported: true,
         };
         let functions = vec![function("f", text), function("g", "g () \n{ \n    echo g\n}\n")];
-        let mut kept = Kept { functions, options: vec!["extglob".to_owned()], ..Kept::default() };
+        let mut kept = KeptDefinitions { functions, options: vec!["extglob".to_owned()], ..KeptDefinitions::default() };
         kept.aliases.insert(b"ll".to_vec(), b"ls -l".to_vec());
         let (mut lines, expected) = trial(&kept);
-        lines.extend(format!("printf %s \"${RAN}\"").into_bytes());
+        lines.extend(format!("printf %s \"${COUNT_VARIABLE}\"").into_bytes());
         let shell = std::process::Command::new("bash").arg("-c").arg(OsStr::from_bytes(&lines)).output().expect("bash");
         (String::from_utf8_lossy(&shell.stdout).into_owned(), expected)
     }
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_file_is_taken_for_what_it_is_only_as_long_as_nobody_has_changed_it() {
-        let mut kept = Kept::default();
+        let mut kept = KeptDefinitions::default();
         kept.set.insert("A".into(), OsString::from_vec(b"\xff\n'\"".to_vec()));
         kept.aliases.insert(b"ll".to_vec(), b"ls -l 'x'".to_vec());
         let file = render(&kept, "key", Duration::from_millis(3));

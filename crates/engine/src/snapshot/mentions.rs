@@ -1,23 +1,23 @@
-//! Which definitions of a snapshot a script may use, for those who judge it.
+//! Finds the definitions of a snapshot that a script may use, for the guard.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use bashful_guard::mentioned_names;
 
-/// More is not looked through with a script: who judges it has a budget.
+/// Most bytes of definitions that are judged with a script: the guard has a budget.
 const AT_MOST: usize = 64 * 1024;
 
 /// The definitions of a snapshot, by name.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct Definitions {
     lines: Vec<u8>,
-    /// Where in the lines; there may be an alias and a function of one name.
+    /// Beginning and end in the lines. An alias and a function may share a name.
     places: HashMap<Vec<u8>, Vec<(usize, usize)>>,
 }
 
-impl Words {
-    /// The definitions in these lines, of which each place is a name, a beginning and an end.
+impl Definitions {
+    /// Indexes the definitions in these lines; each place is a name, a beginning and an end.
     pub(super) fn new(lines: Vec<u8>, places: &[(String, usize, usize)]) -> Self {
         let mut by_name: HashMap<Vec<u8>, Vec<(usize, usize)>> = HashMap::new();
         for (name, begin, end) in places.iter().filter(|(_, begin, end)| begin <= end && *end <= lines.len()) {
@@ -26,8 +26,8 @@ impl Words {
         Self { lines, places: by_name }
     }
 
-    /// The definitions that a script mentions, and those that these mention, as lines to run before it; none if it mentions
-    /// none. The guard tells which of them the script really calls.
+    /// The definitions that a script mentions, and those that these mention, as lines to run before it; none if it
+    /// mentions none. The guard finds out which of them the script really calls.
     pub(super) fn mentioned_in(&self, script: &str) -> Option<String> {
         let mut seen = HashSet::new();
         let mut found: Vec<(usize, usize)> = Vec::new();
@@ -50,7 +50,7 @@ impl Words {
         if found.is_empty() {
             return None;
         }
-        // In their order: functions were read before aliases applied.
+        // In their order: functions were defined before aliases applied.
         found.sort_unstable();
         let lines: String = found.into_iter().map(|(begin, end)| self.text(begin, end)).collect();
         Some(lines + "shopt -s expand_aliases\n")
@@ -79,11 +79,11 @@ mod tests {
             place("one", "alias one='three x'\n"),
             ("beyond".to_owned(), 0, 10_000),
         ];
-        let words = Words::new(lines.clone(), &places);
+        let definitions = Definitions::new(lines.clone(), &places);
         let all = String::from_utf8([&lines[..], b"shopt -s expand_aliases\n"].concat()).expect("text");
-        assert_eq!(words.mentioned_in("echo; if one; then x"), Some(all));
-        assert_eq!(words.mentioned_in("x=$(two)").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
-        assert_eq!(words.mentioned_in("t\"w\"o").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
-        assert_eq!(words.mentioned_in("onetwo; beyond"), None);
+        assert_eq!(definitions.mentioned_in("echo; if one; then x"), Some(all));
+        assert_eq!(definitions.mentioned_in("x=$(two)").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(definitions.mentioned_in("t\"w\"o").as_deref(), Some("two() { :; }\nshopt -s expand_aliases\n"));
+        assert_eq!(definitions.mentioned_in("onetwo; beyond"), None);
     }
 }

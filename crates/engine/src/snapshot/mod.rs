@@ -1,13 +1,14 @@
-//! What the user's rc files would have made of a shell: aliases, functions, options and exported variables.
+//! Snapshots of the user's rc files: the aliases, functions, options and exported variables that they define.
 //!
-//! The files are read once, by an interactive shell in a terminal of its own, because most of them return at once
-//! otherwise ([`capture`]). What comes of it is looked through ([`filter`]), tried, and put into a file that shells source
-//! ([`file`], [`store`]). Variables are no part of that file: they join those of the host before anything else does, so
-//! that the settings and the caller win over them, and secrets stay behind.
+//! An interactive shell in a terminal of its own reads the files once, because most of them return at once otherwise
+//! ([`capture`]). The result is filtered ([`filter`]), tried, and written to a file that shells source ([`file`],
+//! [`store`]). Variables are not in that file: they join those of the host before anything else, so that the settings
+//! and the caller win over them, and secrets are withheld.
 //!
-//! Best effort: where it fails, commands run without it, somebody is told once, and it is not tried again for a while.
+//! Best effort: after a failure, commands run without a snapshot, one caller is told, and there is no new attempt for a
+//! while.
 //!
-//! Invariant: nothing of the rc files runs with a command. The file holds definitions, which cost no process.
+//! Invariant: no command of the rc files runs with a command. The file has only definitions, which cost no process.
 
 mod cache;
 mod capture;
@@ -31,38 +32,38 @@ use crate::environment::{Environment, Withheld};
 pub(crate) use cache::{Current, Snapshots};
 
 use file::Header;
-use mentions::Words;
-use rc_files::Stamp;
+use mentions::Definitions;
+use rc_files::FilesStamp;
 
-/// Where snapshots are kept, and whether they are used.
+/// Options for snapshots of the user's rc files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotOptions {
-    /// The directory of their files. Made if need be; nobody else may write there.
+    /// Directory of the snapshots. Created if needed; nobody else may write there.
     pub directory: PathBuf,
-    /// How long the rc files may take.
+    /// Time limit for the rc files.
     pub limit: Duration,
-    /// Whether commands get one.
+    /// True if commands get a snapshot.
     pub enabled: bool,
 }
 
-/// What was captured of the rc files.
+/// A snapshot of the rc files.
 #[derive(Debug)]
 pub struct Snapshot {
     path: PathBuf,
-    /// The path by which bashful 0.1 would have called it.
+    /// Path that bashful 0.1 would have used.
     old_path: PathBuf,
     bytes: u64,
     header: Header,
-    words: Words,
-    /// The file as it was, so that one that was changed since is noticed.
-    stamp: Option<Stamp>,
-    /// What the rc files have set under names that are withheld, as far as it is known: it is no part of the file.
+    definitions: Definitions,
+    /// The file's state, so that a later change is noticed.
+    stamp: Option<FilesStamp>,
+    /// Variables that the rc files set and that are withheld, as far as they are known. They are not in the file.
     withheld: Vec<Withheld>,
 }
 
 impl Snapshot {
-    /// A file to be sourced once by a shell, before anything else. It defines functions and aliases and sets options; it
-    /// runs nothing else, and prints nothing. The variables are in the plan's environment already.
+    /// File that a shell sources once, before anything else. It defines functions and aliases and sets options; it runs
+    /// nothing else, and prints nothing. The variables are in the plan's environment already.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -71,75 +72,75 @@ impl Snapshot {
         &self.old_path
     }
 
-    /// How long the file is.
+    /// Length of the file, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// When it was captured.
+    /// Time of the capture.
     pub fn captured(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(self.header.captured)
     }
 
-    /// How long the rc files took.
+    /// Time that the rc files took.
     pub fn took(&self) -> Duration {
         Duration::from_micros(self.header.took_us)
     }
 
-    /// The names of the aliases.
+    /// Names of the aliases.
     pub fn aliases(&self) -> &[String] {
         &self.header.aliases
     }
 
-    /// The names of the functions.
+    /// Names of the functions.
     pub fn functions(&self) -> &[String] {
         &self.header.functions
     }
 
-    /// The options that it turns on.
+    /// Shell options that the snapshot turns on.
     pub fn options(&self) -> &[String] {
         &self.header.options
     }
 
-    /// The names of the exported variables that the rc files set or remove.
+    /// Names of the exported variables that the rc files set or remove.
     pub fn variables(&self) -> Vec<String> {
         self.header.set.keys().chain(&self.header.removed).cloned().collect()
     }
 
-    /// What the rc files have too and commands do not get, each with its kind before it.
+    /// Definitions of the rc files that commands do not get, each with its kind before it.
     pub fn left_out(&self) -> &[String] {
         &self.header.left_out
     }
 
     /// The definitions that a script may use, as lines before it; none if it mentions none.
     pub(crate) fn used_by(&self, script: &str) -> Option<String> {
-        self.words.mentioned_in(script)
+        self.definitions.mentioned_in(script)
     }
 
-    /// One that is only to be tried.
+    /// A snapshot that is only tried.
     fn draft(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
             old_path: path.to_path_buf(),
             bytes: 0,
             header: Header::default(),
-            words: Words::default(),
+            definitions: Definitions::default(),
             stamp: None,
             withheld: Vec::new(),
         }
     }
 
-    /// The same, once it is known what bashful 0.1 would have called it.
+    /// Adds the name that bashful 0.1 would have used.
     fn with_old_key(self, key: &str) -> Self {
         Self { old_path: self.path.with_file_name(key).with_extension("sh"), ..self }
     }
 
-    /// The same, once it is known what the rc files have set under names that are withheld.
+    /// Adds the withheld variables that the rc files have set.
     fn with_withheld(self, withheld: Vec<Withheld>) -> Self {
         Self { withheld, ..self }
     }
 
-    /// The host's variables as the rc files leave them, those included that are withheld: both values of one, if they differ.
+    /// The host's variables as the rc files leave them, including withheld ones: both values of one, if they differ.
     fn over(&self, host: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let set = self.header.variables();
         let is_kept = |name: &OsString| {
@@ -152,7 +153,7 @@ impl Snapshot {
     }
 }
 
-/// One file with one content: what a shell has sourced is known by this.
+/// Equal if file and content are the same, so that a waiting shell has sourced the right one.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path && self.header == other.header
@@ -161,51 +162,51 @@ impl PartialEq for Snapshot {
 
 impl Eq for Snapshot {}
 
-/// Why commands run without what the rc files define.
+/// Reason why commands run without the definitions of the rc files.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NoSnapshot {
-    /// They cannot be read.
+    /// A file cannot be read.
     #[error("{} cannot be read ({why})", path.display())]
     Unreadable {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         why: String,
     },
-    /// They took too long.
+    /// The rc files took too long.
     #[error("the rc files took longer than {} s; see `[shell] snapshot_seconds`", limit.as_secs_f64())]
     TooSlow {
-        /// How long they may take.
+        /// Time limit for them.
         limit: Duration,
     },
-    /// The shell that read them did not get to its end.
-    #[error("the shell that read the rc files ended before its time: they exit, or run another program in its place")]
+    /// The shell that read them ended too early.
+    #[error("the shell that read the rc files ended too early: they call exit or exec")]
     Ended,
-    /// What the shell said makes no sense.
-    #[error("the shell that read the rc files could not tell what it had become")]
+    /// The answer of the shell cannot be parsed.
+    #[error("the shell that read the rc files gave no readable answer")]
     Garbled,
-    /// It is more than anybody would want to source.
+    /// The definitions are larger than any shell should source.
     #[error("the rc files define more than {LARGEST} bytes")]
     TooLarge,
-    /// What was captured does not work in another shell.
-    #[error("what the rc files define cannot be written down: {what}")]
+    /// The captured definitions do not work in another shell.
+    #[error("the rc files define something that cannot be captured: {what}")]
     NotFaithful {
-        /// What, for example.
+        /// An example of such a definition.
         what: String,
     },
     /// Commands have a start-up file already.
     #[error("BASH_ENV is set, and that file is what commands start with")]
     BashEnv,
-    /// Processes that the rc files start could get away.
-    #[error("this program has no keeper process, and what the rc files start could outlive them")]
+    /// Processes that the rc files start could escape.
+    #[error("this program has no keeper process, which would stop processes that the rc files start")]
     NoKeeper,
-    /// It could not be started, or not be kept.
+    /// The shell could not be started, or the snapshot could not be written.
     #[error("{what} ({why})")]
     System {
-        /// What could not be done.
+        /// Step that failed.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         why: String,
     },
 }
@@ -215,64 +216,64 @@ impl NoSnapshot {
         Self::System { what: what.into(), why: why.to_string() }
     }
 
-    /// All of it as a sentence for whoever reads a reply.
+    /// Notice for the reader of a reply.
     pub fn notice(&self) -> String {
         format!("your aliases and functions are not available: {self}")
     }
 }
 
 impl Engine {
-    /// Makes sure that what plans get of the rc files is what these say now. [`start`](Self::start), [`run`](Self::run) and
+    /// Makes sure that plans get the present rc files. [`start`](Self::start), [`run`](Self::run) and
     /// [`start_job`](Self::start_job) do so themselves.
     ///
-    /// The first time, it waits for a shell to read the files, within the limit of the options; from then on only when they
-    /// have changed. A dropped future ends that shell and leaves things as they were.
+    /// The first time, it waits for a shell to read the files, within the limit of the options; later only if they have
+    /// changed. A dropped future stops that shell, and leaves everything unchanged.
     pub async fn refresh_snapshot(&self) {
         if let Some(snapshots) = &self.snapshots {
             snapshots.refresh(self).await;
         }
     }
 
-    /// The same, but the files are read whatever is known of them.
+    /// Reads the rc files again, whatever is known of them.
     pub async fn renew_snapshot(&self) {
         if let Some(snapshots) = &self.snapshots {
             snapshots.renew(self).await;
         }
     }
 
-    /// The same, as far as it can be known without running anything: what was captured before, if it still holds.
+    /// Uses an earlier capture of the rc files, if it still holds. Runs nothing.
     pub fn recall_snapshot(&self) {
         if let Some(snapshots) = &self.snapshots {
             snapshots.recall(self);
         }
     }
 
-    /// Why commands get nothing of the rc files, for the first who asks after that was found out.
+    /// The reason why commands get no snapshot, for the first caller after a failure.
     pub fn why_no_snapshot(&self) -> Option<NoSnapshot> {
-        self.snapshots.as_ref()?.untold()
+        self.snapshots.as_ref()?.unreported_failure()
     }
 
-    /// What commands get of the rc files, as far as is known.
+    /// The snapshot that commands get now.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         Some(Arc::clone(&self.snapshots.as_ref()?.current()?.snapshot))
     }
 }
 
-/// More than this is not captured. The largest sets of completions come to a tenth of it.
+/// Largest capture, in bytes. The largest sets of completions come to a tenth of it.
 const LARGEST: u64 = 16 << 20;
 
-/// So long a snapshot is used. Files that the rc files read in turn may have changed without our noticing.
+/// Time for which a snapshot is used. Files that the rc files source may have changed unnoticed.
 const USED_FOR: Duration = Duration::from_hours(24);
 
-/// How long the tree of the shell that read the rc files may take to end.
+/// Grace of the shell that reads the rc files.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Whether something was captured lately. What comes from the future, after the clock was set back, was not.
+/// True if a snapshot is young enough. One from the future, after the clock was set back, is not.
 fn is_young(captured: SystemTime, now: SystemTime) -> bool {
     now.duration_since(captured).is_ok_and(|age| age < USED_FOR)
 }
 
-/// Variables with which bash starts in its own way, or cannot source a file in ours: such a command gets no snapshot.
+/// Variables with which bash starts in its own way, or cannot source our file: such a command gets no snapshot.
 const NOT_WITH: [&str; 8] = [
     "BASH_ENV",
     "POSIXLY_CORRECT",
@@ -284,7 +285,7 @@ const NOT_WITH: [&str; 8] = [
     "BASH_FUNC_unset%%",
 ];
 
-/// Whether a command with these variables can have a snapshot.
+/// True if a command with these variables can have a snapshot.
 pub(crate) fn suits(environment: &Environment) -> bool {
     !NOT_WITH.iter().any(|name| environment.variables.contains_key(std::ffi::OsStr::new(name)))
 }

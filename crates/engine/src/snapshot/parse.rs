@@ -1,23 +1,23 @@
-//! What a shell has told about itself, from bytes.
+//! Parses the answer of a captured shell.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// The first word, so that nothing else is taken for it.
+/// First field, so that no other text is mistaken for an answer.
 const FORMAT: &[u8] = b"bashful-1";
 
-/// The last word, so that half of it is not taken for the whole.
+/// Last field, so that half an answer is not mistaken for the whole.
 const END: &[u8] = b"end";
 
-/// A shell as it described itself.
+/// State of a shell, as it described itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Captured {
-    /// The options that are on, those of `shopt` and of `set -o`.
+    /// Options that are on, of both `shopt` and `set -o`.
     pub(super) options: Vec<String>,
     pub(super) aliases: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) functions: Vec<Function>,
-    /// Those that are exported.
+    /// Exported variables.
     pub(super) variables: BTreeMap<OsString, OsString>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Function {
     pub(super) exported: bool,
 }
 
-/// Reads the fields that `capture.sh` writes; none if they are not all there.
+/// Parses the fields that `capture.sh` writes; none if some are missing.
 pub(super) fn parse(bytes: &[u8]) -> Option<Captured> {
     let mut fields = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
     let mut next = || fields.next();

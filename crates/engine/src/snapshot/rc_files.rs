@@ -1,7 +1,7 @@
-//! What a snapshot depends on: the rc files, the shell, and the variables that it was started with.
+//! The sources of a snapshot: the rc files, the shell, and the variables that it was started with.
 //!
-//! Of the files that the rc files read in turn, those are noticed that `~/.bashrc` names by a plain path. A change in any
-//! other one shows when the snapshot has become old.
+//! Of the files that the rc files source, only those are watched that `~/.bashrc` names by a plain path. A change in
+//! any other one shows once the snapshot is old.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -20,16 +20,16 @@ use crate::old_names;
 
 use super::NoSnapshot;
 
-/// What interactive shells read first, where bash was built so.
+/// File that interactive shells read first, if bash was built so.
 const OF_THE_SYSTEM: &str = "/etc/bash.bashrc";
 
-/// More of a file is not looked at.
+/// Bytes of a file that are read.
 const READ_AT_MOST: u64 = 4 << 20;
 
-/// So many files that are named in `~/.bashrc` are watched.
+/// Most files named in `~/.bashrc` that are watched.
 const NAMED_AT_MOST: usize = 32;
 
-/// Variables that differ from one terminal to the next and that rc files do not care about, or set themselves.
+/// Variables that differ between terminals, and that rc files ignore or set themselves.
 const NOISE: [&str; 18] = [
     "PWD",
     "SHLVL",
@@ -51,24 +51,24 @@ const NOISE: [&str; 18] = [
     "VSCODE_IPC_HOOK_CLI",
 ];
 
-/// What there is to capture, and what it is called.
-pub(super) struct Sources {
-    /// What is watched: the files and the shell.
+/// The sources of a snapshot, and its keys.
+pub(super) struct SnapshotSources {
+    /// Watched files: the rc files and the shell.
     pub(super) files: Vec<PathBuf>,
-    pub(super) stamp: Stamp,
-    /// A name for the files and the shell.
+    pub(super) stamp: FilesStamp,
+    /// Key of the files and the shell.
     pub(super) files_key: String,
-    /// A name for these and the variables.
+    /// Key of the files, the shell and the variables.
     pub(super) key: String,
-    /// The same as bashful 0.1 made it.
+    /// Key that bashful 0.1 would have used.
     pub(super) old_key: String,
 }
 
-/// Files as they were at a moment; of each that is there, all that changes when it does.
+/// State of files at a moment: for each existing one, every fact that changes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp(Vec<Option<[i64; 7]>>);
+pub(super) struct FilesStamp(Vec<Option<[i64; 7]>>);
 
-impl Stamp {
+impl FilesStamp {
     pub(super) fn of(files: &[PathBuf]) -> Self {
         let stamp = |path: &PathBuf| {
             let facts = path.metadata().ok()?;
@@ -83,21 +83,21 @@ impl Stamp {
         self.0.iter().flat_map(file).collect()
     }
 
-    /// The first file.
+    /// State of the first file.
     pub(super) fn first(&self) -> Option<[i64; 7]> {
         *self.0.first()?
     }
 }
 
-/// The files that are watched whatever they hold; `~/.bashrc` is the first of them.
-pub(super) fn always(base: &Environment) -> Vec<PathBuf> {
+/// Files that are always watched; `~/.bashrc` is the first of them.
+pub(super) fn always_watched(base: &Environment) -> Vec<PathBuf> {
     let home = home(base).into_iter();
     let own = home.flat_map(|home| [home.join(".bashrc"), home.join(".bash_aliases")]);
     own.chain([PathBuf::from(OF_THE_SYSTEM)]).collect()
 }
 
-/// Looks at the files; none if the user has no rc file.
-pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, NoSnapshot> {
+/// Reads the sources; none if the user has no rc file.
+pub(super) fn read_sources(shell: &Path, base: &Environment) -> Result<Option<SnapshotSources>, NoSnapshot> {
     let Some(home) = home(base) else { return Ok(None) };
     let rc = home.join(".bashrc");
     let text = match read(&rc) {
@@ -107,16 +107,16 @@ pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, 
         }
         Err(error) => return Err(NoSnapshot::Unreadable { path: rc, why: error.to_string() }),
     };
-    let mut files = always(base);
+    let mut files = always_watched(base);
     files.extend(named_in(&text, &home));
     files.push(shell.to_path_buf());
-    // Before they are read: what changes meanwhile is noticed the next time.
-    let stamp = Stamp::of(&files);
+    // Before they are read: a change meanwhile is noticed the next time.
+    let stamp = FilesStamp::of(&files);
     let contents: Vec<_> = files.iter().map(|path| if path == shell { None } else { read(path).ok() }).collect();
-    let shell_is = Stamp::of(&[shell.to_path_buf()]);
+    let shell_is = FilesStamp::of(&[shell.to_path_buf()]);
     let paths = files.iter().map(|path| path.as_os_str().as_bytes());
     let of_paths = FixedName::new("snapshot").field(env!("CARGO_PKG_VERSION").as_bytes()).list(paths);
-    // A file that is not there is another thing than an empty one.
+    // A missing file differs from an empty one.
     let of_contents = contents.iter().fold(of_paths, |name, content| name.list(content.as_deref().into_iter()));
     let of_files = of_contents.field(&shell_is.to_bytes());
     let variables: BTreeMap<&OsString, &OsString> =
@@ -126,14 +126,14 @@ pub(super) fn look(shell: &Path, base: &Environment) -> Result<Option<Sources>, 
     let old_key = old_names::digest([1, 2], |hasher: &mut DefaultHasher| {
         (&files, &contents, &shell_is.0, old_names::VERSION, &variables).hash(hasher);
     });
-    Ok(Some(Sources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
+    Ok(Some(SnapshotSources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
 }
 
 fn home(base: &Environment) -> Option<PathBuf> {
     base.variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Reads a file, or its beginning. A pipe in its place would make us wait.
+/// Reads a file, or its beginning. A pipe in its place must not block.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = std::fs::File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -144,7 +144,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The files that a text sources by a plain absolute path.
+/// Files that a text sources by a plain absolute path.
 fn named_in(text: &[u8], home: &Path) -> Vec<PathBuf> {
     let text = String::from_utf8_lossy(text);
     let files = Outline::before_error(&text).sourced_files();

@@ -1,7 +1,7 @@
-//! The directory of snapshots: files by what they were captured from, written whole or not at all.
+//! The store of snapshots: files named by their keys, written whole or not at all.
 //!
-//! Any number of programs share it without a lock: a file is made aside and moved to its place, and two that were captured
-//! from the same are as good as each other. Nothing is sourced that somebody else could have written.
+//! Any number of programs share it without a lock: a file is written aside and renamed, and two captures with the same
+//! key are equally good. A shell never sources a file that somebody else could have written.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,22 +15,22 @@ use bashful_sys::plain;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::file;
-use super::filter::Kept;
-use super::rc_files::Stamp;
+use super::filter::KeptDefinitions;
+use super::rc_files::FilesStamp;
 use super::{LARGEST, Snapshot, USED_FOR};
 use crate::id_counter::longest_file;
 
-/// After the first failure it is tried again when this has passed, then after twice as long, up to [`WAIT_AT_MOST`].
-const WAIT: Duration = Duration::from_mins(1);
-const WAIT_AT_MOST: Duration = Duration::from_hours(1);
+/// Pause after the first failure. Each later pause is twice as long, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
-/// What nobody uses any more is swept when it is so much older than that.
+/// Time after their use ends at which snapshots are removed.
 const SWEPT_AFTER: Duration = Duration::from_hours(24);
 
-/// A snapshot that is being made is never as old as this.
+/// Age from which on a draft is abandoned.
 const DRAFT_AT_MOST: Duration = Duration::from_hours(1);
 
-/// No more files than this: variables that are never the same twice would fill the disk.
+/// Most files. Variables that are never the same twice would otherwise fill the disk.
 const FILES_AT_MOST: usize = 64;
 
 const SNAPSHOT: &str = "sh";
@@ -38,74 +38,74 @@ const FAILED: &str = "failed";
 const DRAFT: &str = "new";
 
 /// A directory of snapshots.
-pub(super) struct Store {
+pub(super) struct SnapshotStore {
     directory: PathBuf,
 }
 
-/// An earlier failure that still counts.
-pub(super) struct Failure {
+/// An earlier failure, whose pause is not over.
+pub(super) struct PastFailure {
     pub(super) until: SystemTime,
 }
 
-impl Store {
-    /// Nothing is touched before it is used.
+impl SnapshotStore {
+    /// Creates nothing before it is used.
     pub(super) fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
 
-    /// The snapshot of this key, if it is there and nobody else can have touched it.
+    /// Loads the snapshot of this key, if nobody else can have touched it.
     pub(super) fn load(&self, key: &str) -> Option<Snapshot> {
         self.is_private().ok()?;
         let path = self.path(key, SNAPSHOT);
         let bytes = read_private(&path)?;
-        let (header, words) = file::read(&bytes, key)?;
-        let stamp = Some(Stamp::of(std::slice::from_ref(&path)));
+        let (header, definitions) = file::read(&bytes, key)?;
+        let stamp = Some(FilesStamp::of(std::slice::from_ref(&path)));
         let old_path = path.clone();
-        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, words, stamp, withheld: Vec::new() })
+        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, definitions, stamp, withheld: Vec::new() })
     }
 
-    /// A place for a new one.
-    pub(super) fn draft(&self) -> io::Result<Draft<'_>> {
+    /// Begins a new snapshot.
+    pub(super) fn draft(&self) -> io::Result<SnapshotDraft<'_>> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         crate::make_directory(&self.directory)?;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = self.path(&name, DRAFT);
-        // Of one with the same process id that was killed.
+        // A killed program with the same process id may have left one.
         let _ = fs::remove_file(&path);
-        Ok(Draft { store: self, path })
+        Ok(SnapshotDraft { store: self, path })
     }
 
-    /// Whether it failed lately for these files.
-    pub(super) fn failure(&self, files_key: &str) -> Option<Failure> {
+    /// The last failure for these files, if its pause is not over.
+    pub(super) fn failure(&self, files_key: &str) -> Option<PastFailure> {
         self.is_private().ok()?;
         let path = self.path(files_key, FAILED);
-        let times = times(&path);
+        let times = failure_count(&path);
         let since = path.metadata().ok()?.modified().ok()?;
         let now = SystemTime::now();
-        let until = since.checked_add(wait(times))?;
-        // One from the future would count for ever.
-        (times > 0 && since <= now && now < until).then_some(Failure { until })
+        let until = since.checked_add(pause_after(times))?;
+        // A failure in the future would count for ever.
+        (times > 0 && since <= now && now < until).then_some(PastFailure { until })
     }
 
-    /// Notes one more failure, and says until when it counts. Where it cannot be written, other programs will try for
-    /// themselves.
+    /// Records one more failure, and returns the end of its pause. If it cannot be written, other programs make
+    /// attempts of their own.
     pub(super) fn note_failure(&self, files_key: &str) -> SystemTime {
-        let times = times(&self.path(files_key, FAILED)).saturating_add(1);
+        let times = failure_count(&self.path(files_key, FAILED)).saturating_add(1);
         let noted = self.draft().and_then(|draft| {
-            draft.put(format!("{times}\n").as_bytes())?;
+            draft.write(format!("{times}\n").as_bytes())?;
             fs::rename(&draft.path, self.path(files_key, FAILED))
         });
         if let Err(error) = noted {
             tracing::debug!(%error, "a failure is not noted");
         }
-        SystemTime::now() + wait(times)
+        SystemTime::now() + pause_after(times)
     }
 
     pub(super) fn forget_failure(&self, files_key: &str) {
         let _ = fs::remove_file(self.path(files_key, FAILED));
     }
 
-    /// Removes what nobody uses any more. What cannot be removed stays.
+    /// Removes snapshots that nobody uses any more. Those that cannot be removed stay.
     pub(super) fn sweep(&self) {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let mut files: Vec<(SystemTime, PathBuf)> = entries
@@ -128,7 +128,7 @@ impl Store {
         self.directory.join(format!("{name}.{kind}"))
     }
 
-    /// Nobody else may put anything in the place of our files.
+    /// Fails if somebody else could replace our files.
     fn is_private(&self) -> io::Result<()> {
         let facts = fs::symlink_metadata(&self.directory)?;
         if !facts.is_dir() || facts.uid() != own_id() || facts.mode() & 0o022 != 0 {
@@ -138,28 +138,28 @@ impl Store {
     }
 }
 
-/// A snapshot that nobody knows of yet. Dropping it removes what is left of it.
-pub(super) struct Draft<'a> {
-    store: &'a Store,
+/// A snapshot that is not published yet. Dropping it removes its file.
+pub(super) struct SnapshotDraft<'a> {
+    store: &'a SnapshotStore,
     path: PathBuf,
 }
 
-impl Draft<'_> {
-    /// Writes lines that are to be tried, in the place of what was written before.
+impl SnapshotDraft<'_> {
+    /// Writes lines for a trial, in place of earlier ones.
     pub(super) fn try_lines(&self, lines: &[u8]) -> io::Result<&Path> {
-        self.put(lines)?;
+        self.write(lines)?;
         Ok(&self.path)
     }
 
-    /// Makes a pipe by its name, in the place of what was there before, and opens its reading end. Nothing that goes through
-    /// it is written to a disk.
+    /// Makes a named pipe in place of the file, and opens its reading end. Nothing that goes through it is written to a
+    /// disk.
     pub(super) fn make_pipe(&self) -> io::Result<OwnedFd> {
         let _ = fs::remove_file(&self.path);
         let mode = Mode::RUSR | Mode::WUSR;
         rustix::fs::mknodat(CWD, &self.path, FileType::Fifo, mode, 0)?;
-        // Whatever the umask.
+        // Permissions must not depend on the umask.
         fs::set_permissions(&self.path, fs::Permissions::from_mode(0o600))?;
-        // For both, so that it has no end while nobody has opened it to write.
+        // Opened for both, so that it does not end while no writer has opened it.
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::open(&self.path, flags, Mode::empty())?)
     }
@@ -168,41 +168,41 @@ impl Draft<'_> {
         &self.path
     }
 
-    /// Writes it and moves it to its place.
-    pub(super) fn publish(&self, kept: &Kept, key: &str, took: Duration) -> io::Result<Snapshot> {
-        self.put(&file::render(kept, key, took))?;
+    /// Writes the snapshot, and renames it to its key.
+    pub(super) fn publish(&self, kept: &KeptDefinitions, key: &str, took: Duration) -> io::Result<Snapshot> {
+        self.write(&file::render(kept, key, took))?;
         fs::rename(&self.path, self.store.path(key, SNAPSHOT))?;
         let read = self.store.load(key).ok_or_else(|| io::Error::other("it does not read as it was written"))?;
         Ok(read.with_withheld(kept.withheld.clone()))
     }
 
-    fn put(&self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if longest_file() < bytes.len() as u64 {
-            // We would be killed for trying.
+            // The kernel would kill this process for trying.
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         plain::write(&self.path, bytes)
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for SnapshotDraft<'_> {
     fn drop(&mut self) {
-        // Nothing is there if it has been moved.
+        // After a rename there is no file left.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// How often it has failed.
-fn times(path: &Path) -> u32 {
+/// Number of failures so far.
+fn failure_count(path: &Path) -> u32 {
     let text = read_private(path).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
 }
 
-fn wait(times: u32) -> Duration {
-    WAIT.saturating_mul(1 << times.saturating_sub(1).min(10)).min(WAIT_AT_MOST)
+fn pause_after(times: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(10)).min(LONGEST_PAUSE)
 }
 
-/// Reads a plain file that is ours and that nobody else may read or write.
+/// Reads a regular file of this user that nobody else may read or write.
 fn read_private(path: &Path) -> Option<Vec<u8>> {
     let file = plain::open(path).ok()?;
     let facts = file.metadata().ok()?;

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 /// A user whose private group has the same number.
 struct User(u32);
 
-impl View for User {
+impl SystemView for User {
     fn uid(&self) -> u32 {
         self.0
     }
@@ -22,7 +22,7 @@ const ROLES: [Role; 3] = [Role::Parent, Role::State, Role::Settings];
 
 #[track_caller]
 fn check(owner: u32, group: u32, mode: u32, us: u32, expected: &[Result<(), Fault>; 3]) {
-    let judged = ROLES.map(|role| judge(role, Facts { owner, group, mode }, &User(us)));
+    let judged = ROLES.map(|role| judge(role, FileFacts { owner, group, mode }, &User(us)));
     assert_eq!(judged, *expected, "owner {owner}, group {group}, mode {mode:o}, seen by {us}");
 }
 

@@ -153,7 +153,7 @@ fn what_is_left_out_is_put_down_to_the_limit_that_cut() {
         Clip::Cut { omitted, .. } => omitted.by,
     };
     let number = |count| NonZeroU64::new(count).expect("not zero");
-    // There are too many bytes, too, but what was wanted is far less than would fit.
+    // The limit on bytes is exceeded too, but far fewer lines are wanted than would fit.
     let (tail, head) = (Window::tail(ByteSize::kib(4)), Window::head(ByteSize::kib(4)));
     assert_eq!(by(tail.of_lines(Lines::Last(number(5)))), LimitHit::Lines);
     assert_eq!(by(head.of_lines(Lines::First(number(5)))), LimitHit::Lines);

@@ -1,4 +1,4 @@
-//! The messages as bytes.
+//! Encodes and decodes the messages.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::fields::{
     take_two,
 };
 use super::{
-    Begin, Command, FailedStep, Input, Kind, Leftover, Order, Record, Release, Report, Script, Session, SessionState,
-    Setup, Terminal, When,
+    Begin, FailedStep, Input, Leftover, Order, PipeHandover, RecordKind, RecordOrder, Report, Script, SessionCommand,
+    SessionOrder, SessionState, Setup, ShellStart, Terminal,
 };
 use crate::{End, StopReason};
 
 impl Order {
-    /// Appends the message to `out`. Its descriptors are the caller's to send.
+    /// Appends the encoded order to `out`. The caller sends its descriptors.
     pub fn encode(&self, out: &mut Vec<u8>) {
         frame(out, |out| match self {
             Self::Setup(setup) => {
@@ -33,7 +33,7 @@ impl Order {
                 });
                 put_optional(out, setup.umask.map(u64::from));
                 put_number(out, nanoseconds(setup.grace));
-                out.push(u8::from(setup.when == When::Ahead));
+                out.push(u8::from(setup.when == ShellStart::Ahead));
                 out.push(u8::from(matches!(setup.input, Input::From(_))));
                 put_bytes(out, &setup.source);
             }
@@ -45,7 +45,7 @@ impl Order {
             Self::Stop(why) => out.extend([3, *why as u8]),
             Self::Release(pipes) => {
                 out.push(4);
-                put_list(out, pipes, Release::encode);
+                put_list(out, pipes, PipeHandover::encode);
             }
             Self::Record(record) => {
                 out.push(5);
@@ -54,7 +54,7 @@ impl Order {
                 out.push(record.kind as u8);
                 put_number(out, record.at_most);
                 out.push(u8::from(record.stop_leftovers));
-                put_list(out, &record.pipes, Release::encode);
+                put_list(out, &record.pipes, PipeHandover::encode);
             }
             Self::Signal(number) => out.extend([6, *number]),
             Self::CloseInput => out.push(7),
@@ -74,7 +74,7 @@ impl Order {
                 out.push(u8::from(command.split));
                 command.script.encode(out);
             }
-            Self::Look => out.push(10),
+            Self::QueryState => out.push(10),
             Self::EndSession { makes_room } => out.extend([11, u8::from(*makes_room)]),
             Self::Withdraw => out.push(12),
             Self::Variables(variables) => {
@@ -93,7 +93,7 @@ impl Order {
         });
     }
 
-    /// Reads the fields of a message, and takes the descriptors that belong to it.
+    /// Decodes an order, and takes its descriptors from the front of `descriptors`.
     pub fn decode(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> Result<Self, Garbled> {
         let mut from = Fields(body);
         let order = match from.byte()? {
@@ -105,7 +105,7 @@ impl Order {
                     .list(|from| Limit::from_parts(from.byte()?, from.optional()?, from.optional()?).ok_or(Garbled))?,
                 umask: from.optional()?.map(u32::try_from).transpose().map_err(|_| Garbled)?,
                 grace: Duration::from_nanos(from.number()?),
-                when: if from.byte()? == 1 { When::Ahead } else { When::Asked },
+                when: if from.byte()? == 1 { ShellStart::Ahead } else { ShellStart::WithScript },
                 output: Some(take_two(descriptors)?),
                 input: match from.byte()? {
                     0 => Input::Nothing,
@@ -118,24 +118,24 @@ impl Order {
                 script: Script::decode(&mut from, descriptors)?,
             }),
             3 => Self::Stop(StopReason::from_number(from.byte()?).ok_or(Garbled)?),
-            4 => Self::Release(from.list(|from| Release::decode(from, descriptors))?),
-            5 => Self::Record(Record {
+            4 => Self::Release(from.list(|from| PipeHandover::decode(from, descriptors))?),
+            5 => Self::Record(RecordOrder {
                 id: from.number()?,
                 directory: from.bytes()?.to_vec(),
-                kind: Kind::from_number(from.byte()?).ok_or(Garbled)?,
+                kind: RecordKind::from_number(from.byte()?).ok_or(Garbled)?,
                 at_most: from.number()?,
                 stop_leftovers: from.byte()? == 1,
                 alive: Some(take_one(descriptors)?),
-                pipes: from.list(|from| Release::decode(from, descriptors))?,
+                pipes: from.list(|from| PipeHandover::decode(from, descriptors))?,
             }),
             6 => Self::Signal(from.byte()?),
             7 => Self::CloseInput,
-            8 => Self::Session(Session {
+            8 => Self::Session(SessionOrder {
                 directory: from.bytes()?.to_vec(),
                 idle: from.optional()?.map(Duration::from_nanos),
                 outlives: from.byte()? == 1,
             }),
-            9 => Self::Command(Command {
+            9 => Self::Command(SessionCommand {
                 directory: from.bytes()?.to_vec(),
                 expected: from.bytes()?.to_vec(),
                 apart: from.byte()? == 1,
@@ -146,7 +146,7 @@ impl Order {
                 output: Some(take_two(descriptors)?),
                 script: Script::decode(&mut from, descriptors)?,
             }),
-            10 => Self::Look,
+            10 => Self::QueryState,
             11 => Self::EndSession { makes_room: from.byte()? == 1 },
             12 => Self::Withdraw,
             13 => Self::Variables(from.list(|from| Ok(from.bytes()?.to_vec()))?),
@@ -182,7 +182,7 @@ impl Script {
     }
 }
 
-impl Release {
+impl PipeHandover {
     fn encode(out: &mut Vec<u8>, release: &Self) {
         put_bytes(out, &release.path);
         put_number(out, release.at_most);
@@ -201,12 +201,12 @@ impl Release {
 }
 
 impl Report {
-    /// The end of a command, just now, whose shell does not stay.
+    /// Reports the end of a command, now, whose shell does not stay.
     pub(crate) fn ended(end: End, left: Vec<Leftover>) -> Self {
         Self::Ended { end, left, shell_stays: false, at: boot_time() }
     }
 
-    /// Appends the message to `out`.
+    /// Appends the encoded report to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         frame(out, |out| match self {
             Self::Started { pid } => {
@@ -265,7 +265,7 @@ impl Report {
         });
     }
 
-    /// Reads the fields of a message.
+    /// Decodes a report.
     pub fn decode(body: &[u8]) -> Result<Self, Garbled> {
         let mut from = Fields(body);
         let report = match from.byte()? {
@@ -391,7 +391,7 @@ mod tests {
             limits: bashful_sys::limits::all(),
             umask: Some(0o777),
             grace: Duration::from_millis(1500),
-            when: When::Ahead,
+            when: ShellStart::Ahead,
             output: None,
             input: Input::Nothing,
             source: b"/tmp/it's".to_vec(),
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!((setup.directory, setup.env.len()), (b"/tmp/\xff".to_vec(), 2));
         assert_eq!(setup.source, b"/tmp/it's");
         assert_eq!((setup.limits, setup.umask), (bashful_sys::limits::all(), Some(0o777)));
-        assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), When::Ahead));
+        assert_eq!((setup.grace, setup.when), (Duration::from_millis(1500), ShellStart::Ahead));
         assert!(setup.output.is_some() && descriptors.is_empty());
     }
 }

@@ -1,18 +1,18 @@
-//! Numbers, texts and lists as bytes, and bytes as whole messages.
+//! Encodes and decodes numbers, texts and lists, and cuts a stream of bytes into messages.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use crate::Exit;
 
-/// No message is longer. An environment and an argument together cannot exceed some 2 MiB on Linux.
+/// Longest message, in bytes. An environment and an argument together cannot exceed some 2 MiB on Linux.
 const LONGEST: usize = 8 * 1024 * 1024;
 
-/// A message that makes no sense.
+/// Error: a message that cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Garbled;
 
-/// Bytes as they arrive, until they are whole messages.
+/// Bytes that have arrived, until they are whole messages.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -24,12 +24,12 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// True if nothing has arrived that was not taken.
+    /// True if every byte that arrived has been decoded.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Takes the next whole message and reads it.
+    /// Decodes and removes the next whole message; none if it has not fully arrived.
     pub fn next<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, Garbled>) -> Result<Option<T>, Garbled> {
         let Some((length, _)) = self.bytes.split_first_chunk() else { return Ok(None) };
         let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| Garbled)?;
@@ -40,7 +40,7 @@ impl Inbox {
         let message = decode(body)?;
         self.bytes.drain(..4 + length);
         if self.bytes.is_empty() {
-            // A large first message would otherwise be held for the life of the keeper.
+            // A large first message would otherwise hold its memory for the life of the keeper.
             self.bytes = Vec::new();
         }
         Ok(Some(message))
@@ -99,7 +99,7 @@ pub(super) fn take_two(descriptors: &mut Vec<OwnedFd>) -> Result<[OwnedFd; 2], G
     Ok([take_one(descriptors)?, take_one(descriptors)?])
 }
 
-/// The part of a message that is still to be read.
+/// The fields of a message that are still to be decoded.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -143,7 +143,7 @@ impl<'a> Fields<'a> {
 
     pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T, Garbled>) -> Result<Vec<T>, Garbled> {
         let count = self.number()?;
-        // Every item takes at least a byte, so a count that lies cannot make us reserve memory for it.
+        // Every item takes at least a byte, so a false count cannot make this process reserve memory for it.
         if count > self.0.len() as u64 {
             return Err(Garbled);
         }

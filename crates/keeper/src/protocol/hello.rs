@@ -1,51 +1,52 @@
 //! Protocol versions, and the core that no version may change.
 //!
-//! Each side of a connection says hello before anything else, and neither waits for the other's: the engine sends its hello
-//! along with its first order, the keeper along with its first report. A side that says nothing speaks version 0: that is
-//! bashful 0.1, which has no hello. The version of a connection is the highest one that both sides speak.
+//! Each side of a connection sends a hello before anything else, and neither waits for the other's: the engine sends it
+//! along with its first order, the keeper along with its first report. A side without a hello speaks version 0, which
+//! is bashful 0.1. The version of a connection is the highest one that both sides speak.
 //!
-//! Where there is none, the two still share the core: the layout of frames, the hello, the orders [`Stop`](Order::Stop),
-//! [`Signal`](Order::Signal) and [`EndSession`](Order::EndSession), and the reports [`Heard`](Report::Heard) and
-//! [`NotUnderstood`](Report::NotUnderstood). So every program can stop the work of every keeper.
+//! Two sides without a common version still share the core: the layout of frames, the hello, the orders
+//! [`Stop`](Order::Stop), [`Signal`](Order::Signal) and [`EndSession`](Order::EndSession), and the reports
+//! [`Heard`](Report::Heard) and [`NotUnderstood`](Report::NotUnderstood). So every program can stop the work of every
+//! keeper.
 //!
-//! Invariant: the bytes of the core are the same in all versions, past and future. Bytes behind its fields are ignored.
+//! Invariant: the bytes of the core are the same in all versions, past and future. Bytes after its fields are ignored.
 
 use super::fields::{Fields, Garbled, frame};
 use super::{Order, Report};
 use crate::StopReason;
 
-/// The newest version that this program speaks.
+/// Newest version that this program speaks.
 pub const VERSION: u32 = 1;
 
-/// The oldest version that this program speaks: that of bashful 0.1.
+/// Oldest version that this program speaks: that of bashful 0.1.
 const OLDEST: u32 = 0;
 
-/// The kind of a hello, in both directions.
+/// Kind of a hello message, in both directions.
 const HELLO: u8 = 0;
 
-/// The versions that one side speaks.
+/// The range of versions that one side speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// The newest one.
+    /// Newest version.
     pub version: u32,
-    /// The oldest one. Those in between are spoken too.
+    /// Oldest version. Every version between the two is spoken too.
     pub oldest: u32,
 }
 
 impl Hello {
-    /// The versions that this program speaks.
+    /// Versions that this program speaks.
     pub const OURS: Self = Self { version: VERSION, oldest: OLDEST };
 
-    /// The versions of a side that has said nothing yet, or never will.
+    /// Versions of a side that has sent no hello.
     pub const UNSAID: Self = Self { version: 0, oldest: 0 };
 
-    /// The highest version that both speak; none if they share nothing but the core.
+    /// Returns the highest version that both speak; none if they share only the core.
     pub fn common(self, other: Self) -> Option<u32> {
         let version = self.version.min(other.version);
         (version >= self.oldest && version >= other.oldest).then_some(version)
     }
 
-    /// Appends the message to `out`.
+    /// Appends the encoded hello to `out`.
     pub fn encode(self, out: &mut Vec<u8>) {
         frame(out, |out| {
             out.push(HELLO);
@@ -54,7 +55,7 @@ impl Hello {
         });
     }
 
-    /// Reads the fields of a message; none if it is not a hello.
+    /// Decodes a hello; none if the message is of another kind.
     pub fn decode(body: &[u8]) -> Option<Result<Self, Garbled>> {
         let mut from = Fields(body);
         let is_hello = from.byte() == Ok(HELLO);
@@ -63,7 +64,7 @@ impl Hello {
 }
 
 impl Order {
-    /// Reads an order of the core, whatever version its sender speaks; none if it is no such order.
+    /// Decodes an order of the core, whatever version its sender speaks; none for other orders.
     pub fn decode_core(body: &[u8]) -> Option<Self> {
         let [kind, field, ..] = *body else { return None };
         match kind {
@@ -77,7 +78,7 @@ impl Order {
 }
 
 impl Report {
-    /// Reads a report of the core, whatever version its sender speaks; none if it is no such report.
+    /// Decodes a report of the core, whatever version its sender speaks; none for other reports.
     pub fn decode_core(body: &[u8]) -> Option<Self> {
         match body.first()? {
             5 => Some(Self::Heard),
@@ -86,7 +87,7 @@ impl Report {
         }
     }
 
-    /// True if every version understands this report.
+    /// True if the report is part of the core, which every version understands.
     pub fn is_core(&self) -> bool {
         matches!(self, Self::Heard | Self::NotUnderstood)
     }

@@ -1,4 +1,4 @@
-//! The end of a session: everything in it is stopped, and the next session of its name can tell why.
+//! Ends a session: stops everything in it, and leaves the reason for the next session of its name.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
@@ -8,17 +8,18 @@ use bashful_sys::{news, signal};
 use super::Session;
 use crate::pump::Pumped;
 use crate::stopping::StopMachine;
-use crate::tree::Rest;
+use crate::tree::TreeState;
 use crate::{Event, Exit, StopReason, duration_text};
 
 impl Session {
     /// Closes the session to clients, and stops everything in it.
     pub(super) fn end(mut self) {
-        // A shell that cannot be told anything may have ended.
-        self.tree.look(self.driver.child.pidfd.as_fd());
+        // A shell that accepts no more lines may have ended.
+        self.tree.reap(self.driver.child.pidfd.as_fd());
         let exit = self.tree.exit();
-        let why = self.ends.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
-        // First: a client that connects from now on starts another session, and need not wait for the end of this one.
+        let why = self.ends_because.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
+        // The socket is closed first: a client that connects from now on starts another session, and need not wait for
+        // the end of this one.
         if self.listener.is_removed {
             self.listener.abandon();
         } else {
@@ -26,27 +27,27 @@ impl Session {
             self.listener.close(reason.as_deref());
         }
         self.driver.close();
-        self.tree.spare_nobody();
+        self.tree.include_all();
         self.stop_everything(why);
     }
 
-    /// Stops every process, until none is left or what is left cannot be killed.
+    /// Stops every process in the session. Returns when none is left, or when the rest cannot be killed.
     fn stop_everything(mut self, why: StopReason) {
         let mut stopping = StopMachine::new(None, self.grace);
         stopping.handle(Event::StopAsked(why), &mut self.tree, None);
         loop {
             let rest = stopping.reap(&mut self.tree, self.driver.child.pidfd.as_fd());
             let now = Instant::now();
-            if matches!(rest, Rest::Nothing(_)) || stopping.gives_up(now) {
+            if matches!(rest, TreeState::Gone(_)) || stopping.gives_up(now) {
                 return;
             }
             let due = stopping.alarm();
-            self.tree.awake.at(due, now);
+            self.tree.alarms.wake_at(due, now);
             let pumps = self.pumps.iter().map(AsFd::as_fd);
             let watched: Vec<BorrowedFd<'_>> = [self.signals.as_fd()].into_iter().chain(pumps).collect();
             news::wait(&watched, due.map(|due| due.saturating_duration_since(now)));
-            // Requests to end come too late to matter.
-            let _ = self.signals.arrived();
+            // Signals that ask the keeper to end come too late to matter.
+            let _ = self.signals.read_pending();
             self.pumps.retain_mut(|pump| pump.run() != Pumped::Ended);
             if stopping.is_due(Instant::now()) {
                 stopping.handle(Event::Tick, &mut self.tree, None);
@@ -54,9 +55,9 @@ impl Session {
         }
     }
 
-    /// The reason for the end, told by the next session of this name; none if nobody can ask for it any more.
+    /// The reason, for a notice of the next session of this name; none if nobody can ask for it any more.
     fn end_reason(&self, exit: Option<Exit>) -> Option<String> {
-        let reason = match (self.killed_for, self.ends, exit) {
+        let reason = match (self.killed_for, self.ends_because, exit) {
             (Some(StopReason::Mute), ..) => "its shell could no longer run commands".to_owned(),
             (Some(why), ..) => format!("its shell had to be killed: {why}"),
             (None, Some(StopReason::EngineGone), _) => return None,

@@ -1,4 +1,4 @@
-//! Waits until something happens in a session, and follows the orders of its host and its clients.
+//! Waits for the next events of a session, and follows the orders of its host and its clients.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use bashful_sys::news;
 use bashful_sys::signal::Signal;
 
 use super::Session;
-use crate::protocol::{Command, Order, Report};
+use crate::protocol::{Order, Report, SessionCommand};
 use crate::{Event, StopReason};
 
-/// Time between two looks for the socket where the system does not tell that it was removed.
+/// Pause between two checks for a removed socket without an inotify watch.
 const CHECK_SOCKET_EVERY: Duration = Duration::from_secs(10);
 
-/// Descriptors that can be read now. Every client has a mark of its own.
+/// Descriptors that are readable now. Each client has a flag of its own.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one descriptor that was looked at")]
 pub(super) struct Readable {
@@ -23,25 +23,25 @@ pub(super) struct Readable {
     socket: bool,
     directory: bool,
     host: bool,
-    /// The connection of the command that runs.
+    /// Connection of the running command.
     caller: bool,
 }
 
 impl Session {
-    /// Waits until something happens, or is due.
+    /// Waits until a descriptor is readable or an alarm is due.
     pub(super) fn wait(&mut self) {
         let now = Instant::now();
         let (due, deadline) = match &self.running {
             Some(running) => (running.alarm(), running.stopping.alarm()),
             None => (self.idle_until(), self.idle_until()),
         };
-        self.tree.awake.at(deadline, now);
-        // There are only so many watches for each user.
+        self.tree.alarms.wake_at(deadline, now);
+        // The system limits the number of watches of a user.
         let check_at = self.listener.watch().is_none().then(|| now + CHECK_SOCKET_EVERY);
         let due = due.into_iter().chain(check_at).min();
         let always = [self.signals.as_fd(), self.driver.as_fd(), self.driver.shell_output()];
         let (socket, directory) = (self.listener.socket(), self.listener.watch());
-        // A connection that is gone would always be readable.
+        // A closed connection would always be readable.
         let host = (!self.host.is_gone()).then_some(self.host.as_fd());
         let caller = self.running.as_ref().map(|running| &running.link).filter(|link| !link.is_gone());
         let clients = self.listener.clients.iter().map(|client| client.link.as_fd());
@@ -67,9 +67,9 @@ impl Session {
 
     /// Reads and follows every order that has arrived.
     pub(super) fn follow_orders(&mut self) {
-        let arrived = if self.readable.signals { self.signals.arrived().unwrap_or_default() } else { Vec::new() };
+        let arrived = if self.readable.signals { self.signals.read_pending().unwrap_or_default() } else { Vec::new() };
         if arrived.iter().any(|number| *number != Signal::CHILD.as_raw()) {
-            self.end_for(StopReason::KeeperSignaled);
+            self.request_end(StopReason::KeeperSignaled);
         }
         if self.readable.host {
             self.follow_host();
@@ -81,34 +81,34 @@ impl Session {
             self.listener.accept();
         }
         if self.readable.directory || self.listener.watch().is_none() {
-            // A command that runs is still somebody's.
+            // A running command continues; only new clients cannot connect any more.
             self.listener.check_socket();
         }
         self.follow_clients();
     }
 
     fn follow_host(&mut self) {
-        self.host.fill();
-        while let Some(order) = self.host.take() {
+        self.host.receive();
+        while let Some(order) = self.host.next_order() {
             if matches!(order, Order::EndSession { .. }) {
-                self.end_for(StopReason::Cancelled);
+                self.request_end(StopReason::Cancelled);
             }
         }
         if self.host.is_gone() && !self.outlives {
-            self.end_for(StopReason::EngineGone);
+            self.request_end(StopReason::EngineGone);
         }
     }
 
-    /// Follows the caller whose command runs.
+    /// Follows orders of the client whose command runs.
     fn follow_caller(&mut self) {
         let Some(mut running) = self.running.take() else { return };
-        running.link.fill();
+        running.link.receive();
         let mut events = Vec::new();
-        while let Some(order) = running.link.take() {
+        while let Some(order) = running.link.next_order() {
             match order {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Signal(number) => self.tree.signal(number),
-                Order::Record(order) => self.wanted_job = Some(order),
+                Order::Record(order) => self.job_order = Some(order),
                 _ => {}
             }
         }
@@ -122,38 +122,39 @@ impl Session {
     }
 
     fn follow_clients(&mut self) {
-        let mut is_busy = self.running.is_some() || self.listener.clients.iter().any(|client| client.wants.is_some());
+        let mut is_busy =
+            self.running.is_some() || self.listener.clients.iter().any(|client| client.waiting_command.is_some());
         let mut released = Vec::new();
         let mut ends = false;
         for index in 0..self.listener.clients.len() {
             if !self.listener.clients[index].has_news {
                 continue;
             }
-            self.listener.clients[index].link.fill();
-            while let Some(order) = self.listener.clients[index].link.take() {
+            self.listener.clients[index].link.receive();
+            while let Some(order) = self.listener.clients[index].link.next_order() {
                 let client = &mut self.listener.clients[index];
                 match order {
-                    Order::Command(command) if is_busy && !command.waits => client.link.tell(&Report::Busy),
+                    Order::Command(command) if is_busy && !command.waits => client.link.send(&Report::Busy),
                     Order::Variables(variables) => client.variables = variables,
                     Order::Command(command) => {
                         if is_busy && client.link.has_greeted() {
-                            client.link.tell(&Report::Waiting);
+                            client.link.send(&Report::Waiting);
                         }
                         let variables = std::mem::take(&mut client.variables);
-                        client.wants = Some(Command { variables, ..command });
+                        client.waiting_command = Some(SessionCommand { variables, ..command });
                         is_busy = true;
                     }
-                    // It may come when its command is over.
-                    Order::Withdraw => client.withdraws = client.wants.is_some(),
+                    // A withdrawal may cross with the end of its command.
+                    Order::Withdraw => client.withdraws = client.waiting_command.is_some(),
                     Order::Release(pipes) => released.extend(pipes),
-                    Order::Look => {
+                    Order::QueryState => {
                         let state = self.state();
-                        self.listener.clients[index].link.tell(&Report::Session(state));
+                        self.listener.clients[index].link.send(&Report::Session(state));
                     }
                     Order::EndSession { makes_room } => {
-                        client.link.tell(&Report::Heard);
+                        client.link.send(&Report::Heard);
                         client.waits_for_end = true;
-                        self.makes_room |= makes_room && self.ends.is_none();
+                        self.makes_room |= makes_room && self.ends_because.is_none();
                         ends = true;
                     }
                     _ => {}
@@ -161,9 +162,9 @@ impl Session {
             }
         }
         self.listener.clients.retain(|client| !client.link.is_gone());
-        self.take_over(released);
+        self.add_pumps(released);
         if ends {
-            self.end_for(StopReason::Cancelled);
+            self.request_end(StopReason::Cancelled);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The session's listening socket, its connected clients, and its directory on disk.
+//! The listening socket of a session, its connected clients, and its directory on disk.
 //!
-//! The directory holds the socket `control` while the session lives. A session that ends leaves the file `lost` there, which
-//! tells the next session of that name why; a session that goes with its engine leaves nothing.
+//! The directory holds the socket `control` while the session lives. A session that ends leaves the file `lost` there,
+//! with the reason for the next session of that name. A session that ends with its engine leaves nothing.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,22 +15,21 @@ use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use crate::link::EngineLink;
-use crate::protocol::{self, Command, FailedStep, Report};
+use crate::protocol::{self, FailedStep, Report, SessionCommand};
 
-/// Clients connected at once. More would use up the keeper's descriptors.
+/// Most clients connected at once. More would use up the keeper's descriptors.
 const MOST_CLIENTS: usize = 256;
 
-/// The socket, its clients and the directory of a session.
 pub(crate) struct SessionListener {
-    /// None when it is closed.
+    /// None once it is closed.
     socket: Option<UnixListener>,
-    named: PathBuf,
-    /// Through a handle: this stays our directory when somebody moves it and makes another in its place.
+    path: PathBuf,
+    /// Path through `handle`: it stays this directory, even if somebody moves it and makes another in its place.
     directory: PathBuf,
     handle: File,
-    /// Readable when a file of the directory is created or removed; none if the user has no watches left.
+    /// Readable when an entry of the directory is created or removed; none if the user has no watches left.
     watch: Option<OwnedFd>,
-    /// Somebody has removed the socket, so that no client can connect any more.
+    /// True if somebody has removed the socket, so that no client can connect.
     pub(crate) is_removed: bool,
     pub(crate) clients: Vec<SessionClient>,
 }
@@ -39,16 +38,16 @@ pub(crate) struct SessionListener {
 #[expect(clippy::struct_excessive_bools, reason = "each is something that a client may have said, beside the others")]
 pub(crate) struct SessionClient {
     pub(crate) link: EngineLink,
-    /// Variables of the command that comes next.
+    /// Variables for its next command.
     pub(crate) variables: Vec<Vec<u8>>,
-    /// The command that waits for its turn.
-    pub(crate) wants: Option<Command>,
-    /// The client wants its command run only if its turn is now.
+    /// Command that waits for its turn.
+    pub(crate) waiting_command: Option<SessionCommand>,
+    /// True if the client withdraws its command unless it can run now.
     pub(crate) withdraws: bool,
     pub(crate) has_news: bool,
-    /// The client has asked for the end of the session, and waits for it.
+    /// True if the client has asked for the end of the session, and waits for it.
     pub(crate) waits_for_end: bool,
-    /// The command of this client cannot be run here any more.
+    /// True if this session cannot run the client's command any more.
     is_refused: bool,
 }
 
@@ -57,7 +56,7 @@ impl SessionClient {
         Self {
             link,
             variables: Vec::new(),
-            wants: None,
+            waiting_command: None,
             withdraws: false,
             has_news: false,
             waits_for_end: false,
@@ -68,14 +67,14 @@ impl SessionClient {
 
 impl SessionListener {
     pub(crate) fn open(directory: Vec<u8>) -> io::Result<Self> {
-        let named = PathBuf::from(std::ffi::OsString::from_vec(directory));
-        let handle = plain::open_directory(&named)?;
-        // Also because a socket's path may have 107 bytes only.
+        let path = PathBuf::from(std::ffi::OsString::from_vec(directory));
+        let handle = plain::open_directory(&path)?;
+        // A handle also helps because a socket's path may have 107 bytes at most.
         let directory = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
         let socket = socket::listen(&directory.join(protocol::CONTROL))?;
         let _ = wake::on_news(&socket);
-        let watch = notify::comings(&[&directory]).ok();
-        Ok(Self { socket: Some(socket), named, directory, handle, watch, is_removed: false, clients: Vec::new() })
+        let watch = notify::watch_directories(&[&directory]).ok();
+        Ok(Self { socket: Some(socket), path, directory, handle, watch, is_removed: false, clients: Vec::new() })
     }
 
     /// Readable when a client connects.
@@ -88,10 +87,10 @@ impl SessionListener {
         self.watch.as_ref().map(AsFd::as_fd)
     }
 
-    /// Notes it if the socket has been removed.
+    /// Sets `is_removed` if the socket is gone.
     pub(crate) fn check_socket(&mut self) {
         if let Some(watch) = &self.watch {
-            notify::take(watch.as_fd());
+            notify::drain(watch.as_fd());
         }
         let looked = statat(&self.handle, protocol::CONTROL, AtFlags::SYMLINK_NOFOLLOW);
         self.is_removed |= matches!(looked, Err(Errno::NOENT));
@@ -106,7 +105,7 @@ impl SessionListener {
             let _ = wake::on_news(&stream);
             let mut link = EngineLink::new(OwnedFd::from(stream));
             if self.clients.len() >= MOST_CLIENTS {
-                link.tell(&Report::Busy);
+                link.send(&Report::Busy);
                 continue;
             }
             // A client connects to send something.
@@ -116,59 +115,59 @@ impl SessionListener {
 
     /// Writes the process id of the shell into the directory.
     pub(crate) fn write_shell_pid(&self, pid: i32) {
-        // Without it, nobody learns in which directory the shell is.
+        // If that fails, nobody learns the shell's working directory.
         let _ = plain::write(&self.directory.join(protocol::SHELL), pid.to_string().as_bytes());
     }
 
-    /// Removes the first client that waits for its turn, with its command.
-    pub(crate) fn next_command(&mut self) -> Option<(EngineLink, Command)> {
-        let index = self.clients.iter().position(|client| client.wants.is_some())?;
-        let SessionClient { link, wants, .. } = self.clients.remove(index);
-        Some((link, wants?))
+    /// Removes the first client that waits for its turn, and returns it with its command.
+    pub(crate) fn next_command(&mut self) -> Option<(EngineLink, SessionCommand)> {
+        let index = self.clients.iter().position(|client| client.waiting_command.is_some())?;
+        let SessionClient { link, waiting_command, .. } = self.clients.remove(index);
+        Some((link, waiting_command?))
     }
 
-    /// Adds a client whose command is over. It may still hand pipes over.
+    /// Adds a client whose command has ended. It may still hand over pipes.
     pub(crate) fn readmit(&mut self, link: EngineLink) {
         self.clients.push(SessionClient::new(link));
     }
 
-    /// Tells every client that has withdrawn its command that nothing of it will be run.
+    /// Tells every client that has withdrawn its command that none of it will run.
     pub(crate) fn answer_withdrawals(&mut self) {
         for client in self.clients.iter_mut().filter(|client| client.withdraws) {
             client.withdraws = false;
-            if client.wants.take().is_some() {
-                client.link.tell(&Report::Busy);
+            if client.waiting_command.take().is_some() {
+                client.link.send(&Report::Busy);
             }
         }
     }
 
-    /// Closes the socket for good, and touches nothing in the directory: somebody is removing it, and a new file there would be in
-    /// their way. Clients that wait for their turn are told that it will not come.
+    /// Closes the socket and leaves the directory alone: somebody is removing it, and a new file would be in their way.
+    /// Clients that wait for their turn learn that it will not come.
     pub(crate) fn abandon(&mut self) {
         self.socket = None;
-        for client in self.clients.iter_mut().filter(|client| client.is_refused || client.wants.is_some()) {
-            // Nothing of it was done, so another session may run it.
-            client.link.tell(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
+        for client in self.clients.iter_mut().filter(|client| client.is_refused || client.waiting_command.is_some()) {
+            // None of the command ran, so another session may run it.
+            client.link.send(&Report::NotStarted { step: FailedStep::Handover, errno: 0 });
         }
         self.clients.retain(|client| client.waits_for_end);
     }
 
-    /// Adds a client whose command was not run at all, because the session is over. It is told so when the socket is closed, so
-    /// that it does not connect to this session again.
+    /// Adds a client whose command did not run, because the session is over. It gets the answer when the socket is
+    /// closed, so that it does not connect to this session again.
     pub(crate) fn refuse(&mut self, link: EngineLink) {
         self.clients.push(SessionClient { is_refused: true, ..SessionClient::new(link) });
     }
 
-    /// Closes the socket for good, and writes the reason into the directory if the next session is to tell it. Clients that wait
-    /// for their turn are told that it will not come.
+    /// Closes the socket, and writes the reason for the next session into the directory, if there is one. Clients that
+    /// wait for their turn learn that it will not come.
     pub(crate) fn close(&mut self, why: Option<&str>) {
-        // The reason first: a client that finds the socket closed looks for it.
+        // The reason comes first: a client that finds the socket closed looks for it.
         if let Some(why) = why {
             let draft = self.directory.join(protocol::LOST_DRAFT);
             let _ = plain::write(&draft, why.as_bytes())
                 .and_then(|()| fs::rename(&draft, self.directory.join(protocol::LOST)));
         }
-        // On a full disk there is no reason to read, and only the removed socket tells that the keeper was not killed.
+        // On a full disk there is no reason to read. Then only the removed socket shows that the keeper was not killed.
         for name in [protocol::CONTROL, protocol::SHELL] {
             let _ = fs::remove_file(self.directory.join(name));
         }
@@ -176,7 +175,7 @@ impl SessionListener {
         if why.is_none() {
             let _ = fs::remove_file(self.directory.join(protocol::ABOUT));
             // Fails if there are other files, which stay.
-            let _ = fs::remove_dir(&self.named);
+            let _ = fs::remove_dir(&self.path);
         }
     }
 }

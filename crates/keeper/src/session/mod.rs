@@ -1,7 +1,8 @@
-//! A shell that stays: one command after the other, each with its own output, its own lifetime and its own end.
+//! A session: one persistent shell that runs one command after another, each with its own output, lifetime and end.
 //!
-//! The same loop as for a single command, with one difference: the end of a command is not the end of its shell. Processes that a
-//! command leaves running belong to the session. The next command neither reports nor stops them, and they end with the session.
+//! The loop is that of a single command, with one difference: the end of a command is not the end of its shell.
+//! Processes that a command leaves running belong to the session. The next command neither reports nor stops them, and
+//! they end with the session.
 //!
 //! ```text
 //!   idle ──command──▶ running ──done──▶ idle …
@@ -26,24 +27,24 @@ use bashful_sys::signal::SignalReader;
 use bashful_sys::{boot_time, pipe};
 
 use crate::link::EngineLink;
-use crate::protocol::{self, FailedStep, Release, Report, SessionState, Setup};
+use crate::protocol::{self, FailedStep, PipeHandover, Report, SessionState, Setup};
 use crate::pump::{Pump, Pumped};
 use crate::shell::NotStarted;
 use crate::start;
 use crate::tree::{Scope, Tree};
 use crate::{Event, StopReason};
 
-pub(crate) use driver::{Driver, Word};
+pub(crate) use driver::{Driver, ShellMessage};
 use events::Readable;
 use listener::SessionListener;
 use running::RunningCommand;
 use turn::TurnEvent;
 
-/// A session under watch.
+/// A session that the keeper supervises.
 struct Session {
     driver: Driver,
     tree: Tree,
-    /// The engine that started it. The session ends with this connection, unless it outlives its engine.
+    /// Connection to the engine that started the session. The session ends with it, unless `outlives`.
     host: EngineLink,
     outlives: bool,
     listener: SessionListener,
@@ -51,40 +52,40 @@ struct Session {
     grace: Duration,
     idle_at_most: Option<Duration>,
     idle_since: Instant,
-    /// The same time, by a clock that other processes have too.
-    idle_from: Duration,
+    /// The same time since boot: a clock that other processes share.
+    idle_since_boot: Duration,
     running: Option<RunningCommand>,
-    /// One for each pipe of a command that left a process behind which writes.
+    /// One for each pipe of a command that left writing processes behind.
     pumps: Vec<Pump>,
     commands: u64,
-    /// No process but the shell was there when the last command ended, so the next command spares the shell alone.
-    is_alone: bool,
-    /// The command that runs is to become a job.
-    wanted_job: Option<protocol::Record>,
+    /// True if only the shell was left when the last command ended. The next command then excludes the shell alone.
+    shell_is_alone: bool,
+    /// Order to make the running command a job.
+    job_order: Option<protocol::RecordOrder>,
     readable: Readable,
-    /// Reason why it is to end.
-    ends: Option<StopReason>,
-    /// It ends to make room for another session.
+    /// Reason to end the session, once there is one.
+    ends_because: Option<StopReason>,
+    /// True if the session ends to make room for another one.
     makes_room: bool,
-    /// Reason why its shell had to be killed.
+    /// Reason to kill the shell, once it was killed.
     killed_for: Option<StopReason>,
 }
 
-/// Starts a shell that stays, and serves every client until the session is over.
-pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::Session, signals: Option<SignalReader>) {
-    // A thread of a host is no place for something that stays.
+/// Starts a persistent shell, and serves every client until the session is over.
+pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::SessionOrder, signals: Option<SignalReader>) {
+    // A thread of a host cannot outlive the host, so it serves no session.
     let Some(signals) = signals else { return };
     let grace = setup.grace;
     let unusable = |error: std::io::Error| shell_not_started(&error);
-    // From here on, connections are read only when they have something to read.
+    // From here on, connections are read only when they are readable.
     let opened = pipe::set_nonblocking(&host).and_then(|()| SessionListener::open(order.directory)).map_err(unusable);
     let started = opened.and_then(|listener| Ok((listener, Driver::start(setup)?)));
     let (listener, driver) = match started {
         Ok(started) => started,
-        Err(error) => return start::refuse(&mut host, &error).unwrap_or_default(),
+        Err(error) => return start::report_not_started(&mut host, &error).unwrap_or_default(),
     };
     listener.write_shell_pid(driver.pid());
-    host.tell(&Report::Started { pid: driver.pid() });
+    host.send(&Report::Started { pid: driver.pid() });
     let session = Session {
         tree: Tree::new(Scope::EverythingBelow, driver.child.pid),
         driver,
@@ -95,14 +96,14 @@ pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::Session
         grace,
         idle_at_most: order.idle,
         idle_since: Instant::now(),
-        idle_from: boot_time(),
+        idle_since_boot: boot_time(),
         running: None,
         pumps: Vec::new(),
         commands: 0,
-        is_alone: false,
-        wanted_job: None,
+        shell_is_alone: false,
+        job_order: None,
         readable: Readable::default(),
-        ends: None,
+        ends_because: None,
         makes_room: false,
         killed_for: None,
     };
@@ -118,7 +119,7 @@ impl Session {
         loop {
             self.wait();
             self.follow_orders();
-            if let Some(order) = self.wanted_job.take() {
+            if let Some(order) = self.job_order.take() {
                 match self.become_job(order) {
                     None => return,
                     Some(session) => self = session,
@@ -132,9 +133,9 @@ impl Session {
                 self.driver.read_shell_output();
             }
             while self.readable.driver
-                && let Some(word) = self.driver.word()
+                && let Some(word) = self.driver.next_message()
             {
-                self.step_turn(TurnEvent::Said(word));
+                self.step_turn(TurnEvent::Message(word));
             }
             self.advance();
             // A command that cannot begin makes way for the next.
@@ -153,15 +154,15 @@ impl Session {
         let shell = self.driver.child.pidfd.as_fd();
         match &self.running {
             Some(running) => running.stopping.reap(&mut self.tree, shell),
-            None => self.tree.look(shell),
+            None => self.tree.reap(shell),
         };
     }
 
     /// True if an idle session has to end now.
     fn is_over(&mut self) -> bool {
         if self.tree.exit().is_some()
-            || self.driver.is_deaf()
-            || self.ends.is_some()
+            || self.driver.is_closed()
+            || self.ends_because.is_some()
             || self.killed_for.is_some()
             || self.listener.is_removed
         {
@@ -172,43 +173,43 @@ impl Session {
             return false;
         }
         if !self.tree.is_shell_alone() {
-            // Processes work in there, though no client talks to it.
-            self.be_idle();
+            // Processes still work in the session, though no client talks to it.
+            self.restart_idle_time();
             return false;
         }
-        self.ends = Some(StopReason::TimeUp);
+        self.ends_because = Some(StopReason::TimeUp);
         true
     }
 
-    fn be_idle(&mut self) {
+    fn restart_idle_time(&mut self) {
         self.idle_since = Instant::now();
-        self.idle_from = boot_time();
+        self.idle_since_boot = boot_time();
     }
 
     fn idle_until(&self) -> Option<Instant> {
         self.idle_since.checked_add(self.idle_at_most?)
     }
 
-    fn take_over(&mut self, pipes: Vec<Release>) {
+    fn add_pumps(&mut self, pipes: Vec<PipeHandover>) {
         self.pumps.extend(pipes.into_iter().filter_map(Pump::new));
     }
 
-    /// Notes that the session is to end, and stops the command that runs.
-    fn end_for(&mut self, why: StopReason) {
-        self.ends.get_or_insert(why);
+    /// Marks the session as ending, and stops the running command.
+    fn request_end(&mut self, why: StopReason) {
+        self.ends_because.get_or_insert(why);
         self.handle(Event::StopAsked(why));
     }
 
     fn state(&mut self) -> SessionState {
-        let since = self.running.as_ref().map_or(self.idle_from, |running| running.began.boot);
-        // Processes that were there when the command began, without the shell itself.
+        let since = self.running.as_ref().map_or(self.idle_since_boot, |running| running.began.boot);
+        // Processes that were there when the command began, without the shell.
         let left = if self.running.is_some() {
-            self.tree.spared().saturating_sub(1)
-        } else if self.is_alone {
+            self.tree.excluded().saturating_sub(1)
+        } else if self.shell_is_alone {
             0
         } else {
-            self.tree.spare_nobody();
-            self.tree.left().len().saturating_sub(1)
+            self.tree.include_all();
+            self.tree.leftovers().len().saturating_sub(1)
         };
         SessionState {
             pid: self.driver.pid(),

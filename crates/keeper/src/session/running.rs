@@ -1,4 +1,4 @@
-//! Carries out the turn of one command in a session's shell. [`Turn`] decides.
+//! Carries out the decisions of [`Turn`] for one command in a session's shell.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
@@ -6,80 +6,79 @@ use std::time::Instant;
 use bashful_sys::boot_time;
 
 use super::turn::{Turn, TurnEffect, TurnEvent};
-use super::{Session, Word, driver};
+use super::{Session, ShellMessage, driver};
 use crate::link::EngineLink;
-use crate::protocol::{self, Command, FailedStep, Report};
-use crate::record::{Began, Record};
+use crate::protocol::{self, FailedStep, Report, SessionCommand};
+use crate::record::{Record, StartTime};
 use crate::stopping::StopMachine;
-use crate::watch::{self, FromSession};
+use crate::watch::{self, SessionJob};
 use crate::{Effect, Event, Phase, StopReason, start};
 
 /// A command that the session's shell was handed.
 pub(super) struct RunningCommand {
-    /// The connection of its caller.
+    /// Connection of the caller.
     pub(super) link: EngineLink,
-    /// When it began, by all clocks.
-    pub(super) began: Began,
+    pub(super) began: StartTime,
     pub(super) stopping: StopMachine,
     turn: Turn,
-    /// Bash opens these through `/proc`, so they have to stay open here.
-    held: Vec<OwnedFd>,
+    /// Bash opens these descriptors through `/proc`, so they have to stay open here.
+    open_for_shell: Vec<OwnedFd>,
 }
 
 impl RunningCommand {
-    /// Time when there is something to do even if nothing happens.
+    /// Time at which the command needs attention even if nothing happens.
     pub(super) fn alarm(&self) -> Option<Instant> {
         self.stopping.alarm().into_iter().chain(self.turn.alarm()).min()
     }
 
-    /// True if it is certain that the shell has not read the line that evaluates the script, so that nothing of it can have been
-    /// done. A line with long variables is in a file, which does not tell.
+    /// True if the shell has certainly not read the line that evaluates the script, so none of the script can have run.
+    /// A line with long variables is in a file, which does not tell.
     fn is_unread(&self) -> bool {
-        // Of a pipe, the bytes that it still holds; of a file, the bytes behind its last write: none.
-        let evaluation = self.held.get(driver::EVALUATION);
+        // For a pipe: the bytes that it still holds. For a file: the bytes behind its last write, which are none.
+        let evaluation = self.open_for_shell.get(driver::EVALUATION);
         evaluation.is_some_and(|line| rustix::io::ioctl_fionread(line).is_ok_and(|bytes| bytes > 0))
     }
 }
 
 impl Session {
     /// Hands a command to the shell.
-    pub(super) fn begin(&mut self, mut link: EngineLink, command: Command) {
+    pub(super) fn begin(&mut self, mut link: EngineLink, command: SessionCommand) {
         let lifetime = command.lifetime;
-        if !self.is_alone {
-            self.tree.spare_nobody();
-            self.tree.spare_present();
+        if !self.shell_is_alone {
+            self.tree.include_all();
+            self.tree.exclude_present();
         }
         if !command.expected.is_empty() && !self.driver.is_in(&command.expected) {
-            link.tell(&Report::Moved);
-            // They may look where it is now, and come again.
+            link.send(&Report::Moved);
+            // The caller may look up the shell's directory, and try again.
             return self.listener.readmit(link);
         }
         self.driver.output.discard();
         self.driver.child.continue_if_stopped();
         let must_read = command.directory.is_empty();
-        let until = start::after(lifetime);
-        // Before it begins: it may stop its keeper at once.
-        self.tree.awake.at(until, Instant::now());
-        let held = match self.driver.begin(command) {
-            Ok(held) => held,
+        let until = start::deadline_after(lifetime);
+        // Set before the command begins: it may stop its keeper at once.
+        self.tree.alarms.wake_at(until, Instant::now());
+        let open_for_shell = match self.driver.begin(command) {
+            Ok(open_for_shell) => open_for_shell,
             Err(error) => {
-                // Nothing of it was done.
-                if self.driver.is_deaf() {
+                // None of the command ran.
+                if self.driver.is_closed() {
                     return self.listener.refuse(link);
                 }
                 let errno = error.raw_os_error().unwrap_or(0);
-                return link.tell(&Report::NotStarted { step: FailedStep::Handover, errno });
+                return link.send(&Report::NotStarted { step: FailedStep::Handover, errno });
             }
         };
         self.commands += 1;
         let turn = Turn::new(Instant::now(), must_read);
         let stopping = StopMachine::new(until, self.grace);
-        self.running = Some(RunningCommand { link, began: Began::now(lifetime), stopping, turn, held });
+        self.running = Some(RunningCommand { link, began: StartTime::now(lifetime), stopping, turn, open_for_shell });
     }
 
-    /// Lets the command go on as a job, with the shell; the session is over then. If the job cannot be recorded, all stays as it
-    /// was.
-    pub(super) fn become_job(mut self, mut order: protocol::Record) -> Option<Self> {
+    /// Makes the running command a job that takes the shell along, which ends the session. Returns the session
+    /// unchanged if the job cannot be recorded.
+    pub(super) fn become_job(mut self, mut order: protocol::RecordOrder) -> Option<Self> {
         let Some(mut running) = self.running.take() else { return Some(self) };
         let pipes = std::mem::take(&mut order.pipes);
         let id = order.id;
@@ -87,34 +86,35 @@ impl Session {
             Ok(record) if running.turn.is_under_way() => record,
             outcome => {
                 let errno = outcome.err().and_then(|error| error.raw_os_error()).unwrap_or(-1);
-                running.link.tell(&Report::Recorded { errno });
+                running.link.send(&Report::Recorded { errno });
                 self.running = Some(running);
                 return Some(self);
             }
         };
         let Self { driver, mut tree, mut listener, signals, pumps, .. } = self;
-        tree.spare_nobody();
+        tree.include_all();
         listener.close(Some(&format!("its shell went on with job {id}")));
         let RunningCommand { link, stopping, began, .. } = running;
-        // Where that fails there are no descriptors left, and the shell ends with us.
-        let _ = watch::go_on(FromSession { driver, tree, link, signals, pumps, stopping, began, record, pipes });
+        // An error means that no descriptors are left; the shell then ends with this process.
+        let _ =
+            watch::continue_as_job(SessionJob { driver, tree, link, signals, pumps, stopping, began, record, pipes });
         None
     }
 
-    /// Passes an event on to the stop machine, and its effect to the turn.
+    /// Passes an event to the stop machine, and its effect to the turn.
     pub(super) fn handle(&mut self, event: Event) {
         let Some(running) = &mut self.running else { return };
         match running.stopping.handle(event, &mut self.tree, Some(&self.driver)) {
-            Some(Effect::Ask) => self.step_turn(TurnEvent::StopBegun),
+            Some(Effect::Terminate) => self.step_turn(TurnEvent::StopBegun),
             Some(Effect::Kill) => {
-                let lasts = running.stopping.killing_lasts(Instant::now());
+                let lasts = running.stopping.time_killing(Instant::now());
                 self.step_turn(TurnEvent::KillPass { lasts });
             }
             None => {}
         }
     }
 
-    /// Brings the command as far as it comes by now.
+    /// Handles the end of the shell and every alarm that is due.
     pub(super) fn advance(&mut self) {
         if let Some(exit) = self.tree.exit() {
             self.step_turn(TurnEvent::ShellEnded(exit));
@@ -125,7 +125,7 @@ impl Session {
         self.step_turn(TurnEvent::Tick);
     }
 
-    /// Passes an event on to the turn, carries out the effect, and goes on with the answer if there is one.
+    /// Passes an event to the turn, carries out the effect, and continues with the answer if there is one.
     pub(super) fn step_turn(&mut self, event: TurnEvent) {
         let mut next = Some(event);
         while let Some(event) = next
@@ -149,7 +149,7 @@ impl Session {
             }
             TurnEffect::CheckShell => return Some(self.check_shell()),
             TurnEffect::CheckProcesses => return Some(self.check_processes()),
-            TurnEffect::Announce => running.link.tell(&Report::Started { pid: self.driver.pid() }),
+            TurnEffect::Announce => running.link.send(&Report::Started { pid: self.driver.pid() }),
             TurnEffect::Interrupt => {
                 self.interrupt();
                 self.driver.interrupt_expansion();
@@ -176,21 +176,22 @@ impl Session {
 
     fn check_shell(&mut self) -> TurnEvent {
         if self.running.as_ref().is_some_and(RunningCommand::is_unread) {
-            // Somebody may have stopped the shell just as it was handed the script. The script has stopped nothing yet.
+            // Somebody may have stopped the shell just as it was handed the script. The script itself has stopped
+            // nothing yet.
             self.driver.child.continue_if_stopped();
         }
-        if !self.driver.waits() {
+        if !self.driver.is_idle() {
             return TurnEvent::ShellBusy;
         }
-        // It may have spoken just before, and then the word is in the pipe by now.
-        let done = std::iter::from_fn(|| self.driver.word()).find(|word| matches!(word, Word::Done(_)));
-        done.map_or(TurnEvent::ShellIdle, TurnEvent::Said)
+        // The shell may have written its message just before, so it is in the pipe by now.
+        let done = std::iter::from_fn(|| self.driver.next_message()).find(|word| matches!(word, ShellMessage::Done(_)));
+        done.map_or(TurnEvent::ShellIdle, TurnEvent::Message)
     }
 
     fn check_processes(&mut self) -> TurnEvent {
         let shell_has_ended = self.tree.shell_has_ended();
-        self.is_alone = !shell_has_ended && self.tree.is_shell_alone();
-        if self.is_alone || self.tree.is_empty() {
+        self.shell_is_alone = !shell_has_ended && self.tree.is_shell_alone();
+        if self.shell_is_alone || self.tree.is_empty() {
             return if shell_has_ended { TurnEvent::NothingLeft } else { TurnEvent::OnlyShellLeft };
         }
         let gives_up = self.running.as_mut().is_some_and(|running| running.stopping.gives_up(Instant::now()));
@@ -198,7 +199,7 @@ impl Session {
     }
 
     fn interrupt(&mut self) {
-        self.tree.ask_children_of_shell();
+        self.tree.terminate_children_of_shell();
         self.driver.interrupt();
     }
 
@@ -212,40 +213,40 @@ impl Session {
         if let Some(Phase::Stopping { why, .. } | Phase::Killed { why }) = phase {
             self.killed_for.get_or_insert(why);
         }
-        self.tree.spare_nobody();
+        self.tree.include_all();
         self.tree.kill();
-        self.tree.look(self.driver.child.pidfd.as_fd());
+        self.tree.reap(self.driver.child.pidfd.as_fd());
     }
 
-    /// Ends the turn of a command of which nothing was done. Another shell may do it.
+    /// Ends the turn of a command of which nothing ran. Another shell may run it.
     fn refuse(&mut self) {
         let Some(running) = self.running.take() else { return };
         self.listener.refuse(running.link);
         if !self.tree.shell_has_ended() {
-            // It lives, and cannot read scripts any more.
+            // The shell lives, but cannot read scripts any more.
             self.killed_for = Some(StopReason::Mute);
         }
     }
 
-    /// Reports how the command ended.
+    /// Reports the end of the command.
     fn finish(&mut self, event: Event, announced: bool) {
         self.handle(event);
-        let Some(RunningCommand { mut link, stopping, held, .. }) = self.running.take() else { return };
+        let Some(RunningCommand { mut link, stopping, open_for_shell, .. }) = self.running.take() else { return };
         let Phase::Ended(end) = stopping.phase() else { return };
-        let left = if self.is_alone { Vec::new() } else { self.tree.left() };
+        let left = if self.shell_is_alone { Vec::new() } else { self.tree.leftovers() };
         if self.tree.exit().is_some()
-            && let Some(output) = held.first()
+            && let Some(output) = open_for_shell.first()
         {
             self.driver.pass_on_shell_output(output);
         }
-        let shell_stays = self.tree.exit().is_none() && self.ends.is_none() && self.killed_for.is_none();
+        let shell_stays = self.tree.exit().is_none() && self.ends_because.is_none() && self.killed_for.is_none();
         let ended = Report::Ended { end, left, shell_stays, at: boot_time() };
         let started = (!announced).then(|| Report::Started { pid: self.driver.pid() });
-        // First: whoever is told may look at once.
-        self.be_idle();
-        link.tell_all(started.iter().chain([&ended]));
-        // Only the command's own processes are to hold the writing end of its output.
-        drop(held);
+        // The state changes first: the caller may ask for it at once.
+        self.restart_idle_time();
+        link.send_all(started.iter().chain([&ended]));
+        // Only the command's own processes may hold the writing end of its output.
+        drop(open_for_shell);
         self.listener.readmit(link);
     }
 }

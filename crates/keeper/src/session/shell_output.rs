@@ -1,5 +1,5 @@
-//! Output of a session's shell itself, beside that of its commands: traces of our lines, and output of its traps between two
-//! commands and at its end.
+//! The own output of a session's shell, beside that of its commands: traces of the keeper's lines, and output of traps
+//! between two commands and at its end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bashful_sys::pipe;
 
-/// Bytes kept, the newest. A trap that floods its shell must not fill the keeper's memory.
+/// Bytes kept, the newest ones. A trap that floods its shell must not fill the keeper's memory.
 const KEPT: usize = 64 * 1024;
 
 /// Reads at one time: a shell that never pauses must not keep the keeper from its other duties.
 const READS_AT_ONCE: usize = 16;
 
-/// The pipe that the shell itself writes to, and the newest part of its output.
+/// The pipe that the shell itself writes to, and the newest bytes of its output.
 pub(super) struct ShellOutput {
     reads: OwnedFd,
     writes: OwnedFd,
@@ -27,7 +27,7 @@ impl ShellOutput {
         Ok(Self { reads, writes, kept: VecDeque::new() })
     }
 
-    /// The end for the shell.
+    /// Writing end, for the shell.
     pub(super) fn writing_end(&self) -> &OwnedFd {
         &self.writes
     }
@@ -44,13 +44,13 @@ impl ShellOutput {
         self.kept.drain(..self.kept.len().saturating_sub(KEPT));
     }
 
-    /// Drops all of it: output before a command is not the command's.
+    /// Drops everything: output before a command does not belong to the command.
     pub(super) fn discard(&mut self) {
         self.read();
         self.kept.clear();
     }
 
-    /// Removes all of it, and returns the lines that do not contain `ours`.
+    /// Removes everything, and returns the lines that do not contain `ours`.
     pub(super) fn take_without(&mut self, ours: &str) -> Vec<u8> {
         self.read();
         let kept = Vec::from(std::mem::take(&mut self.kept));

@@ -1,7 +1,7 @@
-//! One turn of a session's shell: from the script that it is handed to the report of how the script ended.
+//! One turn of a session's shell: from the script that it is handed to the report of the exit status.
 //!
-//! Pure: no clock, no process, no file. [`Turn::step`] decides; `running.rs` carries out. An effect that is a question is
-//! answered with the next event, at the same time.
+//! Pure: no clock, no process, no file. [`Turn::step`] decides, and `running.rs` carries out. An effect that is a
+//! question is answered with the next event, at the same time.
 //!
 //! ```text
 //!  Handed ──announced──▶ Running ──script over──▶ Ending ──script read──▶ Settling ──nothing left──▶ Over
@@ -14,46 +14,47 @@
 
 use std::time::{Duration, Instant};
 
-use super::Word;
+use super::ShellMessage;
 use crate::watch::SETTLE;
 use crate::{Event, Exit};
 
-/// Time that a shell gets before its caller is told that the command has begun. Most commands are over by then, and every
-/// report wakes a process.
+/// Time before the caller learns that the command has begun. Most commands are over by then, and every report wakes a
+/// process.
 const ANNOUNCE_AFTER: Duration = Duration::from_millis(1);
 
-/// Time that a shell gets to read its script before its caller is told that it has begun. A shell that is killed just as the
-/// script comes has read nothing.
+/// Time in which a shell has to read its script before the caller learns that it has begun. A shell that is killed just
+/// as the script comes has read nothing.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
-/// Pause before the first look at a shell that has not said how its script ended; each later one is twice as long. Most shells
-/// are busy with the script, but a script can take away every means of saying how it ended.
+/// Pause before the first check of a shell that has not reported an exit status; each later pause is twice as long.
+/// Most shells are busy with the script, but a script can close every descriptor that the report needs.
 const FIRST_CHECK_AFTER: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE_BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 
-/// Pause between two interrupts of a shell that does not come back, and between two numbers that it is asked for.
+/// Pause between two interrupts of a shell that does not drop its script, and between two numbers that it is asked for.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// Time that a shell gets to come back when it has nothing left to wait for.
+/// Time in which a shell has to answer when it has nothing left to wait for.
 const COME_BACK_WITHIN: Duration = Duration::from_millis(500);
 
-/// Status of a script that was interrupted, as bash has it.
+/// Exit status of an interrupted script in bash.
 const INTERRUPTED: u8 = 130;
 
 /// State of a command in a session's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// The shell was handed the script. Its caller has not been told that it has begun.
+    /// The shell was handed the script. The caller does not know yet that it has begun.
     Handed {
         since: Instant,
         announce_at: Instant,
         check: ShellCheck,
-        /// The shell reads the script in any case, unless it cannot read scripts any more.
+        /// True if the shell reads the script unless it has lost the ability to. False after `cd`, which may fail
+        /// first.
         must_read: bool,
     },
-    /// The caller has been told that the command has begun.
+    /// The caller knows that the command has begun.
     Running { check: ShellCheck, must_read: bool },
-    /// The end of the script is known, but not yet if the shell has read the script at all.
+    /// The script has ended, but it is not known if the shell read it at all.
     Ending { exit: Exit, announced: bool },
     /// The script has ended, and the processes that it started may end by themselves for a moment.
     Settling { exit: Exit, announced: bool, until: Instant },
@@ -61,52 +62,53 @@ pub(super) enum Turn {
     Interrupted {
         round: u32,
         again_at: Instant,
-        /// The last number that the shell was asked for.
+        /// Last number that the shell was asked for.
         number: Option<u64>,
     },
-    /// The shell has dropped the script, and processes of the command may be left.
+    /// The shell has dropped the script. Processes of the command may be left.
     Clearing { exit: Exit },
     /// The shell is alone, and is asked for a number: an interrupt that comes late must not hit the next command.
     Probing { exit: Exit, number: u64, again_at: Instant, give_up_at: Instant },
-    /// The shell has said the number.
+    /// The shell has reported the number.
     Answered { exit: Exit },
-    /// The caller has been told the end, or that nothing was done.
+    /// The caller knows the end of the command, or that none of it ran.
     Over,
 }
 
-/// Next look at a shell that may have lost the means of saying how a script ended.
+/// Next check of a shell that may be unable to report an exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ShellCheck {
     at: Instant,
-    /// Time between the last look and this one.
+    /// Time between the last check and this one.
     pause: Duration,
 }
 
-/// News for a turn.
+/// Event that may change the state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnEvent {
-    /// Time has passed, or something has happened that may have changed the process tree.
+    /// Time has passed, or something happened that may have changed the process tree.
     Tick,
-    Said(Word),
+    /// The shell has sent a message.
+    Message(ShellMessage),
     /// The shell itself has ended.
     ShellEnded(Exit),
-    /// A stop has begun: the shell was interrupted, and the processes of the command were asked to end.
+    /// A stop has begun: the shell was interrupted, and the processes of the command got `SIGTERM`.
     StopBegun,
-    /// The processes of the command were killed once more; killing has lasted so long.
+    /// The processes of the command got another `SIGKILL`, this long after the first.
     KillPass {
         lasts: Duration,
     },
-    /// Answers to [`TurnEffect::CheckScript`]. A script is unread only if that is certain.
+    /// Answers to [`TurnEffect::CheckScript`]. `ScriptUnread` comes only if that is certain.
     ScriptRead,
     ScriptUnread,
-    /// Answers to [`TurnEffect::CheckShell`], beside a word that has just come. An idle shell waits for our next line, and has
-    /// not said how the script ended.
+    /// Answers to [`TurnEffect::CheckShell`], beside a message that has just come. An idle shell waits for the next
+    /// line, and has not reported an exit status.
     ShellBusy,
     ShellIdle,
     /// Answers to [`TurnEffect::AskNumber`] and [`TurnEffect::InterruptAndAskNumber`].
     NumberAsked(u64),
     NumberNotAsked,
-    /// Answers to [`TurnEffect::CheckProcesses`]. Stuck processes have outlived every kill.
+    /// Answers to [`TurnEffect::CheckProcesses`]. Stuck processes have survived every `SIGKILL`.
     ProcessesLeft,
     ProcessesStuck,
     OnlyShellLeft,
@@ -118,27 +120,29 @@ pub(super) enum TurnEvent {
 pub(super) enum TurnEffect {
     /// Has the shell read the script?
     CheckScript,
-    /// Does the shell wait for our next line?
+    /// Does the shell wait for the next line?
     CheckShell,
     /// Which processes of the command are left?
     CheckProcesses,
     /// Tell the caller that the command has begun.
     Announce,
-    /// Interrupt the shell again, also while it expands words, and ask the programs that it has started since to end.
+    /// Interrupt the shell again, also while it expands words, and send `SIGTERM` to programs that it has started
+    /// since.
     Interrupt,
-    /// Interrupt the shell again, and ask it for a number: it may be back, and have lost the line that was to tell so.
+    /// Interrupt the shell again, and ask it for a number: an interrupt may have hit the line that reports the exit
+    /// status.
     InterruptAndAskNumber,
     /// Ask the shell for a number.
     AskNumber,
-    /// Stop the command because its shell is mute, and kill the shell.
+    /// Stop the command because its shell cannot report an exit status, and kill the shell.
     StopMute,
     /// Kill the shell and everything in the session.
     KillShell,
-    /// Tell the caller that nothing of the command was done.
+    /// Tell the caller that none of the command ran.
     Refuse,
-    /// Tell the caller how the command ended; first that it had begun, unless that was announced.
+    /// Report the end of the command; first its beginning, unless that was announced.
     Finish { event: Event, announced: bool },
-    /// Kill the shell, which does not do as it is told any more, and tell the caller that the command ended like this.
+    /// Kill the shell, which does not answer any more, and report this exit status of the command.
     Abandon(Exit),
 }
 
@@ -154,7 +158,7 @@ impl ShellCheck {
 }
 
 impl Turn {
-    /// A turn whose script was handed over just now.
+    /// A turn whose script was handed over now.
     pub(super) fn new(now: Instant, must_read: bool) -> Self {
         Self::Handed { since: now, announce_at: now + ANNOUNCE_AFTER, check: ShellCheck::first(now), must_read }
     }
@@ -171,12 +175,12 @@ impl Turn {
             Self::Running { check, .. } => Some(check.at),
             Self::Settling { until, .. } => Some(until),
             Self::Interrupted { again_at, .. } | Self::Probing { again_at, .. } => Some(again_at),
-            // The stop machine has an alarm of its own, and the end of a process is news.
+            // The stop machine has an alarm of its own, and the end of a process is an event.
             Self::Ending { .. } | Self::Clearing { .. } | Self::Answered { .. } | Self::Over => None,
         }
     }
 
-    /// Decides what an event means.
+    /// Decides the next state, and the effect that it calls for.
     #[must_use]
     pub(super) fn step(self, event: TurnEvent, now: Instant) -> (Self, Option<TurnEffect>) {
         match self {
@@ -199,7 +203,7 @@ impl Turn {
                 (self, Some(TurnEffect::CheckScript))
             }
             (Self::Handed { since, .. }, TurnEvent::ScriptUnread) if now < since + READ_WITHIN => {
-                // It has not begun, then. The next look comes after twice the time.
+                // The script has not begun. The next check comes after twice the time.
                 let announce_at = now + now.duration_since(since).max(ANNOUNCE_AFTER);
                 (Self::Handed { since, announce_at, check, must_read }, None)
             }
@@ -207,12 +211,12 @@ impl Turn {
                 (Self::Running { check, must_read }, Some(TurnEffect::Announce))
             }
             (_, TurnEvent::Tick) if check.at <= now => (self.with_check(check.next(now)), Some(TurnEffect::CheckShell)),
-            // Nobody can say how the script ended, and there is no use for such a shell.
+            // Nobody will report the exit status, and such a shell is of no further use.
             (_, TurnEvent::ShellIdle) => (self, Some(TurnEffect::StopMute)),
-            (_, TurnEvent::Said(Word::Done(code))) if must_read => {
+            (_, TurnEvent::Message(ShellMessage::Done(code))) if must_read => {
                 (Self::Ending { exit: Exit::Code(code), announced }, Some(TurnEffect::CheckScript))
             }
-            (_, TurnEvent::Said(Word::Done(code))) => Self::settle(Exit::Code(code), announced, now),
+            (_, TurnEvent::Message(ShellMessage::Done(code))) => Self::settle(Exit::Code(code), announced, now),
             // The end of the shell is the end of its script.
             (Self::Handed { .. }, TurnEvent::ShellEnded(exit)) => {
                 (Self::Ending { exit, announced }, Some(TurnEffect::CheckScript))
@@ -234,7 +238,7 @@ impl Turn {
             (_, TurnEvent::StopBegun) => (Self::Clearing { exit }, announce_unless(announced)),
             (Self::Ending { .. }, TurnEvent::Tick) => (self, Some(TurnEffect::CheckScript)),
             (Self::Ending { .. }, TurnEvent::ScriptRead) => Self::settle(exit, announced, now),
-            // The shell cannot read scripts any more, or is gone: another shell may do it.
+            // The shell is gone, or cannot read scripts any more. Another shell may run this one.
             (Self::Ending { announced: false, .. }, TurnEvent::ScriptUnread) => (Self::Over, Some(TurnEffect::Refuse)),
             (Self::Ending { .. }, TurnEvent::ScriptUnread) => (self, Some(TurnEffect::StopMute)),
             (Self::Settling { .. }, TurnEvent::Tick) => (self, Some(TurnEffect::CheckProcesses)),
@@ -252,16 +256,18 @@ impl Turn {
         let Self::Interrupted { round, again_at, number } = self else { return (self, None) };
         let drop_script = |exit| (Self::Clearing { exit }, Some(TurnEffect::CheckProcesses));
         match event {
-            // A signal may have come between two commands of a loop, or to a shell that does not look at it for long.
+            // The signal may have come between two commands of a loop, or the shell may not check for signals for long.
             TurnEvent::Tick if again_at <= now => {
                 let round = round.saturating_add(1);
                 let effect = if round % 2 == 1 { TurnEffect::Interrupt } else { TurnEffect::InterruptAndAskNumber };
                 (Self::Interrupted { round, again_at: now + INTERRUPT_AGAIN, number }, Some(effect))
             }
             TurnEvent::NumberAsked(asked) => (Self::Interrupted { round, again_at, number: Some(asked) }, None),
-            TurnEvent::Said(Word::Done(code)) => drop_script(Exit::Code(code)),
-            // It has come back without a word about the script: an interrupt has hit that line.
-            TurnEvent::Said(Word::Number(said)) if number == Some(said) => drop_script(Exit::Code(INTERRUPTED)),
+            TurnEvent::Message(ShellMessage::Done(code)) => drop_script(Exit::Code(code)),
+            // The shell is back without an exit status: an interrupt has hit the line that reports it.
+            TurnEvent::Message(ShellMessage::Number(said)) if number == Some(said) => {
+                drop_script(Exit::Code(INTERRUPTED))
+            }
             TurnEvent::ShellEnded(exit) => drop_script(exit),
             TurnEvent::KillPass { lasts } if lasts > COME_BACK_WITHIN => (self, Some(TurnEffect::KillShell)),
             _ => (self, None),
@@ -286,21 +292,21 @@ impl Turn {
             (Self::Probing { give_up_at, .. }, TurnEvent::OnlyShellLeft) if give_up_at <= now => {
                 (Self::Over, Some(TurnEffect::Abandon(exit)))
             }
-            // A late interrupt may have hit the line that asks.
+            // A late interrupt may have hit the line that asks for the number.
             (Self::Probing { again_at, .. }, TurnEvent::OnlyShellLeft) if again_at <= now => {
                 (self, Some(TurnEffect::AskNumber))
             }
             (Self::Probing { give_up_at, .. }, TurnEvent::NumberAsked(number)) => {
                 (Self::Probing { exit, number, again_at: now + INTERRUPT_AGAIN, give_up_at }, None)
             }
-            // A trap of the shell has started something.
+            // A trap of the shell has started a process.
             (Self::Probing { number, again_at, give_up_at, .. }, TurnEvent::ProcessesLeft) if again_at <= now => {
                 (Self::Probing { exit, number, again_at: now + INTERRUPT_AGAIN, give_up_at }, None)
             }
             (Self::Clearing { .. } | Self::Probing { .. }, TurnEvent::NumberNotAsked) => {
                 (Self::Over, Some(TurnEffect::Abandon(exit)))
             }
-            (Self::Probing { number, .. }, TurnEvent::Said(Word::Number(said))) if number == said => {
+            (Self::Probing { number, .. }, TurnEvent::Message(ShellMessage::Number(said))) if number == said => {
                 (Self::Answered { exit }, Some(TurnEffect::CheckProcesses))
             }
             _ => (self, None),
@@ -324,7 +330,7 @@ fn finish(event: Event, announced: bool) -> (Turn, Option<TurnEffect>) {
     (Turn::Over, Some(TurnEffect::Finish { event, announced }))
 }
 
-/// A command that is stopped is reported as one that has begun, so its caller may know at once.
+/// A stopped command is always reported as begun, so its caller may know at once.
 fn announce_unless(announced: bool) -> Option<TurnEffect> {
     (!announced).then_some(TurnEffect::Announce)
 }

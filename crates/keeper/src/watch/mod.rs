@@ -1,7 +1,8 @@
 //! The loop of one command: wait for something to happen, and pass it on to the [`StopMachine`].
 //!
-//! One loop, over the engine's orders, the children and the clock, from the start of the shell until *no* descendant is
-//! left: also after the shell's own end, because what it leaves behind has to be stopped when the engine is gone.
+//! One loop over the engine's orders, the children and the clock. It runs from the start of the shell until *no*
+//! descendant is left. It continues after the end of the shell, because leftover processes have to be stopped when the
+//! engine is gone.
 
 mod events;
 
@@ -16,37 +17,37 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use crate::link::EngineLink;
-use crate::output::Growing;
-use crate::protocol::{Release, Report};
+use crate::output::GrowingOutput;
+use crate::protocol::{PipeHandover, Report};
 use crate::pump::{Pump, Pumped};
-use crate::record::{Began, Record, State};
-use crate::session::{Driver, Word};
-use crate::start::Started;
+use crate::record::{Record, StartTime, State};
+use crate::session::{Driver, ShellMessage};
+use crate::start::StartedCommand;
 use crate::stopping::StopMachine;
 use crate::terminal::{HostTerminal, TerminalEnds};
-use crate::tree::{LOOK_AGAIN, Rest, Scope, Tree};
+use crate::tree::{CHECK_STOPPING_EVERY, Scope, Tree, TreeState};
 use crate::{End, Event, Exit, Phase, StopReason};
 
-/// Time that the rest of a tree gets to end by itself after the shell, before it counts as left behind. The reader at
+/// Time in which the rest of a tree may end by itself after the shell, before it counts as left behind. The reader at
 /// the end of `tee >(wc -l)` outlives the shell by a moment; a server lives on.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);
 
-/// Longest time that a keeper stays after its last report if the engine does not hang up.
+/// Longest time that a keeper stays after its last report if the engine keeps the connection open.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Watches over a command to its end. Returns the means for another command, if this keeper may have one.
+/// Supervises a command to its end. Returns the connection and the signals if this keeper may run another command.
 pub(crate) fn watch_over(
-    started: Started,
+    started: StartedCommand,
     scope: Scope,
     link: EngineLink,
     signals: Option<SignalReader>,
 ) -> Option<(EngineLink, SignalReader)> {
-    let Started { child, until, awake, began, grace, record, held, terminals } = started;
+    let StartedCommand { child, until, alarms, began, grace, record, open_for_shell, terminals } = started;
     let pid = child.pid.as_raw_nonzero().get();
     let mut tree = Tree::new(scope, child.pid);
-    tree.awake = awake;
+    tree.alarms = alarms;
     tree.hangs_up = terminals.own.is_some();
-    let mut watch = Watch {
+    let mut watch = CommandWatch {
         tree,
         shell: child.pidfd,
         pid,
@@ -55,56 +56,56 @@ pub(crate) fn watch_over(
         signals,
         pumps: Vec::new(),
         output: None,
-        job: None,
+        record: None,
         growing: None,
         stopping: StopMachine::new(until, grace),
         began,
         released: false,
         shell_end: None,
-        left: Vec::new(),
+        recorded_leftovers: Vec::new(),
         driver: None,
         terminal: terminals.own,
         host_terminal: terminals.host,
         is_suspended: false,
     };
-    watch.take_over(terminals.pipes);
+    watch.add_pumps(terminals.pipes);
     if let Some(record) = record {
         watch.become_job(record);
     }
-    watch.link.tell(&Report::Started { pid });
+    watch.link.send(&Report::Started { pid });
     watch.run();
-    drop(held);
-    let is_free = watch.is_free();
-    Some((watch.link, watch.signals?)).filter(|_| is_free)
+    drop(open_for_shell);
+    let can_be_reused = watch.can_be_reused();
+    Some((watch.link, watch.signals?)).filter(|_| can_be_reused)
 }
 
-/// A command under watch.
-struct Watch {
+/// A command that the keeper supervises.
+struct CommandWatch {
     tree: Tree,
     shell: OwnedFd,
     pid: i32,
-    /// The way to the engine.
+    /// Connection to the engine.
     link: EngineLink,
     /// Clients of a job's socket.
     clients: Vec<EngineLink>,
     signals: Option<SignalReader>,
-    /// One for each pipe that was handed over.
+    /// One for each pipe that the engine handed over.
     pumps: Vec<Pump>,
-    /// The file that the first of them fills.
+    /// The file that the first pump fills.
     output: Option<File>,
-    /// The record on disk, if it is a job.
-    job: Option<Record>,
-    /// The file that its processes write to themselves, if they do.
-    growing: Option<Growing>,
+    /// The record on disk; none unless the command is a job.
+    record: Option<Record>,
+    /// The output file of a background job, whose processes write to it themselves.
+    growing: Option<GrowingOutput>,
     stopping: StopMachine,
-    began: Began,
-    /// The engine has let go: its end is no longer a reason to stop.
+    began: StartTime,
+    /// True if the end of the engine is no longer a reason to stop.
     released: bool,
-    /// End of the shell, once that has been dealt with. Since then its leftovers are watched.
+    /// End of the shell, once it was reported. Since then the keeper supervises the leftover processes.
     shell_end: Option<End>,
-    /// Process ids in the record of those that the shell left behind.
-    left: Vec<i32>,
-    /// The ways to a shell that came from a session.
+    /// Process ids of the leftover processes, as the record has them.
+    recorded_leftovers: Vec<i32>,
+    /// The driver of a shell that came from a session.
     driver: Option<Driver>,
     /// The terminal of the command, if it has one.
     terminal: Option<TerminalEnds>,
@@ -114,24 +115,24 @@ struct Watch {
     is_suspended: bool,
 }
 
-/// A command of a session that is a job from now on, and takes the shell with it.
-pub(crate) struct FromSession {
+/// A command of a session that becomes a job and takes the session's shell along.
+pub(crate) struct SessionJob {
     pub(crate) driver: Driver,
     pub(crate) tree: Tree,
     pub(crate) link: EngineLink,
     pub(crate) signals: SignalReader,
     pub(crate) pumps: Vec<Pump>,
     pub(crate) stopping: StopMachine,
-    pub(crate) began: Began,
+    pub(crate) began: StartTime,
     pub(crate) record: Record,
-    pub(crate) pipes: Vec<Release>,
+    pub(crate) pipes: Vec<PipeHandover>,
 }
 
-/// Watches over it to its end.
-pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
-    // There is nothing more for it to do: it ends after this command, even if it cannot say how that ended.
+/// Supervises such a job to its end.
+pub(crate) fn continue_as_job(mut from: SessionJob) -> io::Result<()> {
+    // The shell gets no more lines, so it ends after this command even if it cannot report the exit status.
     from.driver.close();
-    let mut watch = Watch {
+    let mut watch = CommandWatch {
         tree: from.tree,
         shell: from.driver.child.pidfd.try_clone()?,
         pid: from.driver.pid(),
@@ -140,57 +141,57 @@ pub(crate) fn go_on(mut from: FromSession) -> io::Result<()> {
         signals: Some(from.signals),
         pumps: from.pumps,
         output: None,
-        job: None,
+        record: None,
         growing: None,
         stopping: from.stopping,
         began: from.began,
         released: false,
         shell_end: None,
-        left: Vec::new(),
+        recorded_leftovers: Vec::new(),
         driver: Some(from.driver),
         terminal: None,
         host_terminal: None,
         is_suspended: false,
     };
-    watch.take_over(from.pipes);
+    watch.add_pumps(from.pipes);
     watch.become_job(from.record);
-    watch.link.tell(&Report::Recorded { errno: 0 });
+    watch.link.send(&Report::Recorded { errno: 0 });
     watch.run();
     Ok(())
 }
 
-impl Watch {
+impl CommandWatch {
     fn run(&mut self) {
         loop {
             for event in self.wait() {
                 self.handle(event);
             }
-            self.end_of_session();
+            self.read_session_exit();
             self.report_suspension();
             match self.stopping.reap(&mut self.tree, self.shell.as_fd()) {
-                Rest::Others(exit) if self.shell_end.is_none() && !self.stopping.is_stopping() => {
+                TreeState::OthersLeft(exit) if self.shell_end.is_none() && !self.stopping.is_stopping() => {
                     if self.settle() {
-                        return self.end(Event::TreeGone(exit));
+                        return self.finish(Event::TreeGone(exit));
                     }
-                    self.shell_has_left_others(exit);
+                    self.handle_leftovers(exit);
                 }
-                Rest::Others(_) if self.shell_end.is_some() => self.note_who_is_left(),
-                Rest::Shell | Rest::Others(_) => {}
-                Rest::Nothing(exit) => return self.end(Event::TreeGone(exit)),
-                Rest::Unknown => {
-                    let left = self.tree.left();
-                    return self.link.tell(&Report::ended(End::Lost, left));
+                TreeState::OthersLeft(_) if self.shell_end.is_some() => self.update_leftovers(),
+                TreeState::ShellRuns | TreeState::OthersLeft(_) => {}
+                TreeState::Gone(exit) => return self.finish(Event::TreeGone(exit)),
+                TreeState::Unknown => {
+                    let left = self.tree.leftovers();
+                    return self.link.send(&Report::ended(End::Lost, left));
                 }
             }
         }
     }
 
-    /// A shell that came from a session ends as its last command did.
-    fn end_of_session(&mut self) {
+    /// Uses the exit status that a session's shell reports for its last command as that of the shell.
+    fn read_session_exit(&mut self) {
         let Some(driver) = &mut self.driver else { return };
         driver.read_shell_output();
-        if let Some(Word::Done(code)) = driver.word() {
-            self.tree.says(Exit::Code(code));
+        if let Some(ShellMessage::Done(code)) = driver.next_message() {
+            self.tree.set_reported_exit(Exit::Code(code));
         }
     }
 
@@ -202,7 +203,7 @@ impl Watch {
         let Some(shell) = Pid::from_raw(self.pid) else { return };
         let is_stopped = wait::is_stopped(shell, self.shell.as_fd());
         if is_stopped && !self.is_suspended {
-            self.link.tell(&Report::Suspended);
+            self.link.send(&Report::Suspended);
         }
         self.is_suspended = is_stopped;
     }
@@ -217,27 +218,27 @@ impl Watch {
     }
 
     fn note_size(&self, offset: u64, columns: u16, rows: u16) {
-        if let Some(job) = &self.job {
+        if let Some(job) = &self.record {
             // Without it the screen is drawn in a wrong size until the program draws it anew.
             let _ = job.note_size(offset, columns, rows);
         }
     }
 
-    /// Lets the rest of the tree end by itself for a moment. True if it did.
+    /// Gives the rest of the tree [`SETTLE`] to end by itself. True if it did.
     fn settle(&mut self) -> bool {
         let until = Instant::now() + SETTLE;
         loop {
-            if matches!(self.tree.look(self.shell.as_fd()), Rest::Nothing(_)) {
+            if matches!(self.tree.reap(self.shell.as_fd()), TreeState::Gone(_)) {
                 return true;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let pause = if self.signals.is_some() { left } else { left.min(LOOK_AGAIN) };
+            let pause = if self.signals.is_some() { left } else { left.min(CHECK_STOPPING_EVERY) };
             let mut fds: Vec<PollFd<'_>> = self.signals.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
             let _ = poll(&mut fds, Some(&timespec(pause)));
-            // Only the end of children is of interest here, but a request to stop must not be swallowed.
+            // Only the end of children matters here, but a request to stop must not be lost.
             for event in self.signal_events() {
                 self.handle(event);
             }
@@ -247,51 +248,51 @@ impl Watch {
         }
     }
 
-    /// Tells what the shell left behind, or stops it. From now on that is what is watched.
-    fn shell_has_left_others(&mut self, exit: Exit) {
+    /// Reports the processes that the shell left behind, or stops them, and supervises them from now on.
+    fn handle_leftovers(&mut self, exit: Exit) {
         let until = self.stopping.alarm();
         self.handle(Event::ShellEnded(exit));
         // A request to stop may have come first.
         let Phase::Ended(end) = self.stopping.phase() else { return };
         self.shell_end = Some(end);
-        if self.job.as_ref().is_some_and(|job| job.wants_rest_stopped(exit)) {
+        if self.record.as_ref().is_some_and(|record| record.stops_leftovers(exit)) {
             self.stopping.watch_leftovers(None);
             self.handle(Event::StopAsked(StopReason::LeftBehind));
             if exit == Exit::Signal(KILLED) {
-                // Who kills the group wants the rest gone as fast.
+                // `SIGKILL` to the whole group means that the rest has to go as fast.
                 self.handle(Event::StopAsked(StopReason::LeftBehind));
             }
             return;
         }
-        let is_bounded = self.job.as_ref().is_some_and(Record::bounds_leftovers);
+        let is_bounded = self.record.as_ref().is_some_and(Record::bounds_leftovers);
         self.stopping.watch_leftovers(until.filter(|_| is_bounded));
-        let left = self.tree.left();
+        let left = self.tree.leftovers();
         for pump in &mut self.pumps {
             pump.run();
         }
-        self.note(&State::Left(end, &left));
-        self.tell(&Report::ended(end, left));
+        self.write_status(&State::Left(end, &left));
+        self.report_to_all(&Report::ended(end, left));
     }
 
-    fn end(&mut self, event: Event) {
+    fn finish(&mut self, event: Event) {
         self.handle(event);
         let Phase::Ended(end) = self.stopping.phase() else { return };
-        if self.job.is_none() {
-            self.link.tell(&Report::ended(end, Vec::new()));
+        if self.record.is_none() {
+            self.link.send(&Report::ended(end, Vec::new()));
         }
-        // Everybody who could write is gone: what is in the pipe now is all there will ever be.
+        // Every writer is gone, so the pipe holds all the output that will ever come.
         for pump in &mut self.pumps {
             while pump.run() == Pumped::Some {}
         }
         if let Some(growing) = &mut self.growing {
-            growing.hold();
+            growing.enforce_limit();
         }
-        if self.job.is_some() {
-            // A job ends as its shell did, whatever became of the rest.
+        if self.record.is_some() {
+            // A job has the exit status of its shell, whatever happens to leftover processes.
             let end = self.shell_end.unwrap_or(end);
-            self.note(&State::Ended(end));
-            self.tell(&Report::ended(end, Vec::new()));
-            self.job.iter_mut().for_each(Record::close);
+            self.write_status(&State::Ended(end));
+            self.report_to_all(&Report::ended(end, Vec::new()));
+            self.record.iter_mut().for_each(Record::close);
             self.clients.clear();
         }
         // Until the engine has put the person's terminal back, or is gone and cannot.
@@ -299,14 +300,14 @@ impl Watch {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], None);
             self.follow_engine();
         }
-        // Ending takes the system a moment, and there is one who waits for word and wants the processor now.
-        if !self.link.is_gone() && !self.is_free() {
+        // The end of a process takes the kernel a moment. The engine waits for the report and needs the processor now.
+        if !self.link.is_gone() && !self.can_be_reused() {
             let _ = poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&timespec(LINGER)));
         }
     }
 
-    /// True if the command is over, nothing is left of it, and nobody has asked for its end: then there may be another.
-    fn is_free(&self) -> bool {
+    /// True if the command ended by itself and left nothing, so this keeper may run another command.
+    fn can_be_reused(&self) -> bool {
         matches!(self.stopping.phase(), Phase::Ended(End::Own(_)))
             && !self.released
             && self.shell_end.is_none()
@@ -316,61 +317,61 @@ impl Watch {
             && !self.link.is_gone()
     }
 
-    /// Reads these pipes from now on.
-    fn take_over(&mut self, pipes: Vec<Release>) {
+    /// Starts to copy these pipes into their files.
+    fn add_pumps(&mut self, pipes: Vec<PipeHandover>) {
         for pump in pipes.into_iter().filter_map(Pump::new) {
             self.output = self.output.take().or_else(|| pump.file()?.try_clone().ok());
             self.pumps.push(pump);
         }
     }
 
-    /// Makes it a job: it no longer depends on the engine, and is written down.
+    /// Makes the command a job: it gets a record and no longer depends on the engine.
     fn become_job(&mut self, mut record: Record) {
         self.released = true;
         // The person who started it has their terminal back.
         self.host_terminal.iter_mut().for_each(HostTerminal::leave_alone);
-        record.started(self.pid);
+        record.set_shell_pid(self.pid);
         if self.terminal.is_none() {
-            self.growing = record.output().map(|output| Growing::new(output, Instant::now()));
+            self.growing = record.output().map(|output| GrowingOutput::new(output, Instant::now()));
         }
         record.has_terminal = self.terminal.is_some();
-        self.job = Some(record);
+        self.record = Some(record);
         if let Some((columns, rows)) = self.terminal.as_ref().and_then(TerminalEnds::size) {
             self.note_size(0, columns, rows);
         }
         match self.shell_end {
-            None => self.note(&State::Running),
+            None => self.write_status(&State::Running),
             Some(end) => {
-                let left = self.tree.left();
-                self.note(&State::Left(end, &left));
+                let left = self.tree.leftovers();
+                self.write_status(&State::Left(end, &left));
             }
         }
     }
 
-    /// Writes down anew who is left of a job whose shell has ended, when one of them has gone: a number that is written
-    /// down may be a stranger's soon.
-    fn note_who_is_left(&mut self) {
-        let (Some(end), Phase::Running { .. }, Some(_)) = (self.shell_end, self.stopping.phase(), &self.job) else {
+    /// Updates the list of leftover processes in the record when one of them has ended, because its process id may soon
+    /// belong to a stranger.
+    fn update_leftovers(&mut self) {
+        let (Some(end), Phase::Running { .. }, Some(_)) = (self.shell_end, self.stopping.phase(), &self.record) else {
             return;
         };
-        let left = self.tree.left();
-        if !left.iter().map(|left| left.pid).eq(self.left.iter().copied()) {
-            self.left = left.iter().map(|left| left.pid).collect();
-            self.note(&State::Left(end, &left));
+        let left = self.tree.leftovers();
+        if !left.iter().map(|left| left.pid).eq(self.recorded_leftovers.iter().copied()) {
+            self.recorded_leftovers = left.iter().map(|left| left.pid).collect();
+            self.write_status(&State::Left(end, &left));
         }
     }
 
-    /// Writes down how far the job has come. Where that cannot be done, whoever looks will find that it is lost.
-    fn note(&mut self, state: &State<'_>) {
-        if let Some(job) = &mut self.job {
-            let _ = job.note(state, self.output.as_ref());
+    /// Writes the state of the job into its record. If that fails, readers find the job lost.
+    fn write_status(&mut self, state: &State<'_>) {
+        if let Some(record) = &mut self.record {
+            let _ = record.write_status(state, self.output.as_ref());
         }
     }
 
-    /// Tells everybody who is connected.
-    fn tell(&mut self, report: &Report) {
+    /// Sends a report to the engine and every client.
+    fn report_to_all(&mut self, report: &Report) {
         for link in std::iter::once(&mut self.link).chain(&mut self.clients) {
-            link.tell(report);
+            link.send(report);
         }
     }
 
@@ -381,16 +382,16 @@ impl Watch {
         }
     }
 
-    /// Reports that something cannot be killed. The keeper goes on trying, but nobody has to wait for it.
+    /// Reports that some process cannot be killed. The keeper continues to try, but nobody has to wait for it.
     fn admit_stuck(&mut self) {
-        let left = self.tree.left();
-        self.note(&State::Left(End::Lost, &left));
-        self.tell(&Report::ended(End::Lost, left));
+        let left = self.tree.leftovers();
+        self.write_status(&State::Left(End::Lost, &left));
+        self.report_to_all(&Report::ended(End::Lost, left));
         self.released = true;
     }
 }
 
-/// `SIGKILL`.
+/// Number of `SIGKILL`.
 const KILLED: u8 = 9;
 
 fn timespec(duration: Duration) -> Timespec {

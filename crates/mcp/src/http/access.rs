@@ -1,8 +1,8 @@
-//! Who may come in.
+//! Access control: host, origin and token.
 //!
-//! A page in somebody's browser can send requests to this machine, and by a name of its own that leads here even read the answers.
-//! So a request has to name a host that we are known by, must not come from a foreign page, and has to show the token. All
-//! of it is decided before a byte of the request's body is read.
+//! A web page can send requests to this machine, and by DNS rebinding even read the answers. So a request must name a
+//! known host, must not come from a foreign page, and must have the token. All of this is checked before a byte of
+//! the body is read.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,29 +14,29 @@ use hyper::http::uri::{Authority, Uri};
 use super::refusal::HttpRefusal;
 use super::token::Token;
 
-/// Where the server is found.
+/// The path of the server.
 pub(crate) const PATH: &str = "/mcp";
 
-/// What is asked of those who come.
+/// The rules for clients over HTTP.
 #[derive(Debug, Clone)]
-pub struct Door {
-    /// What they have to show.
+pub struct AccessRules {
+    /// The token that every request needs.
     pub token: Token,
-    /// Names of hosts, beside those of this very machine, that requests may be meant for or come from.
+    /// Further host names that requests may be addressed to or come from, beside those of this machine.
     pub hosts: Vec<String>,
-    /// Sessions at once. One more takes the place of one in which nobody is.
+    /// Most sessions. A further one replaces an idle one.
     pub sessions: usize,
-    /// So long a session is kept in which nobody is.
+    /// Time after which an idle session ends.
     pub idle: Duration,
-    /// Descriptors that this process may have open. Connections take at most two thirds of them.
+    /// File descriptors that this process may open. Connections use at most two thirds of them.
     pub descriptors: u64,
 }
 
-impl Door {
-    /// Whether a request may come in that has reached us at this address.
+impl AccessRules {
+    /// Checks a request that arrived at this local address.
     pub(crate) fn admit(&self, request: &Parts, at: IpAddr) -> Result<(), HttpRefusal> {
         let mut hosts = request.headers.get_all(HOST).iter();
-        // Two of them could mean one to us and another to a proxy.
+        // With two headers, a proxy could see another host than this server.
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(HttpRefusal::Host) };
         let named = [host.to_str().ok().and_then(|host| host.parse().ok()), request.uri.authority().cloned()];
         if named[0].is_none() || !named.iter().flatten().all(|host| self.is_meant(host, at)) {
@@ -60,14 +60,14 @@ impl Door {
         }
     }
 
-    /// Whether somebody who says this host means us. A number cannot be made to lead elsewhere, unlike a name, so the address
-    /// that was really used is good.
+    /// True if a host names this server. The local address of the connection is always valid: unlike a name, an
+    /// address cannot be rebound.
     fn is_meant(&self, authority: &Authority, at: IpAddr) -> bool {
         let is_used = address(authority).is_some_and(|address| address == at.to_canonical());
         is_used || self.is_known(authority)
     }
 
-    /// Whether a page is from here.
+    /// True if an origin is this server's own.
     fn is_ours(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()) else { return false };
         matches!(origin.scheme_str(), Some("http" | "https"))
@@ -77,7 +77,7 @@ impl Door {
     fn is_known(&self, authority: &Authority) -> bool {
         let host = authority.host();
         let is_named = |name: &str| host.eq_ignore_ascii_case(name);
-        // A name and a password before the host are nobody's.
+        // No valid origin has a user name or password.
         !authority.as_str().contains('@')
             && (is_named("localhost")
                 || address(authority).is_some_and(|address| address.is_loopback())
@@ -91,12 +91,12 @@ fn is_same(left: &Authority, right: &Authority) -> bool {
     left.host().eq_ignore_ascii_case(right.host()) && port(left) == port(right)
 }
 
-/// The address that a host is, if it is no name.
+/// The IP address of a host that is not a name.
 fn address(authority: &Authority) -> Option<IpAddr> {
     authority.host().trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
 }
 
-/// The token that is shown.
+/// The token in the headers.
 fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked(7)?;
@@ -118,14 +118,19 @@ mod tests {
     #[track_caller]
     fn check_target(target: &str, headers: &[(&str, &str)], expected: Result<(), HttpRefusal>) {
         let token = Token::new(&TOKEN[7..]).expect("it is one");
-        let door =
-            Door { token, hosts: vec!["box.example".to_owned()], sessions: 1, idle: Duration::ZERO, descriptors: 1024 };
+        let access_rules = AccessRules {
+            token,
+            hosts: vec!["box.example".to_owned()],
+            sessions: 1,
+            idle: Duration::ZERO,
+            descriptors: 1024,
+        };
         let mut request = Request::builder().uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        assert_eq!(door.admit(&parts, [192, 168, 1, 5].into()), expected, "{target} {headers:?}");
+        assert_eq!(access_rules.admit(&parts, [192, 168, 1, 5].into()), expected, "{target} {headers:?}");
     }
 
     #[test]
@@ -176,7 +181,7 @@ mod tests {
         for origin in ["http://localhost:6274", "https://127.0.0.1", "http://[::1]:3", "https://box.example"] {
             check(&with(origin), Ok(()));
         }
-        // The address by which we were reached may be that of other servers too.
+        // Other servers may share the address at another port.
         for origin in [
             "null",
             "",

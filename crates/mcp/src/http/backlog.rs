@@ -1,7 +1,8 @@
-//! What is sent in answer to one request of a session, kept for a client that loses its connection on the way.
+//! Keeps the events of one request for a client that loses its connection.
 //!
-//! The library keeps it too, but only until the answer is there: a client that comes back later would wait for ever, and a
-//! model would run the command again. It is also why a client that does not read holds up nobody else in its session.
+//! The library keeps events only until the answer exists. A client that reconnects later would wait forever, and its
+//! model would run the command again. The backlog also keeps a client that does not read from holding up others in
+//! its session.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,46 +12,46 @@ use futures_core::Stream;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::sync::{mpsc, watch};
 
-/// So long an answer is kept. Clients come back within seconds.
+/// Time that a complete answer is kept. Clients reconnect within seconds.
 const KEPT: Duration = Duration::from_mins(1);
 
-/// All that was sent so far.
+/// The events so far.
 pub(crate) struct Backlog(watch::Sender<Sent>);
 
 #[derive(Debug, Default)]
 struct Sent {
     events: Vec<ServerSseMessage>,
-    /// When the last of them was sent.
+    /// Time of the last event; none while more may come.
     ended: Option<Instant>,
 }
 
 impl Backlog {
-    /// Keeps what a stream brings, under ids that end in this number. It goes on with nobody there to read it.
+    /// Collects the events of a stream, with ids that end in `number`. It continues without a reader.
     pub(crate) fn of(stream: impl Stream<Item = ServerSseMessage> + Send + 'static, number: u64) -> Self {
         let sent = watch::Sender::new(Sent::default());
         tokio::spawn(keep(Box::pin(stream), sent.clone(), number));
         Self(sent)
     }
 
-    /// What was and will be sent, without the first events.
+    /// All past and future events, except the first `without`.
     pub(crate) fn read(&self, without: usize) -> Events {
         let (to, events) = mpsc::channel(1);
         tokio::spawn(read(self.0.subscribe(), without, to));
         Events(events)
     }
 
-    /// Whether nobody will ask for it any more.
+    /// True if the backlog may be dropped.
     pub(crate) fn is_stale(&self) -> bool {
         self.0.borrow().ended.is_some_and(|ended| ended.elapsed() > KEPT)
     }
 
-    /// Whether all of it is there.
+    /// True if the last event has come.
     pub(crate) fn is_whole(&self) -> bool {
         self.0.borrow().ended.is_some()
     }
 }
 
-/// Events as they come.
+/// Events of a backlog, as they come.
 pub(crate) struct Events(mpsc::Receiver<ServerSseMessage>);
 
 impl Stream for Events {
@@ -61,7 +62,7 @@ impl Stream for Events {
     }
 }
 
-/// The id of an event, and what it says: how many came up to it, and the number of the backlog.
+/// The id of an event: the count of events up to it, and the number of the backlog.
 pub(crate) fn event_id(count: usize, number: u64) -> String {
     format!("{count}/{number}")
 }
@@ -81,7 +82,7 @@ async fn keep(mut stream: Pin<Box<impl Stream<Item = ServerSseMessage>>>, sent: 
     sent.send_modify(|sent| sent.ended = Some(Instant::now()));
 }
 
-/// Passes events on until there are no more, or nobody wants them.
+/// Passes events on until the last one, or until the receiver is dropped.
 async fn read(mut sent: watch::Receiver<Sent>, mut next: usize, to: mpsc::Sender<ServerSseMessage>) {
     loop {
         let event = match sent.wait_for(|sent| sent.events.len() > next || sent.ended.is_some()).await {
@@ -110,7 +111,7 @@ mod tests {
         }
         let id = |event: Option<ServerSseMessage>| event.and_then(|event| event.event_id);
         assert_eq!(id(early.0.recv().await).as_deref(), Some("1/7"));
-        // One that goes away in the middle holds up nobody.
+        // A reader that disconnects does not hold up the others.
         drop(early);
         drop(give);
         let mut late = backlog.read(2);

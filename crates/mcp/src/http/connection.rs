@@ -1,8 +1,8 @@
 //! A connection that no client can make hang or cut short.
 //!
-//! A client that does not read what it is sent is cut off after a while: its session would wait for it for ever. And one that is
-//! refused while it still sends gets to read why: closing at once would reset the connection, and throw that away.
-//! Every byte that comes in passes a check of request heads on its way to the HTTP library.
+//! A client that does not read is disconnected after a while, because its session would wait forever. A client that
+//! is refused while it still sends can read the reason: closing at once would reset the connection and lose it. Every
+//! byte that comes in passes a check of request heads on its way to the HTTP library.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,21 +18,21 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::head::{Flaw, Heads};
 
-/// So long a client may leave what it is sent unread.
+/// Longest time that a client may leave data unread.
 const UNREAD_AT_MOST: Duration = Duration::from_secs(30);
 
-/// So long a client is listened to that was told that this is the end.
+/// Time in which a refused client may still send.
 const LISTEN_ON: Duration = Duration::from_secs(2);
 
-/// One client's connection.
-pub(crate) struct Wire {
+/// One client's TCP connection, with its deadlines and the check of request heads.
+pub(crate) struct ClientStream {
     stream: TcpStream,
     heads: Heads,
     inspection: Arc<Inspection>,
-    /// When it is cut off, if it is not read.
+    /// Deadline of the current write.
     cut_off: Pin<Box<Sleep>>,
     is_unread: bool,
-    /// When nobody listens any more. From then on nothing is written.
+    /// Deadline of reading after the shutdown. Nothing is written from then on.
     deaf: Option<Pin<Box<Sleep>>>,
 }
 
@@ -66,34 +66,34 @@ impl Inspection {
     }
 }
 
-/// Sees a client go.
+/// Detects that a client disconnects.
 pub(crate) struct Departure(TcpStream);
 
 impl Departure {
-    /// The same connection once more: that a client has gone is news to each of them.
+    /// Duplicates the socket, because each copy gets its own readiness events.
     pub(crate) fn of(stream: &TcpStream) -> io::Result<Self> {
         let again = std::net::TcpStream::from(stream.as_fd().try_clone_to_owned()?);
         TcpStream::from_std(again).map(Self)
     }
 
-    /// Resolves when the client has closed its side. Whoever reads the connection would not notice behind what the client has
-    /// sent too early.
+    /// Resolves when the client closes its side. The reader of the connection would not notice while unread requests
+    /// wait before the end.
     pub(crate) async fn wait(&self) {
-        // Without an event loop nobody is there either.
+        // Without an event loop the server is over too.
         while self.0.ready(Interest::READABLE).await.is_ok_and(|ready| !ready.is_read_closed()) {
-            // It has only said something, which is another's to read. This waits for the next time.
+            // The client only sent data, which another task reads. This clears the readiness.
             let _ = self.0.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }
     }
 }
 
-impl Wire {
+impl ClientStream {
     pub(crate) fn new(stream: TcpStream, inspection: Arc<Inspection>) -> Self {
         let heads = Heads::new();
         Self { stream, heads, inspection, cut_off: Box::pin(sleep(UNREAD_AT_MOST)), is_unread: false, deaf: None }
     }
 
-    /// Fails what has been waiting for too long.
+    /// Fails a write that has waited longer than [`UNREAD_AT_MOST`].
     fn within_limit<T>(&mut self, cx: &mut Context<'_>, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if sent.is_ready() {
             self.is_unread = false;
@@ -107,7 +107,7 @@ impl Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for ClientStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
@@ -117,7 +117,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for ClientStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.within_limit(cx, sent)
@@ -141,7 +141,7 @@ impl AsyncWrite for Wire {
         self.within_limit(cx, sent)
     }
 
-    /// Tells the client that nothing follows, and takes what is still on its way from it.
+    /// Closes the sending side, and discards what the client still sends.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.deaf.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
@@ -169,13 +169,13 @@ mod tests {
     use super::*;
 
     /// Both ends of a connection.
-    async fn pair() -> (Wire, TcpStream) {
+    async fn pair() -> (ClientStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let client = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("it listens");
-        (Wire::new(listener.accept().await.expect("a client").0, Arc::default()), client)
+        (ClientStream::new(listener.accept().await.expect("a client").0, Arc::default()), client)
     }
 
-    // The clock goes on by itself when everybody waits.
+    // The paused clock advances when all tasks wait.
     #[tokio::test(flavor = "current_thread", start_paused = true)]
     async fn a_client_that_does_not_read_is_cut_off() {
         let (mut wire, _client) = pair().await;
@@ -191,7 +191,7 @@ mod tests {
         client.write_all(b"and another thing").await.expect("it is still there");
         drop(wire);
         let mut said = Vec::new();
-        // The end may be a reset, but what was said before it has arrived.
+        // The connection may end in a reset, but the answer before it has arrived.
         let _ = client.read_to_end(&mut said).await;
         assert_eq!(said, b"no");
     }

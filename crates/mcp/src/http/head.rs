@@ -64,7 +64,7 @@ impl fmt::Display for Flaw {
 
 /// The place in the byte stream of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum HeadState {
     /// Before the first line of a request.
     Before,
     /// Between the first line of a request and the empty line.
@@ -78,7 +78,7 @@ enum Place {
 /// The state of one connection's request heads, fed with bytes as they arrive.
 #[derive(Debug)]
 pub(crate) struct Heads {
-    place: Place,
+    place: HeadState,
     line: Vec<u8>,
     /// A bit for each of [`ONLY_ONCE`].
     seen: u16,
@@ -88,26 +88,26 @@ pub(crate) struct Heads {
 
 impl Heads {
     pub(crate) fn new() -> Self {
-        Self { place: Place::Before, line: Vec::new(), seen: 0, length: None, is_chunked: false }
+        Self { place: HeadState::Before, line: Vec::new(), seen: 0, length: None, is_chunked: false }
     }
 
     /// True if the request that is under way is the last one of its connection.
     pub(crate) fn is_last(&self) -> bool {
-        self.place == Place::LastMessage
+        self.place == HeadState::LastMessage
     }
 
     /// Takes the next bytes in. After a flaw the state says nothing any more.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Flaw> {
         while !bytes.is_empty() {
             match self.place {
-                Place::LastMessage => return Ok(()),
-                Place::Message(rest) => {
+                HeadState::LastMessage => return Ok(()),
+                HeadState::Message(rest) => {
                     let here = usize::try_from(rest).map_or(bytes.len(), |rest| rest.min(bytes.len()));
                     bytes = &bytes[here..];
                     let rest = rest - here as u64;
-                    self.place = if rest == 0 { Place::Before } else { Place::Message(rest) };
+                    self.place = if rest == 0 { HeadState::Before } else { HeadState::Message(rest) };
                 }
-                Place::Before | Place::Within => {
+                HeadState::Before | HeadState::Within => {
                     let end = bytes.iter().position(|byte| *byte == b'\n');
                     let (piece, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
                     bytes = rest;
@@ -131,10 +131,10 @@ impl Heads {
             return Err(Flaw::LineEnd);
         }
         match (self.place, line.is_empty()) {
-            // An empty line in front of a request is allowed.
-            (Place::Before, true) => Ok(()),
-            (Place::Before, false) => {
-                (self.place, self.seen, self.length, self.is_chunked) = (Place::Within, 0, None, false);
+            // An empty line in service of a request is allowed.
+            (HeadState::Before, true) => Ok(()),
+            (HeadState::Before, false) => {
+                (self.place, self.seen, self.length, self.is_chunked) = (HeadState::Within, 0, None, false);
                 Ok(())
             }
             (_, true) => self.end_head(),
@@ -170,9 +170,9 @@ impl Heads {
     fn end_head(&mut self) -> Result<(), Flaw> {
         self.place = match (self.length, self.is_chunked) {
             (Some(_), true) => return Err(Flaw::LengthAndEncoding),
-            (None, true) => Place::LastMessage,
-            (None | Some(0), false) => Place::Before,
-            (Some(length), false) => Place::Message(length),
+            (None, true) => HeadState::LastMessage,
+            (None | Some(0), false) => HeadState::Before,
+            (Some(length), false) => HeadState::Message(length),
         };
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! The server over HTTP, for clients of both eras.
 //!
-//! What is said is the library's part; who may say it, how much, and how long everything may take is decided here. Connections are plain:
-//! whoever wants to be reached from elsewhere puts a proxy with TLS in front.
+//! The library implements the protocol. This module decides about access, sizes and times. Connections are not
+//! encrypted: other machines need a proxy with TLS in service.
 //!
-//! Invariants: nothing of a request's body is read before the token was shown; a call whose client is gone is dropped, which
-//! stops its command; connections, sessions and messages are bounded; a connection without the token takes no place of a client.
+//! Invariants: no byte of a body is read before the token is checked; a call whose client disconnects is dropped,
+//! which stops its command; connections, sessions and messages are bounded; a connection without the token takes no
+//! place of a client.
 
 mod access;
 mod backlog;
@@ -29,48 +30,48 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-pub use access::Door;
+pub use access::AccessRules;
 pub use token::{Token, TokenError};
 
 use crate::client::Clients;
 use crate::handler::Handler;
-use connection::{Departure, Inspection, Wire};
+use connection::{ClientStream, Departure, Inspection};
 pub(crate) use request::session_of;
-use request::{ClientConnection, Front};
+use request::{ClientConnection, HttpService};
 pub(crate) use sessions::Over;
 use sessions::Sessions;
 use strangers::{Rooms, Visitor};
 
-/// So long a client may take to say what it wants, and so long a connection is kept on which it wants nothing more.
+/// Longest time for a request head, and for an idle connection.
 const HEAD_AT_MOST: Duration = Duration::from_secs(10);
 
-/// Serves until `stop` ends, to those whom the door lets in. Commands that are under way then, or when the future is dropped, are
-/// stopped; jobs go on.
+/// Serves clients that pass the access rules, until `stop` resolves. Running commands are stopped then, or when the
+/// future is dropped. Jobs go on.
 pub async fn serve_http(
     listener: std::net::TcpListener,
     toolbox: Toolbox,
     clients: Clients,
-    door: Door,
+    access_rules: AccessRules,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_handler(listener, Handler::new(toolbox, clients), door, stop).await
+    serve_handler(listener, Handler::new(toolbox, clients), access_rules, stop).await
 }
 
-/// The same for any other handler: those who check that the protocol is kept to have tools of their own.
+/// Serves any handler. The conformance suite brings its own tools.
 pub async fn serve_handler<H: ServerHandler + Clone + Sync>(
     listener: std::net::TcpListener,
     handler: H,
-    door: Door,
+    access_rules: AccessRules,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let sessions = Arc::new(Sessions::new(door.sessions, door.idle));
+    let sessions = Arc::new(Sessions::new(access_rules.sessions, access_rules.idle));
     let _ending = EndsAll(Arc::clone(&sessions));
-    let mut look = interval((door.idle / 2).clamp(Duration::from_millis(100), Duration::from_secs(30)));
+    let mut look = interval((access_rules.idle / 2).clamp(Duration::from_millis(100), Duration::from_secs(30)));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let rooms = Rooms::new(door.descriptors);
-    let front = Arc::new(Front::new(handler, door, Arc::clone(&sessions)));
+    let rooms = Rooms::new(access_rules.descriptors);
+    let service = Arc::new(HttpService::new(handler, access_rules, Arc::clone(&sessions)));
     let mut connections = JoinSet::new();
     let accepting = accept(&listener, &rooms);
     tokio::pin!(stop, accepting);
@@ -79,7 +80,7 @@ pub async fn serve_handler<H: ServerHandler + Clone + Sync>(
             () = &mut stop => return Ok(()),
             (visitor, stream) = &mut accepting => {
                 accepting.set(accept(&listener, &rooms));
-                connections.spawn(serve(stream, Arc::clone(&front), visitor));
+                connections.spawn(serve(stream, Arc::clone(&service), visitor));
             }
             Some(_) = connections.join_next() => {}
             _ = look.tick() => {
@@ -90,44 +91,44 @@ pub async fn serve_handler<H: ServerHandler + Clone + Sync>(
     }
 }
 
-/// The next connection. The oldest connection without a token gives way to it where there is no room.
+/// Accepts the next connection. If there is no room, the oldest connection without a token is closed.
 ///
-/// A dropped future may close a connection that was accepted and had to wait for its place.
+/// Dropping the future may close an accepted connection that waits for its place.
 async fn accept(listener: &TcpListener, rooms: &Arc<Rooms>) -> (Visitor, TcpStream) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
             return (rooms.enter().await, stream);
         }
-        // The client has gone again, or there are no descriptors left: then one has to be given back.
+        // The client disconnected, or no descriptors are left. Closing a connection frees one.
         rooms.turn_out_oldest();
         sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Serves one connection to its end. What goes wrong with it is the client's concern.
-async fn serve<H: ServerHandler + Clone + Sync>(stream: TcpStream, front: Arc<Front<H>>, visitor: Visitor) {
-    // Answers are small and complete: waiting for more to send with them gains nothing.
+/// Serves one connection to its end. Its errors are not reported.
+async fn serve<H: ServerHandler + Clone + Sync>(stream: TcpStream, service: Arc<HttpService<H>>, visitor: Visitor) {
+    // Answers are written whole, so Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     let Ok(at) = stream.local_addr().map(|at| at.ip()) else { return };
     let Ok(departure) = Departure::of(&stream) else { return };
     let inspection = Arc::<Inspection>::default();
-    let wire = Wire::new(stream, Arc::clone(&inspection));
+    let wire = ClientStream::new(stream, Arc::clone(&inspection));
     let connection = Arc::new(ClientConnection { at, departure, visitor, inspection });
     let answer = |request| {
-        let (front, connection) = (Arc::clone(&front), Arc::clone(&connection));
-        async move { Ok::<_, std::convert::Infallible>(front.answer(request, &connection).await) }
+        let (service, connection) = (Arc::clone(&service), Arc::clone(&connection));
+        async move { Ok::<_, std::convert::Infallible>(service.answer(request, &connection).await) }
     };
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_AT_MOST).max_buf_size(head::LONGEST_LINE);
     tokio::select! {
-        // A request that is already there is heard before its connection has to go.
+        // A request that has arrived is served before its connection is closed.
         biased;
         _ = http.serve_connection(TokioIo::new(wire), service_fn(answer)) => {}
         () = connection.visitor.turned_out() => {}
     }
 }
 
-/// Sessions have tasks of their own, which would outlive the server.
+/// Ends all sessions when dropped. Their tasks would outlive the server.
 struct EndsAll(Arc<Sessions>);
 
 impl Drop for EndsAll {

@@ -1,4 +1,4 @@
-//! Requests that are not let in or not made out, and what is said about them.
+//! Errors for requests that are refused or broken.
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -15,7 +15,7 @@ use crate::bad_message;
 
 pub(crate) type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// Why a request comes to nothing.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HttpRefusal {
     Malformed(Flaw),
@@ -48,8 +48,8 @@ impl HttpRefusal {
         }
     }
 
-    /// True if the connection ends with this answer. A stranger gets one answer, and after a malformed head nobody knows where the
-    /// next one begins.
+    /// True if the connection ends with this answer: a client without the token gets only one, and after a malformed
+    /// head the next request cannot be found.
     fn ends_connection(self) -> bool {
         match self {
             Self::Malformed(_)
@@ -110,12 +110,12 @@ impl HttpRefusal {
     }
 }
 
-/// Has the connection closed behind an answer.
+/// Closes the connection after an answer.
 pub(crate) fn end_connection(answer: &mut HttpAnswer) {
     answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// Answers JSON that is no message, and what is not even JSON.
+/// The answer to a body that is no message or not JSON.
 pub(crate) fn no_message(message: &[u8]) -> HttpAnswer {
     let nobody = || match serde_json::from_slice::<Value>(message) {
         Err(error) => (None, ErrorData::new(ErrorCode::PARSE_ERROR, format!("not JSON: {error}"), None)),
@@ -125,7 +125,7 @@ pub(crate) fn no_message(message: &[u8]) -> HttpAnswer {
     refuse(id, error)
 }
 
-/// Answers a message with an error of the protocol.
+/// The answer with a protocol error.
 pub(crate) fn refuse(id: Option<RequestId>, error: ErrorData) -> HttpAnswer {
     let said = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).unwrap_or_default();
     let mut answer = Response::new(Full::from(said).boxed());

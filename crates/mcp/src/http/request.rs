@@ -1,4 +1,4 @@
-//! One request, from the door to the answer.
+//! One request, from access control to the answer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
 
-use super::access::Door;
+use super::access::AccessRules;
 use super::connection::{Departure, Inspection};
 use super::refusal::{HttpAnswer, HttpRefusal, end_connection, no_message, refuse};
 use super::sessions::Sessions;
 use super::strangers::Visitor;
 use crate::{bad_message, longest_message};
 
-/// By which a client says which session it means.
+/// The header with the session id.
 const SESSION: &str = "mcp-session-id";
 
-/// So long a client may pause in the middle of a message.
+/// Longest pause in the middle of a message.
 const PAUSE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// The connection that a request came by.
@@ -41,34 +41,34 @@ impl ClientConnection {
     }
 }
 
-/// Whoever answers requests.
-pub(crate) struct Front<H> {
-    door: Door,
+/// The service for all connections.
+pub(crate) struct HttpService<H> {
+    access_rules: AccessRules,
     sessions: Arc<Sessions>,
     library: StreamableHttpService<H, Sessions>,
 }
 
-impl<H: ServerHandler + Clone + Sync> Front<H> {
-    pub(crate) fn new(handler: H, door: Door, sessions: Arc<Sessions>) -> Self {
-        // Hosts and origins have been looked at when a request comes to the library. An answer is plain JSON unless something
-        // has to be told before it.
+impl<H: ServerHandler + Clone + Sync> HttpService<H> {
+    pub(crate) fn new(handler: H, access_rules: AccessRules, sessions: Arc<Sessions>) -> Self {
+        // This module has checked hosts and origins before the library sees a request. An answer is plain JSON unless
+        // notifications come before it.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
             .with_max_request_body_bytes(longest_message());
         let library = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
-        Self { door, sessions, library }
+        Self { access_rules, sessions, library }
     }
 
-    /// Answers a request that came by this connection, unless its client goes before that.
+    /// Answers a request of this connection, unless its client disconnects first.
     pub(crate) async fn answer(&self, request: Request<Incoming>, connection: &ClientConnection) -> HttpAnswer {
         let (parts, body) = request.into_parts();
         let is_last = connection.inspection.is_last();
         let answer = match self.admit(&parts, connection) {
             Ok(()) => tokio::select! {
                 answer = self.admitted(parts, body, connection) => answer,
-                // Nobody is sent this.
+                // The client is gone, so nobody receives this error.
                 () = connection.departure.wait() => Err(HttpRefusal::CutOff),
             },
             Err(refusal) => Err(refusal),
@@ -81,10 +81,10 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         answer
     }
 
-    /// True if a request may come in. If so, its connection is a client's from now on.
+    /// Checks access. From now on the connection counts as a client's.
     fn admit(&self, parts: &Parts, connection: &ClientConnection) -> Result<(), HttpRefusal> {
         connection.check_heads()?;
-        self.door.admit(parts, connection.at)?;
+        self.access_rules.admit(parts, connection.at)?;
         if connection.visitor.admit() { Ok(()) } else { Err(HttpRefusal::TooManyConnections) }
     }
 
@@ -100,7 +100,7 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
             _ => return Err(HttpRefusal::Method),
         };
         connection.check_heads()?;
-        // Only now: the message may have taken a while to come.
+        // The session is looked up after the body, which may have taken long to arrive.
         self.note_session(&mut parts)?;
         let in_use = bad_message::request_id(&message)
             .filter(|id| session_of(&parts).is_some_and(|session| self.sessions.is_unanswered(session, id)));
@@ -112,32 +112,32 @@ impl<H: ServerHandler + Clone + Sync> Front<H> {
         let is_new = !parts.headers.contains_key(SESSION);
         let answer = self.library.handle(Request::from_parts(parts, Full::new(message.clone()))).await;
         match answer.status() {
-            // This is what the library says of JSON that it cannot make out.
+            // The library's status for JSON that is no message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => Ok(no_message(&message)),
             StatusCode::INTERNAL_SERVER_ERROR if is_new && self.sessions.is_full() => Err(HttpRefusal::TooManySessions),
             _ => Ok(answer),
         }
     }
 
-    /// Hands the end of its session on with a request.
+    /// Attaches the end of its session to a request.
     fn note_session(&self, parts: &mut Parts) -> Result<(), HttpRefusal> {
         let Some(id) = session_of(parts) else { return Ok(()) };
         if let Some(over) = self.sessions.over(id) {
             parts.extensions.insert(over);
         } else if parts.method == Method::DELETE {
-            // The library would say that it is done.
+            // The library would report success.
             return Err(HttpRefusal::NoSession);
         }
         Ok(())
     }
 }
 
-/// The session that a request says it belongs to.
+/// The session id in the headers of a request.
 pub(crate) fn session_of(parts: &Parts) -> Option<&str> {
     parts.headers.get(SESSION)?.to_str().ok()
 }
 
-/// All of a message, if it is not too long.
+/// Reads a body of at most `longest` bytes.
 async fn read(mut body: Incoming, longest: usize) -> Result<Bytes, HttpRefusal> {
     if body.size_hint().lower() > longest.try_into().unwrap_or(u64::MAX) {
         return Err(HttpRefusal::TooLong);
@@ -150,7 +150,7 @@ async fn read(mut body: Incoming, longest: usize) -> Result<Bytes, HttpRefusal> 
             Ok(None) => return Ok(message.into()),
             Err(_) => return Err(HttpRefusal::TooSlow),
         };
-        // There may be trailers too, which say nothing to us.
+        // Trailers are ignored.
         let piece = frame.into_data().unwrap_or_default();
         if message.len() + piece.len() > longest {
             return Err(HttpRefusal::TooLong);

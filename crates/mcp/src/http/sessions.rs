@@ -1,8 +1,7 @@
-//! Sessions of the first era: a client that has said `initialize` is known by an id from then on.
+//! HTTP sessions of the first era: after `initialize` an id identifies the client.
 //!
-//! The library keeps them; how many there may be, when one is over, and that its commands are over with it is decided here.
-//! A session in which nobody has a connection open, or says anything, for long enough is over: clients that go away without a word
-//! are the rule.
+//! The library keeps the sessions. This module limits their number, ends idle ones, and stops the commands of an
+//! ended one. A session is idle without open connections and requests: most clients leave without closing theirs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
@@ -22,38 +21,38 @@ use tokio::sync::watch;
 
 use super::backlog::{self, Backlog};
 
-/// Answers kept for one client, beside those that are under way.
+/// Most complete answers that are kept for one session.
 const ANSWERS: usize = 64;
 
-/// All of them.
+/// All sessions of a server.
 pub(crate) struct Sessions {
     library: LocalSessionManager,
     open: Mutex<HashMap<SessionId, HttpSession>>,
-    /// So many there may be at once.
+    /// Most sessions at the same time.
     most: usize,
-    /// So long one is kept in which nobody is there.
+    /// Time after which an idle session ends.
     idle: Duration,
-    /// How many requests there were.
+    /// Number of requests so far, which numbers backlogs.
     requests: AtomicU64,
 }
 
-/// One of them.
+/// One HTTP session: its backlogs and the presence of its client.
 struct HttpSession {
     presence: Arc<Mutex<Presence>>,
-    /// Answers to its requests, by number.
+    /// Backlogs of its requests, by number.
     answers: BTreeMap<u64, Backlog>,
     /// The ids that clients gave to the requests of these answers.
     requests: BTreeMap<u64, RequestId>,
-    /// Dropped with the session, which tells everybody who waits for its end.
+    /// Dropped with the session, which wakes all that wait for its end.
     end: watch::Sender<()>,
 }
 
-/// Whether a client is there.
+/// Open streams and last activity of a client.
 #[derive(Debug)]
 struct Presence {
-    /// Answers that are under way, and connections that wait for news.
+    /// Open answers and open notification streams.
     streams: usize,
-    /// When it was last heard of.
+    /// Time of the last activity.
     seen: Instant,
 }
 
@@ -72,10 +71,10 @@ pub(crate) enum SessionsError {
 pub(crate) struct Over(watch::Receiver<()>);
 
 impl Over {
-    /// Resolves when the session of a request is over; never, if it has none.
+    /// Resolves when the session of a request ends; never for a request without one.
     pub(crate) async fn of(request: &Extensions) {
         match request.get::<Parts>().and_then(|parts| parts.extensions.get::<Self>()).cloned() {
-            // Nothing is ever sent: the end of the sender is the news.
+            // The sender sends nothing. Dropping it is the signal.
             Some(Self(mut end)) => while end.changed().await.is_ok() {},
             None => std::future::pending().await,
         }
@@ -85,17 +84,17 @@ impl Over {
 impl Sessions {
     pub(crate) fn new(most: usize, idle: Duration) -> Self {
         let mut library = LocalSessionManager::default();
-        // The library counts what is said only, and would end a session in the middle of a long command.
+        // The library counts messages only, and would end a session during a long command.
         library.session_config.keep_alive = None;
         Self { library, open: Mutex::default(), most, idle, requests: AtomicU64::new(0) }
     }
 
-    /// How to learn of the end of a session; none if there is no such session.
+    /// A handle to the end of a session; none if there is no such session.
     pub(crate) fn over(&self, id: &str) -> Option<Over> {
         self.open().get(id).map(|session| Over(session.end.subscribe()))
     }
 
-    /// True while a request by this id has no answer. The library would never answer the first of two.
+    /// True while a request with this id is unanswered. The library would never answer the first of two.
     pub(crate) fn is_unanswered(&self, session: &str, id: &RequestId) -> bool {
         let open = self.open();
         let Some(session) = open.get(session) else { return false };
@@ -103,44 +102,44 @@ impl Sessions {
         same.any(|number| session.answers.get(number).is_some_and(|answer| !answer.is_whole()))
     }
 
-    /// Whether another one would have to be refused.
+    /// True if no further session is possible.
     pub(crate) fn is_full(&self) -> bool {
         let open = self.open();
         open.len() >= self.most && longest_away(&open).is_none()
     }
 
-    /// Ends those in which nobody has been for long enough.
+    /// Ends sessions that have been idle for too long.
     pub(crate) async fn sweep(&self) {
         let is_idle = |session: &HttpSession| away(session).is_some_and(|away| away >= self.idle);
         let idle: Vec<_> = self.open().iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| id.clone()).collect();
         for id in idle {
-            // It may have been ended by its client just now.
+            // The client may just have ended the session.
             let _ = self.close_session(&id).await;
         }
     }
 
-    /// Ends all of them, without waiting for anything.
+    /// Ends all sessions without waiting.
     pub(crate) fn end_all(&self) {
         self.open().clear();
-        // Whoever holds the lock is in the middle of ending, too.
+        // A holder of the lock is ending sessions too.
         if let Ok(mut sessions) = self.library.sessions.try_write() {
             sessions.clear();
         }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<SessionId, HttpSession>> {
-        // It is whole at any time.
+        // Every change is a single step, so a panic leaves consistent data.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody is there, for as long as the visit is kept.
+    /// Marks the client as present until the visit is dropped.
     fn visit(&self, id: &str) -> Option<Visit> {
         self.open().get(id).map(|session| Visit::new(&session.presence))
     }
 }
 
 impl HttpSession {
-    /// Keeps an answer, and forgets old ones.
+    /// Stores a backlog, and drops old ones.
     fn keep(&mut self, number: u64, answer: Backlog) {
         self.answers.retain(|_, answer| !answer.is_stale());
         let whole = self.answers.iter().filter(|(_, answer)| answer.is_whole()).map(|(number, _)| *number);
@@ -153,7 +152,7 @@ impl HttpSession {
     }
 }
 
-/// For how long nobody has been there; none if somebody is.
+/// The idle time of a session; none if its client is present.
 fn away(session: &HttpSession) -> Option<Duration> {
     let presence = lock(&session.presence);
     (presence.streams == 0).then(|| presence.seen.elapsed())
@@ -167,7 +166,7 @@ fn lock(presence: &Mutex<Presence>) -> MutexGuard<'_, Presence> {
     presence.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A client that is there.
+/// The presence of a client, until dropped.
 struct Visit(Arc<Mutex<Presence>>);
 
 impl Visit {
@@ -185,7 +184,7 @@ impl Drop for Visit {
     }
 }
 
-/// What is sent to a client, while it is there.
+/// A stream of events that keeps its client present.
 struct Visited {
     events: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     _visit: Option<Visit>,
@@ -209,7 +208,7 @@ impl SessionManager for Sessions {
     type Error = SessionsError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    /// A new session. If there are too many, the one in which nobody has been for longest makes room.
+    /// Creates a session. If there are too many, the one idle for longest is ended.
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
         if self.open().len() >= self.most {
             let longest = longest_away(&self.open()).ok_or(SessionsError::Full(self.most))?;
@@ -236,7 +235,7 @@ impl SessionManager for Sessions {
         Ok(self.library.has_session(id).await?)
     }
 
-    /// Ends a session and its commands at once; the library by itself would give them seconds.
+    /// Ends a session and its commands at once. The library alone would wait seconds for them.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
         drop(self.open().remove(id));
         Ok(self.library.close_session(id).await?)
@@ -272,7 +271,7 @@ impl SessionManager for Sessions {
         Ok(Visited::new(self.library.create_standalone_stream(id).await?, visit))
     }
 
-    /// Goes on behind an event. Those of answers are kept here, all others by the library.
+    /// Resumes after an event. This module keeps events of answers, the library all others.
     async fn resume(
         &self,
         id: &SessionId,

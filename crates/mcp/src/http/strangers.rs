@@ -1,8 +1,8 @@
-//! A small room for connections that have not shown the token.
+//! Limits on connections that have not shown the token.
 //!
-//! Anybody who reaches the port can connect and say nothing. Such connections must not take the places of clients that have the
-//! token. So they have a few places of their own, for a short time. When all of them are taken, the oldest connection gives way
-//! to the newest one: a client with the token sends its request at once, and moves on to the other room.
+//! Anybody who reaches the port can connect and send nothing. Such connections must not use up the places of clients.
+//! So strangers have a few places of their own, for a short time. When all are taken, the newest connection replaces
+//! the oldest: a client sends its token at once, and moves to the clients' places.
 //!
 //! Invariant: at most [`STRANGERS`] such connections are open, plus the one that has just been accepted. Both rooms are smaller
 //! where the process may have few descriptors.
@@ -15,33 +15,33 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
-/// Connections without a token at once. A client with the token needs its place for the milliseconds until its head has been read,
-/// so this is how many new connections can arrive in that time without pushing the client out.
+/// Most connections without a token. A client with the token needs its place for the milliseconds until its head has
+/// been read, so this is how many new connections can arrive in that time without pushing the client out.
 const STRANGERS: usize = 64;
 
 /// Connections of clients with the token. Every call that is under way takes one.
 const CLIENTS: usize = 512;
 
-/// How long a connection may stay without showing the token, whatever it sends.
+/// Longest time that a connection may stay without showing the token, whatever it sends.
 const STRANGER_AT_MOST: Duration = Duration::from_secs(10);
 
 /// All connections of a server, in two rooms.
 pub(crate) struct Rooms {
     strangers: Arc<Semaphore>,
     clients: Arc<Semaphore>,
-    /// Strangers by the order of their arrival, each with its sign to leave.
-    waiting: Mutex<Waiting>,
+    /// Strangers in order of arrival, each with its signal to leave.
+    waiting: Mutex<WaitingStrangers>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingStrangers {
     next: u64,
     by_arrival: BTreeMap<u64, Arc<Notify>>,
 }
 
 impl Rooms {
-    /// Rooms for a process that may have so many descriptors. A connection takes two of them. An eighth of all goes to strangers
-    /// and half to clients, and the rest is for commands.
+    /// Places for a process with this limit on descriptors. A connection uses two. An eighth of all descriptors goes
+    /// to strangers, half to clients, and the rest is for commands.
     pub(crate) fn new(descriptors: u64) -> Arc<Self> {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         Arc::new(Self {
@@ -51,11 +51,12 @@ impl Rooms {
         })
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingStrangers> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a new connection. If there is none, the oldest stranger has to go first. A dropped future takes no place.
+    /// A place for a new connection. If none is free, the oldest stranger leaves first. Dropping the future takes no
+    /// place.
     pub(crate) async fn enter(self: &Arc<Self>) -> Visitor {
         if self.strangers.available_permits() == 0 {
             self.turn_out_oldest();
@@ -165,7 +166,7 @@ mod tests {
         assert!(late.admit());
     }
 
-    // The clock goes on by itself when everybody waits.
+    // The paused clock advances when all tasks wait.
     #[tokio::test(flavor = "current_thread", start_paused = true)]
     async fn a_stranger_has_a_few_seconds() {
         let visitor = Rooms::new(u64::MAX).enter().await;

@@ -1,10 +1,10 @@
-//! The secret that a client has to show.
+//! The secret token of HTTP clients.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A secret of visible characters. It is not in its own `Debug` output.
+/// A token of visible ASCII characters. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -12,21 +12,21 @@ pub struct Token(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It could be guessed.
+    /// A shorter token could be guessed.
     #[error("a token has at least {SHORTEST} characters; `openssl rand -hex 32` makes a good one")]
     TooShort,
-    /// It could not be sent.
+    /// A header could not carry the text.
     #[error("a token is one word of letters, digits and signs of ASCII")]
     NotPlain,
 }
 
-/// Half as many as a token that is made here. What is shorter is a word of somebody's.
+/// Fewest characters of a token: half as many as [`Token::of_random`] makes.
 const SHORTEST: usize = 16;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 impl Token {
-    /// A token of this text; blank space around it does not belong to it.
+    /// Makes a token from a text, without white space around it.
     pub fn new(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -38,7 +38,7 @@ impl Token {
         Ok(Self(text.to_owned()))
     }
 
-    /// A token of these random bytes.
+    /// Makes a token from random bytes.
     pub fn of_random(bytes: [u8; 32]) -> Self {
         Self(
             bytes
@@ -49,16 +49,16 @@ impl Token {
         )
     }
 
-    /// The secret itself, for those who may know it.
+    /// The secret text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is it. How long that takes tells nothing of where they differ.
+    /// Compares in constant time, so that timing reveals nothing.
     pub(crate) fn is(&self, shown: &[u8]) -> bool {
         let secret = self.0.as_bytes();
         let pairs = secret.iter().zip(shown);
-        // Nothing is to be made of knowing the sum before its end.
+        // Keeps the compiler from stopping at the first difference.
         let differences = pairs.fold(0, |sum, (left, right)| std::hint::black_box(sum | (left ^ right)));
         secret.len() == shown.len() && differences == 0
     }

@@ -1,4 +1,4 @@
-//! The tools, prompts and resources that the conformance suite asks for. What they are is in `fixtures.json`.
+//! The tools, prompts and resources of the conformance suite, defined in `fixtures.json`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use serde_json::{Map, Value, json};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// A template of the suite, and what is between its parts.
+/// The two fixed parts of the suite's address template.
 const TEMPLATE: (&str, &str) = ("test://template/", "/data");
 
 type Context = RequestContext<RoleServer>;
 
-/// A server with nothing in it but what the suite asks for.
+/// A server that offers what the suite asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Fixtures(Arc<Value>);
 
@@ -30,7 +30,7 @@ impl Fixtures {
         Self(Arc::new(serde_json::from_str(include_str!("fixtures.json")).expect("it is JSON")))
     }
 
-    /// Everything of a kind, by its name.
+    /// All fixtures of a kind, by name.
     fn all(&self, kind: &str) -> impl Iterator<Item = (&String, &Value)> {
         self.0[kind].as_object().expect("an object").iter()
     }
@@ -40,18 +40,18 @@ impl Fixtures {
     }
 }
 
-/// What is written down becomes what the protocol has.
+/// Parses a fixture into a protocol type.
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// The same for a result with which nothing is left to ask.
+/// Parses a complete result.
 fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
     result["resultType"] = "complete".into();
     typed(result)
 }
 
-/// Puts the values of arguments in the place of their names.
+/// Replaces placeholders with the values of arguments.
 fn fill(mut value: Value, arguments: &Map<String, Value>) -> Value {
     match &mut value {
         Value::String(text) => {
@@ -66,7 +66,7 @@ fn fill(mut value: Value, arguments: &Map<String, Value>) -> Value {
     value
 }
 
-/// What a client of the second era is asked next; none if it has answered everything.
+/// The next question to a client of the second era; none if it has answered all.
 fn next_round(
     name: &str,
     fixture: &Value,
@@ -106,7 +106,7 @@ async fn ask(question: Value, context: &Context) -> Result<Value, ErrorData> {
     serde_json::to_value(answer).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// Tells the client something on the way, with a pause behind it.
+/// Sends a notification, then pauses.
 async fn tell(notice: Value, context: &Context) -> Result<(), ErrorData> {
     let notice: ServerNotification = typed(notice)?;
     let told = context.peer.send_notification(notice).await;

@@ -6,18 +6,19 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use bashful_mcp::{Door, Token, serve_handler};
+use bashful_mcp::{AccessRules, Token, serve_handler};
 
 use fixtures::Fixtures;
 
-/// Serves for the rest of the program's life; where.
+/// Serves until the program ends, and returns the address.
 fn serve(token: Token) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has an address");
-    let door = Door { token, hosts: Vec::new(), sessions: 100, idle: Duration::from_mins(1), descriptors: 1024 };
+    let access_rules =
+        AccessRules { token, hosts: Vec::new(), sessions: 100, idle: Duration::from_mins(1), descriptors: 1024 };
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(serve_handler(listener, Fixtures::new(), door, std::future::pending()))
+        runtime.block_on(serve_handler(listener, Fixtures::new(), access_rules, std::future::pending()))
     });
     address
 }

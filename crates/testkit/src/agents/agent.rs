@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 use super::model::PORT;
 use super::package::Package;
 
-/// The prompt that the agent is given. The script decides the rest.
+/// The prompt of the agent. The scripted model decides the rest.
 const PROMPT: &str = "run the script";
 
-/// Where an agent comes from.
+/// The source of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
     /// The package on npm.
     pub package: Package,
     /// The executable below `node_modules`. `{cpu}` and `{machine}` stand for `x64` and `x86_64`, or what this machine has.
     program: &'static str,
-    /// Whether Node runs it.
+    /// True if Node runs it.
     script: bool,
 }
 
 /// A program that lets a model use tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Agent {
-    /// The name by which `bashful mcp install` and `bashful hook install` know it.
+    /// Its name in `bashful mcp install` and `bashful hook install`.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The pinned package.
     pub source: Source,
     /// Arguments for one headless run.
     arguments: fn() -> Vec<String>,
@@ -34,11 +34,11 @@ pub struct Agent {
     approval: &'static [&'static str],
     /// Arguments by which it trusts a hook that its user has not looked at yet.
     hook_trust: &'static [&'static str],
-    /// Its variables, beside `HOME` and `PATH`.
+    /// Environment variables beside `HOME` and `PATH`.
     environment: fn() -> Vec<(&'static str, String)>,
     /// A settings file that has to be there before anything is installed: its path below `HOME`, and its text.
     pub(super) settings: Option<(&'static str, &'static str)>,
-    /// Its own tool for shell commands, and the arguments by which that runs a command.
+    /// The agent's own shell tool, and the arguments with which it runs a command.
     pub(super) own_shell: (&'static str, fn(&str) -> Value),
     /// Cases that do not apply to this agent, each with the reason.
     pub(super) excused: &'static [(&'static str, &'static str)],

@@ -23,9 +23,9 @@ pub type Verdict = Result<Held, String>;
 /// A case that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
-    /// It held; the note is a measured fact, or empty.
+    /// The promise held. The note is a measured fact, or empty.
     Yes(String),
-    /// It does not apply to this agent, for this reason.
+    /// The case does not apply to this agent, for this reason.
     NotApplicable(&'static str),
 }
 
@@ -58,7 +58,7 @@ impl Case {
     }
 }
 
-/// It held, and there is nothing to note.
+/// The promise held, without a note.
 const HELD: Held = Held::Yes(String::new());
 
 /// Writes `seen-42` to standard output and `heard-49` to standard error. The script itself contains neither.
@@ -98,7 +98,7 @@ fn long_output(rig: &Rig, agent: &'static Agent) -> Verdict {
     long_outputs(rig, agent, "true", &[])
 }
 
-/// The same for commands that fail. Some agents cut those sooner.
+/// The model sees long outputs of failed commands too. Some agents cut those sooner.
 fn long_failure(rig: &Rig, agent: &'static Agent) -> Verdict {
     long_outputs(rig, agent, "exit 2", &["exit code 2"])
 }
@@ -190,7 +190,7 @@ fn hook(rig: &Rig, agent: &'static Agent) -> Verdict {
     let turns = vec![call("git push origin main:allowed"), call("git push --force origin main")];
     let play = home.play(turns, true, None)?;
     play.result(1)?;
-    // Without this nothing would show that the shell works at all.
+    // This shows that the shell works at all.
     if pushed(&home, "allowed")?.is_none() {
         return Err(format!("a push without force was not run\n{play}"));
     }
@@ -232,7 +232,7 @@ fn pushed(home: &AgentHome<'_>, branch: &str) -> Result<Option<String>, String> 
 /// A fact for the documentation: whether the agent runs two calls of one turn at the same time.
 fn two_at_once(rig: &Rig, agent: &'static Agent) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &[])?;
-    // Each waits for the other, and gives up after some seconds.
+    // Each command waits for the other, and gives up after some seconds.
     let meet = |mine: &str, other: &str| {
         Call::bash(&format!(
             "touch {mine}; for ((i = 0; i < 50; i++)); do [ -e {other} ] && break; sleep 0.1; done; [ -e {other} ] && echo m''et || echo a''lone"

@@ -32,14 +32,14 @@ impl Model {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let model = Arc::clone(&served);
-                // An agent that hangs up in the middle is no concern of the model.
+                // An agent may disconnect at any time.
                 thread::spawn(move || model.serve(&stream).ok());
             }
         });
         Ok(model)
     }
 
-    /// Requests so far.
+    /// The requests that the model has received so far.
     pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -105,7 +105,7 @@ impl Model {
     }
 }
 
-/// Where the model finds the tool of a call.
+/// The way the model reaches the tool of a call.
 enum Found {
     Offered(Offered),
     /// The model calls another tool, which passes the call on. Qwen Code hides the tools of servers behind `tool_call`.

@@ -5,21 +5,22 @@ use std::path::Path;
 /// A package of a registry, with its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Package {
-    /// Of npm, as `NAME@VERSION`.
+    /// An npm package, as `NAME@VERSION`.
     Npm(&'static str),
-    /// Of `PyPI`, as `NAME==VERSION`.
+    /// A `PyPI` package, as `NAME==VERSION`.
     Pypi(&'static str),
 }
 
 impl Package {
-    /// The text by which its installer takes it.
+    /// The package in its installer's notation.
     pub fn text(self) -> &'static str {
         match self {
             Self::Npm(text) | Self::Pypi(text) => text,
         }
     }
 
-    /// Requires that this very version is in a directory. Whoever installs it there writes its text to the file `installed`.
+    /// Requires that exactly this version is installed in a directory. The installer writes the version to the file
+    /// `installed`.
     pub fn check_installed(self, prefix: &Path) -> Result<(), String> {
         let installed = std::fs::read_to_string(prefix.join("installed")).unwrap_or_default();
         if installed.trim_end() == self.text() {

@@ -1,4 +1,4 @@
-//! The words that a case and the stage exchange: a [`Play`] goes in, a [`Record`] comes out.
+//! The data between a case and the stage: a [`Play`] goes in, a [`Record`] comes out.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use serde_json::Value;
 pub(super) struct Play {
     /// The agent's executable.
     pub(super) program: PathBuf,
-    /// Its arguments, without the name of the program.
+    /// The arguments of the agent, without the name of the program.
     pub(super) arguments: Vec<String>,
-    /// Its whole environment.
+    /// The whole environment of the agent.
     pub(super) environment: BTreeMap<String, String>,
-    /// Its working directory.
+    /// The working directory of the agent.
     pub(super) directory: PathBuf,
     /// The calls that the model makes, turn by turn. After the last turn the model says that it is done.
     pub(super) turns: Vec<Vec<Call>>,
-    /// How the agent is stopped in the middle of a call, if it is.
+    /// The stop of the agent during a call, if any.
     pub(super) stop: Option<Stop>,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Record {
     pub(super) requests: Vec<Seen>,
     /// The agent's standard output and error.
     pub(super) said: String,
-    /// How the agent ended.
+    /// The end of the agent.
     pub(super) ended: String,
     /// Seconds from the start of the agent to its end.
     pub(super) seconds: f64,

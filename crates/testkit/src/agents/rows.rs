@@ -1,16 +1,16 @@
 //! Long outputs made of numbered rows, so that every cut shows.
 
-/// How much of its rows a result shows.
+/// The rows that a result shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// All of them.
+    /// All rows.
     Whole,
     /// The first and the last ones, as the notice of the result says.
     Clipped,
 }
 
-/// Requires that rows `row-1-of-many` to `row-COUNT-of-many` are shown just as bashful showed them: all, or all but the ones that its
-/// notice leaves out.
+/// Requires that rows `row-1-of-many` to `row-COUNT-of-many` are shown as in bashful's reply: all, or all but those
+/// that its notice omits.
 pub(super) fn check_rows(text: &str, count: usize) -> Result<Rows, String> {
     let mut rows: Vec<usize> =
         text.split("row-").skip(1).filter_map(|rest| rest.split_once("-of-many")?.0.parse().ok()).collect();

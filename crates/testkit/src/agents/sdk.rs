@@ -21,7 +21,7 @@ use super::wire::Wire;
 pub struct Sdk {
     /// A short name, for the table; also the directory below `target/clients/sdk`.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The pinned package.
     pub package: Package,
     /// The client's file name.
     script: &'static str,
@@ -50,7 +50,7 @@ pub const SDKS: [Sdk; 7] = [
 const ROWS: usize = 30_000;
 
 impl Sdk {
-    /// The directory that it is installed to.
+    /// The directory of the installation.
     pub fn prefix(&self, clients: &Path) -> PathBuf {
         clients.join("sdk").join(self.name)
     }

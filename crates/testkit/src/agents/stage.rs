@@ -20,7 +20,7 @@ const AGENT_AT_MOST: Duration = Duration::from_mins(3);
 /// Time for a command's processes to be gone after the agent was stopped. A process that ignores SIGTERM would get 15 s.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
 
-/// How often the stage looks at processes and files.
+/// Polling interval for processes and files.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Runs a play on a stage of its own.
@@ -153,7 +153,7 @@ fn kill_agent(leader: u32) {
         next += 1;
     }
     for victim in victims.into_iter().filter_map(pid) {
-        // It may be gone already.
+        // The process may be gone already.
         let _ = kill_process(victim, Signal::KILL);
     }
 }

@@ -20,7 +20,7 @@ pub(super) enum Wire {
 pub(super) struct Offered {
     /// The namespace that holds it, where the protocol has those.
     pub(super) namespace: Option<String>,
-    /// Its name.
+    /// The name of the tool, as the agent offers it.
     pub(super) name: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Answer {
 pub(super) struct Shown {
     /// Number of the turn and of the call in it; both begin with 0.
     pub(super) call: (usize, usize),
-    /// Its text. Parts that are not text are JSON in it.
+    /// The text of the result. Other parts are in it as JSON.
     pub(super) text: String,
 }
 
@@ -110,7 +110,7 @@ impl Wire {
             .collect()
     }
 
-    /// How many turns of the script the conversation in a request has behind it.
+    /// Number of turns of the script that a conversation has completed.
     pub(super) fn turns_done(self, body: &Value) -> usize {
         match self {
             // Gemini's protocol has no ids that every client returns.

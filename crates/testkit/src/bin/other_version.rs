@@ -4,8 +4,8 @@
 //! the keepers of that version do, answer the orders in `messages.txt` with its reports, and hang up on all others, as bashful 0.1
 //! does, or say that they do not understand them, as versions with a hello do. The keeper of a job holds the lock.
 //!
-//! It says `ready` when it listens, and `heard NAME` for each order. On its standard input, `write TEXT` adds a line to the output
-//! of the job, and `end` ends the job.
+//! The program prints `ready` when it listens, and `heard NAME` for each order. On its standard input, `write TEXT`
+//! adds a line to the output of the job, and `end` ends the job.
 //!
 //! Without arguments it is a keeper of version 2 that an engine has started: its socket is its standard input.
 #![expect(clippy::print_stdout, reason = "saying things is its job")]
@@ -51,13 +51,13 @@ fn main() {
             _ => panic!("it knows no {line:?}"),
         }
     }
-    // The test is over, or wants nothing more of it than to answer.
+    // The test is over, or only wants answers.
     loop {
         std::thread::park();
     }
 }
 
-/// Locks the job's mark, and writes into it who holds it.
+/// Locks the job's lock file, and writes the process id into it.
 fn take_lock(place: &Path) -> File {
     let id = place.file_name().expect("a number");
     let live = place.with_file_name("live");
@@ -104,7 +104,7 @@ struct Player {
 }
 
 impl Player {
-    /// Answers orders until the other side hangs up, or has to be hung up on.
+    /// Answers orders until one side closes the connection.
     fn answer(&self, mut connection: UnixStream) {
         let mut greeting: &[u8] = &[];
         while let Some(order) = frame(&mut connection) {
@@ -142,7 +142,7 @@ impl Player {
         output.and_then(|mut output| output.write_all(text.as_bytes())).expect("it is written");
     }
 
-    /// Writes down the end of the job, tells everybody of it, and ends.
+    /// Records the end of the job, reports it to all clients, and exits.
     fn end(&self, how: &str) -> ! {
         let read = |name: String| fs::read_to_string(self.fixtures.join(name)).expect("it was recorded");
         if how == "stopped" {
@@ -174,7 +174,7 @@ fn frame(from: &mut impl Read) -> Option<Vec<u8>> {
     Some(frame)
 }
 
-/// Is a keeper of version 2 to the engine that has started it.
+/// Plays a keeper of version 2 for the engine that started it.
 fn serve_engine() {
     let socket = io::stdin().as_fd().try_clone_to_owned().expect("a copy");
     let mut socket = UnixStream::from(socket);

@@ -1,4 +1,4 @@
-//! Plays the bad child: does what its arguments say, one after the other.
+//! The puppet plays the badly behaved child: it performs its arguments one after the other.
 //!
 //! Also a host with an entry point for keepers, so that tests need no other program for them.
 #![expect(clippy::print_stdout, reason = "saying things is its job")]
@@ -54,7 +54,7 @@ fn send_signal(name: &str, process: i32) {
     }
 }
 
-/// A program that starts a job, says its number, and does with it what the last word says, until it is killed.
+/// Starts a job, prints its id, acts on it as the last argument says, and lives until killed.
 fn host(jobs: &Path, script: &str, then: &str) -> ! {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -87,21 +87,21 @@ fn say(text: &str) {
     std::io::stdout().flush().expect("somebody listens");
 }
 
-/// Lives until it is killed, and keeps its descriptors open.
+/// Lives until killed, with its descriptors open.
 fn hold() -> ! {
     loop {
         std::thread::sleep(Duration::from_hours(1));
     }
 }
 
-/// Stops a process again and again, until that is gone. A request to end does not bother it.
+/// Sends SIGSTOP to a process until that is gone. Ignores SIGTERM.
 fn pin(pid: i32) {
     bashful_sys::signal::ignore(Signal::TERM);
     let pid = Pid::from_raw(pid).expect("a process id");
     while kill_process(pid, Signal::STOP).is_ok() {}
 }
 
-/// Writes for ever; makes a file when that has failed.
+/// Writes forever; creates a file when writing fails.
 fn chatter(failed: &str) -> ! {
     loop {
         if writeln!(std::io::stdout(), "chatter").and_then(|()| std::io::stdout().flush()).is_err() {
@@ -127,6 +127,6 @@ fn respawn(action: &str, pause: Duration) {
     let me = std::env::current_exe().expect("its own path");
     std::thread::sleep(pause);
     let successor = Command::new(me).arg(action).spawn().expect("a successor");
-    // Not waited for: to be left behind is its purpose.
+    // The child is left behind on purpose.
     drop(successor);
 }

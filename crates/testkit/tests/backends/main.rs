@@ -259,7 +259,7 @@ async fn a_command_outlasts_its_call_as_a_job_or_the_call_waits_and_says_why(wor
     let Reply::Finished(finished) = reply.expect("it starts") else { panic!("it was not waited for") };
     assert_eq!(output(&finished.outcome), "begun\ndone\n");
     let why = match engine.promises().keeper {
-        KeeperForm::Backend => "this backend cannot make a job of a command that runs",
+        KeeperForm::Backend => "this backend does not support that",
         _ => "it has no keeper process, and a thread would end with this program",
     };
     let notice = format!("could not move it to the background ({why}), so this call waited until it ended");

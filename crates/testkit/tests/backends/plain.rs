@@ -1,6 +1,6 @@
 //! A backend from outside of the engine: bash as a child of this program, in a process group of its own.
 //!
-//! It promises little. A stop reaches the group alone, and all of the group ends with its shell.
+//! The backend promises little. A stop reaches the process group alone, and the whole group ends with its shell.
 
 use std::ffi::OsStr;
 use std::io;
@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) enum Plain {
     /// Their output goes through pipes.
     Piped,
-    /// They write to a terminal, whatever the plan says about streams.
+    /// Commands write to a terminal, whatever the plan says about streams.
     InTerminal,
 }
 
@@ -82,7 +82,7 @@ impl Plain {
         let (lifetime, grace) = (plan.lifetime.0, plan.grace.0);
         tokio::spawn(async move {
             let ended = supervise(child, group, asked, lifetime, grace).await;
-            // Nobody may be left who wants to know.
+            // The receiver may be gone.
             let _ = tell.send(ended);
         });
         Attached::new(Box::new(PlainLink { stops, ends }), outputs, Some(group.as_raw_nonzero().get()))
@@ -112,7 +112,7 @@ impl Link for PlainLink {
     }
 
     fn stop(&mut self, why: StopReason) -> BoxFuture<'_, ()> {
-        // One that has ended already has told so.
+        // A process that has ended has reported it.
         let _ = self.stops.send(why);
         Box::pin(std::future::ready(()))
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_keeper::protocol::{
-    Begin, Command, FailedStep, Hello, Input, Kind, Leftover, Order, Record, Release, Report, Script, Session,
-    SessionState, Setup, When,
+    Begin, FailedStep, Hello, Input, Leftover, Order, PipeHandover, RecordKind, RecordOrder, Report, Script,
+    SessionCommand, SessionOrder, SessionState, Setup, ShellStart, Terminal,
 };
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::limits::Limit;
@@ -28,8 +28,13 @@ fn order_name(order: &Order) -> &'static str {
         Order::Command(_) => "command",
         Order::Withdraw => "withdraw",
         Order::Variables(_) => "variables",
-        Order::Look => "look",
+        Order::QueryState => "look",
         Order::EndSession { .. } => "end-session",
+        Order::Terminal(_) => "terminal",
+        Order::GuardHostTerminal(_) => "guard-host-terminal",
+        Order::HostTerminalRestored => "host-terminal-restored",
+        Order::AskTerminal { .. } => "ask-terminal",
+        Order::Resize { .. } => "resize",
     }
 }
 
@@ -46,11 +51,14 @@ fn report_name(report: &Report) -> &'static str {
         Report::Moved => "moved",
         Report::Session(_) => "session",
         Report::NotUnderstood => "not-understood",
+        Report::Terminal { .. } => "terminal",
+        Report::NoTerminal => "no-terminal",
+        Report::Suspended => "suspended",
     }
 }
 
-fn release() -> Release {
-    Release { path: b"/a".to_vec(), at_most: 7, gap: 1..2, from_to: None }
+fn release() -> PipeHandover {
+    PipeHandover { path: b"/a".to_vec(), at_most: 7, gap: 1..2, from_to: None }
 }
 
 fn setup(input: Input) -> Setup {
@@ -61,15 +69,15 @@ fn setup(input: Input) -> Setup {
         limits: vec![Limit::from_parts(9, Some(1024), None).expect("descriptors are limited")],
         umask: Some(0o22),
         grace: Duration::from_secs(5),
-        when: When::Ahead,
+        when: ShellStart::Ahead,
         output: None,
         input,
         source: b"/s".to_vec(),
     }
 }
 
-fn command(script: Script) -> Command {
-    Command {
+fn command(script: Script) -> SessionCommand {
+    SessionCommand {
         directory: b"/d".to_vec(),
         lifetime: Some(Duration::from_secs(1)),
         expected: b"/e".to_vec(),
@@ -84,7 +92,7 @@ fn command(script: Script) -> Command {
 
 fn orders() -> Vec<Order> {
     let text = || Script::Text(b"echo".to_vec());
-    let record = |kind| Record {
+    let record = |kind| RecordOrder {
         id: 7,
         directory: b"/j/7".to_vec(),
         kind,
@@ -100,19 +108,24 @@ fn orders() -> Vec<Order> {
         Order::Begin(Begin { script: text(), lifetime: None }),
         Order::Begin(Begin { script: Script::File(None), lifetime: Some(Duration::from_secs(1)) }),
         Order::Signal(15),
-        Order::Record(record(Kind::Background)),
-        Order::Record(record(Kind::Outlasted)),
-        Order::Record(record(Kind::Leftover)),
+        Order::Record(record(RecordKind::Background)),
+        Order::Record(record(RecordKind::Outlasted)),
+        Order::Record(record(RecordKind::Leftover)),
         Order::Release(vec![release()]),
         Order::CloseInput,
-        Order::Session(Session { directory: b"/s".to_vec(), idle: Some(Duration::from_secs(9)), outlives: true }),
+        Order::Session(SessionOrder { directory: b"/s".to_vec(), idle: Some(Duration::from_secs(9)), outlives: true }),
         Order::Command(command(text())),
         Order::Command(command(Script::File(None))),
         Order::Variables(vec![b"A=1".to_vec(), b"B=".to_vec()]),
         Order::Withdraw,
-        Order::Look,
+        Order::QueryState,
         Order::EndSession { makes_room: false },
         Order::EndSession { makes_room: true },
+        Order::Terminal(Terminal { outside: None }),
+        Order::GuardHostTerminal(None),
+        Order::HostTerminalRestored,
+        Order::AskTerminal { answers: true },
+        Order::Resize { columns: 120, rows: 40 },
     ];
     orders.extend(reasons);
     orders
@@ -133,6 +146,9 @@ fn reports() -> Vec<Report> {
         Report::Moved,
         Report::Session(SessionState { pid: 5, busy: true, since: Duration::from_nanos(6), commands: 7, left: 8 }),
         Report::NotUnderstood,
+        Report::Terminal { answers: true },
+        Report::NoTerminal,
+        Report::Suspended,
     ];
     let reasons = (1..=6).map(|number| StopReason::from_number(number).expect("a reason"));
     reports.extend(reasons.map(|why| ended(End::Stopped { why, exit: Exit::Signal(15) }, Vec::new())));

@@ -101,7 +101,7 @@ async fn add_jobs(records: &mut Records) {
     records.add("jobs/2/status.json of a job that ended by itself", Path::new("jobs/2/status.json"));
     records.add("jobs/next", Path::new("jobs/next"));
     let gap = std::fs::read_to_string(records.place.path().join("jobs/2/output.gap")).expect("it is there");
-    // How much is missing depends on when the keeper looked.
+    // The missing amount depends on when the keeper polled.
     let gap = Regex::new(r"(?m)^\d+ \d+ ").expect("a pattern").replace_all(&gap, "FROM TO ").into_owned();
     std::fs::write(records.place.path().join("gap"), gap).expect("a copy");
     records.add("jobs/2/output.gap", Path::new("gap"));

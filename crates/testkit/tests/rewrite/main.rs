@@ -1,4 +1,4 @@
-//! What becomes of a script before it runs: the same as bash would have done with it, but for what is said.
+//! Rewriting of scripts: the result is the same as in bash, except for notices.
 
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
@@ -54,7 +54,7 @@ async fn run(engine: &Engine, script: &str) -> Outcome {
     finished(reply.expect("it starts"))
 }
 
-/// What is shown of one stream.
+/// The shown text of one stream.
 fn shown(output: &Output) -> String {
     let bytes = match &output.clip {
         Clip::Whole(bytes) => bytes.clone(),
@@ -63,7 +63,7 @@ fn shown(output: &Output) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What bash itself makes of a script: both streams, and the exit code.
+/// Runs a script by bash itself: both streams, and the exit code.
 fn plain_bash(script: &str, place: &Place, directory: &Path) -> (String, String, Option<i32>) {
     let output = Command::new(&place.options.shell)
         .arg0("bash")
@@ -302,7 +302,7 @@ async fn a_limit_that_was_asked_for_wins_over_the_one_in_the_script() {
         (rewritten.request.lines, rewritten.request.enough.map(std::num::NonZero::get), rewritten.notices)
     };
     let said = |word: &str, became: &str| vec![format!("`| {word} -2` {became}; the exit status is the command's own")];
-    let (gave_way, became) = ("gave way to the limit that was asked for", "became a limit on what is shown");
+    let (gave_way, became) = ("gave way to the requested limit", "became a line limit");
     assert_eq!(taken("seq 5 | head -2", first(4)), (first(4), Some(4), said("head", gave_way)));
     assert_eq!(taken("seq 5 | head -2", first(2)), (first(2), Some(2), said("head", became)));
     let both = Lines::of(NonZeroU64::new(2), NonZeroU64::new(4));
@@ -323,7 +323,7 @@ async fn both_at_once_are_both() {
         rewritten.notices,
         [
             "`cd d` became the working directory",
-            "`| head -2` became a limit on what is shown; the exit status is the command's own"
+            "`| head -2` became a line limit; the exit status is the command's own"
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! What holds for every script.
+//! Properties of rewriting that hold for every script.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -153,7 +153,7 @@ fn what_was_a_script_is_one_and_what_was_none_is_none() {
             .args(["-n".as_ref(), "-c".as_ref(), "--".as_ref(), script])
             .output();
         let shell = shell.expect("bash runs");
-        // What bash only warns of is in order.
+        // A mere warning of bash is fine.
         shell.status.success()
     };
     let check = |text: String| {

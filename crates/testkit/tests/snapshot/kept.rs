@@ -1,4 +1,4 @@
-//! What is taken over, and what is not.
+//! The definitions that a snapshot takes over, and those it does not.
 
 use std::ffi::OsString;
 use std::os::unix::net::UnixListener;
@@ -59,7 +59,7 @@ async fn variables_are_those_of_the_host_as_the_files_leave_them() {
     let engine = working(&place).await;
     assert_eq!(says(&engine, script).await, expected);
     assert_eq!(says_waiting(&place, script).await, expected);
-    // What the caller gives wins.
+    // The caller's values win.
     let given = Request { env: vec![("NEW".to_owned(), OsString::from("given"))], ..request("echo $NEW") };
     assert_eq!(output(&finished(engine.run(given).await.expect("it runs"))), "given\n");
 }
@@ -109,7 +109,7 @@ async fn what_the_rc_files_set_and_commands_do_not_get_is_masked() {
     }
     let third = working(&place).await;
     assert_eq!((says(&third, "cat ~/.bashrc").await.lines().next(), read(&place)), (expected.lines().nth(1), 2));
-    // What the caller gives on purpose is no secret from this command.
+    // A value that the caller sets is not withheld from this command.
     let given =
         Request { env: vec![("MY_TOKEN".to_owned(), OsString::from("rc-secret-value"))], ..request("echo $MY_TOKEN") };
     assert_eq!(output(&finished(third.run(given).await.expect("it runs"))), "rc-secret-value\n");

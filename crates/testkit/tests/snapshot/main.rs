@@ -1,4 +1,4 @@
-//! What the user's rc files define is there in commands, and whatever they do, commands run.
+//! Commands get the definitions of the user's rc files, and run whatever the rc files do.
 
 mod faults;
 mod kept;
@@ -32,12 +32,12 @@ fn options(place: &mut Place) -> &mut SnapshotOptions {
     place.options.snapshot.as_mut().expect("snapshots are on")
 }
 
-/// What a script says in this home, by a shell that is started for it.
+/// The output of a script in this home, in a fresh shell.
 async fn says(engine: &Engine, script: &str) -> String {
     output(&run(engine, script).await)
 }
 
-/// What a script says by a shell that has been waiting for it.
+/// The output of a script in a waiting shell.
 async fn says_waiting(place: &Place, script: &str) -> String {
     let mut options = place.options.clone();
     options.ready = 1;

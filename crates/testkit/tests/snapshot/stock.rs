@@ -42,7 +42,7 @@ if ! shopt -oq posix; then
 fi
 "#;
 
-/// What Ubuntu has on top of that.
+/// Additions of Ubuntu.
 const UBUNTU: &str = r#"
 alias grep='grep --color=auto'
 alias ll='ls -alF'
@@ -75,7 +75,7 @@ async fn a_stock_ubuntu_file_is_captured_behind_its_guard() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_file_that_this_system_gives_to_new_users_is_captured() {
-    // Where there is none, an empty one has to do.
+    // Without the file, an empty one is used.
     let rc = std::fs::read_to_string("/etc/skel/.bashrc").unwrap_or_default();
     let place = home(format!("{rc}\nlast_line() {{ echo the last line; }}\n"));
     assert_eq!(says(&working(&place).await, "last_line").await, "the last line\n");

@@ -1,4 +1,4 @@
-//! How a snapshot is kept, used again, and renewed.
+//! Storing, using and renewing a snapshot.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -66,7 +66,7 @@ async fn other_variables_have_a_snapshot_of_their_own() {
     place.options.host_environment.push(("GREETING".into(), "good evening".into()));
     assert_eq!(says(&working(&place).await, script).await, "good evening /more\n");
     assert_eq!(files(&place).len(), 2);
-    // What differs from one terminal to the next does not count.
+    // Variables that differ between terminals do not count.
     place.options.host_environment.push(("WINDOWID".into(), "7".into()));
     working(&place).await;
     assert_eq!(files(&place).len(), 2);

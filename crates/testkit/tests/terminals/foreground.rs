@@ -190,7 +190,8 @@ fn typed_text_reaches_the_program_and_control_c_interrupts_it() {
         let attended =
             attend(&place.engine(), at_terminal("trap 'echo interrupted; exit 5' INT; echo ready; sleep 1000")).await;
         let terminal = attended.terminal.terminal.clone();
-        let sleeps = move || terminal.foreground_programs().iter().any(|name| name.contains("sleep"));
+        let sleeps =
+            move || terminal.programs().iter().any(|program| program.is_foreground && program.name.contains("sleep"));
         assert!(tokio::task::spawn_blocking(move || eventually(sleeps)).await.expect("no panic"));
         attended.types(b"\x03").await;
         let outcome = attended.end().await;

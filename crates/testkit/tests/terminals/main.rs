@@ -1,6 +1,7 @@
 //! Commands with a terminal of their own: the same promises hold as for commands with pipes.
 
 mod foreground;
+mod jobs;
 mod pi;
 
 use bashful_engine::{Input, Request, Streams, TerminalRequest, TerminalSize};

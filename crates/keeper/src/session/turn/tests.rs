@@ -13,8 +13,8 @@ fn exit() -> impl Strategy<Value = Exit> {
 fn any_event() -> impl Strategy<Value = TurnEvent> {
     let news = prop_oneof![
         4 => Just(TurnEvent::Tick),
-        1 => any::<u8>().prop_map(|code| TurnEvent::Said(Word::Done(code))),
-        1 => (1_u64..4).prop_map(|number| TurnEvent::Said(Word::Number(number))),
+        1 => any::<u8>().prop_map(|code| TurnEvent::Message(ShellMessage::Done(code))),
+        1 => (1_u64..4).prop_map(|number| TurnEvent::Message(ShellMessage::Number(number))),
         1 => exit().prop_map(TurnEvent::ShellEnded),
         1 => Just(TurnEvent::StopBegun),
         1 => (0_u64..1000).prop_map(|lasts| TurnEvent::KillPass { lasts: Duration::from_millis(lasts) }),
@@ -35,7 +35,7 @@ fn any_event() -> impl Strategy<Value = TurnEvent> {
     prop_oneof![news, proptest::sample::select(answers.to_vec())]
 }
 
-/// Place of a state in the order in which a turn passes through them.
+/// Position of a state in the order in which a turn passes through them.
 fn rank(turn: Turn) -> u8 {
     match turn {
         Turn::Handed { .. } => 0,
@@ -65,7 +65,7 @@ fn interrupts(effect: TurnEffect) -> bool {
     matches!(effect, TurnEffect::Interrupt | TurnEffect::InterruptAndAskNumber)
 }
 
-/// Holds one step to all that is true of every step. `announced` and `stopped` tell of the steps before.
+/// Checks one step against everything that holds for every step. `announced` and `stopped` describe the steps before.
 fn check_step(
     (before, event): (Turn, TurnEvent),
     (after, effect): (Turn, Option<TurnEffect>),
@@ -105,12 +105,12 @@ fn check_step(
 struct World {
     reads_script: bool,
     must_read: bool,
-    /// When the script ends by itself, if ever, and if the shell says so.
+    /// Time at which the script ends by itself, if ever, and if the shell reports it.
     script_over: Option<u64>,
     says_so: bool,
-    /// When the shell dies by itself, if ever.
+    /// Time at which the shell dies by itself, if ever.
     shell_dies: Option<u64>,
-    /// Interrupts that it takes until the shell drops the script; none if it never does.
+    /// Interrupts until the shell drops the script; none if it never does.
     heeds_interrupt: Option<u32>,
     says_numbers: bool,
     /// Lifetime of a process that a trap of the shell starts whenever the shell is asked for a number.
@@ -118,7 +118,7 @@ struct World {
     /// Lifetime of the command's processes, from its start.
     processes_live: u64,
     heed_term: bool,
-    /// When somebody stops the command.
+    /// Time at which the command is stopped.
     stop: u64,
 }
 
@@ -182,8 +182,8 @@ impl Simulation {
         self.effects.iter().any(|(_, effect)| *effect == TurnEffect::Announce)
     }
 
-    /// Lets the turn come to its end. It is stopped within four seconds, two more are its grace, and a shell that does not come
-    /// back gets less than one.
+    /// Runs the turn to its end. A stop comes within four seconds, the grace takes two more, and a shell that does not
+    /// answer less than one.
     fn run(mut self) -> Result<TurnEffect, TestCaseError> {
         for _ in 0..8000 {
             if self.turn == Turn::Over {
@@ -195,7 +195,7 @@ impl Simulation {
         Ok(self.effects.last().expect("a turn ends with an effect").1)
     }
 
-    /// Passes an event on, and answers as this world would.
+    /// Passes an event on, and answers its effects as this world would.
     fn step(&mut self, event: TurnEvent) -> Result<(), TestCaseError> {
         let mut next = Some(event);
         while let Some(event) = next {
@@ -275,7 +275,7 @@ impl Simulation {
         (own || self.trap_until > self.now) && !self.killed
     }
 
-    /// Lets a millisecond pass, and looks at the turn until its next alarm is in the future.
+    /// Lets a millisecond pass, and ticks the turn until its next alarm is in the future.
     fn pass(&mut self) -> Result<(), TestCaseError> {
         self.now += 1;
         if self.world.shell_dies.is_some_and(|dies| dies <= self.now) {
@@ -287,10 +287,10 @@ impl Simulation {
         if !self.shell_is_dead && self.is_script_over() {
             if self.world.says_so && !self.has_said_done {
                 self.has_said_done = true;
-                self.step(TurnEvent::Said(Word::Done(3)))?;
+                self.step(TurnEvent::Message(ShellMessage::Done(3)))?;
             }
             if self.world.says_numbers && self.numbers > 0 {
-                self.step(TurnEvent::Said(Word::Number(self.numbers)))?;
+                self.step(TurnEvent::Message(ShellMessage::Number(self.numbers)))?;
             }
         }
         if self.shell_is_dead {
@@ -305,7 +305,7 @@ impl Simulation {
             let lasts = Duration::from_millis(self.now - stopped_at - grace);
             self.step(TurnEvent::KillPass { lasts })?;
         }
-        // The keeper's loop looks at a turn whenever something has happened, and when it is due.
+        // The keeper's loop ticks a turn after every event, and when it is due.
         let mut ticks = 0;
         self.step(TurnEvent::Tick)?;
         while self.turn.alarm().is_some_and(|alarm| alarm <= self.start + Duration::from_millis(self.now)) {
@@ -369,7 +369,7 @@ fn quiet() -> World {
     }
 }
 
-/// The effects of this world's first milliseconds, with their times.
+/// Effects of this world's first milliseconds, with their times.
 #[track_caller]
 fn effects(world: World, milliseconds: u64) -> Vec<(u64, TurnEffect)> {
     let mut simulation = Simulation::new(world);
@@ -397,7 +397,7 @@ fn a_word_that_comes_while_the_shell_is_looked_at_ends_the_turn_without_more_new
     assert_eq!(effect, Some(TurnEffect::Announce));
     let (turn, effect) = turn.step(TurnEvent::Tick, now);
     assert_eq!(effect, Some(TurnEffect::CheckShell));
-    let (turn, effect) = turn.step(TurnEvent::Said(Word::Done(0)), now);
+    let (turn, effect) = turn.step(TurnEvent::Message(ShellMessage::Done(0)), now);
     assert_eq!(effect, Some(TurnEffect::CheckScript));
     let (turn, effect) = turn.step(TurnEvent::ScriptRead, now);
     assert_eq!(effect, Some(TurnEffect::CheckProcesses));
@@ -477,9 +477,9 @@ fn only_the_last_number_shows_that_a_shell_is_back() {
     let exit = Exit::Code(INTERRUPTED);
     let probing =
         Turn::Probing { exit, number: 2, again_at: now + INTERRUPT_AGAIN, give_up_at: now + COME_BACK_WITHIN };
-    assert_eq!(probing.step(TurnEvent::Said(Word::Number(1)), now), (probing, None));
+    assert_eq!(probing.step(TurnEvent::Message(ShellMessage::Number(1)), now), (probing, None));
     let answered = (Turn::Answered { exit }, Some(TurnEffect::CheckProcesses));
-    assert_eq!(probing.step(TurnEvent::Said(Word::Number(2)), now), answered);
+    assert_eq!(probing.step(TurnEvent::Message(ShellMessage::Number(2)), now), answered);
 }
 
 #[test]
