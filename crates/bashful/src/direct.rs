@@ -32,7 +32,8 @@ impl Direct {
 
     /// Writes a stream to its end in its own thread: a reader that does not read must not block signal handling. If
     /// the reader closes its end, the command goes on and the rest is discarded.
-    pub(crate) fn write(self, mut stream: OutputStream) -> Writing {
+    /// `seen` is told of every piece of standard output.
+    pub(crate) fn write(self, mut stream: OutputStream, seen: impl FnMut(&[u8]) + Send + 'static) -> Writing {
         let (done, is_done) = oneshot::channel();
         tokio::spawn(async move {
             // A command without output needs no thread.
@@ -45,16 +46,19 @@ impl Direct {
             let runtime = Handle::current();
             thread::spawn(move || {
                 let rest = iter::from_fn(|| runtime.block_on(stream.next()));
-                let _ = done.send(self.write_all(first.into_iter().chain(rest)));
+                let _ = done.send(self.write_all(first.into_iter().chain(rest), seen));
             });
         });
         is_done
     }
 
-    fn write_all(self, all: impl Iterator<Item = Heard>) -> Result<(), PrintError> {
+    fn write_all(self, all: impl Iterator<Item = Heard>, mut seen: impl FnMut(&[u8])) -> Result<(), PrintError> {
         let mut written = [Ok(()), Ok(())];
         for heard in all {
             let Heard::Chunk(Chunk { stream, bytes }) = heard else { continue };
+            if stream == StreamName::Output {
+                seen(&bytes);
+            }
             let so_far = &mut written[stream as usize];
             *so_far = match (&so_far, stream) {
                 (Err(_), _) => continue,

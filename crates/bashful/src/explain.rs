@@ -20,7 +20,7 @@ use crate::{check, guard, print};
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (request, mut notices) = setup::request(&args.command, &settings)?;
+    let (request, mut notices) = setup::request(&args.command, &settings, false)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     engine.recall_snapshot();
     let purpose = if args.command.mode() == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };

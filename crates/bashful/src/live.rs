@@ -47,8 +47,9 @@ impl Ticking {
 }
 
 impl LiveTail {
-    pub(crate) fn new(output: watch::Receiver<Live>) -> Self {
-        let is_shown = stderr().is_terminal() && stdout().is_terminal();
+    /// Shows it only if `wanted`: not where the command itself has the terminal.
+    pub(crate) fn new(output: watch::Receiver<Live>, wanted: bool) -> Self {
+        let is_shown = wanted && stderr().is_terminal() && stdout().is_terminal();
         Self { shown: is_shown.then(|| LiveScreen { output, ticking: None, lines: 0 }) }
     }
 

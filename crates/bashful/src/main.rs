@@ -3,6 +3,7 @@
 mod allow;
 mod artifacts;
 mod as_dialect;
+mod attend;
 mod check;
 mod cli;
 mod color;

@@ -106,6 +106,13 @@ pub(crate) fn unless_unwanted(written: io::Result<()>) -> Result<(), PrintError>
     }
 }
 
+/// Ends a line on the terminal that is not ours, so that talk begins a new one.
+pub(crate) fn line_end() {
+    if io::stderr().is_terminal() {
+        let _ = io::stderr().lock().write_all(b"\n");
+    }
+}
+
 /// Writes a message line to standard error.
 pub(crate) fn talk(text: &str) {
     let mut out = io::stderr().lock();

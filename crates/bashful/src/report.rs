@@ -5,6 +5,7 @@ use bashful_dialect::text::{self, Reader};
 use bashful_engine::{Background, Finished, Output, Redacted, Redactor};
 use serde_json::{Value, json};
 
+use crate::attend::Attendance;
 use crate::cli::RunArgs;
 use crate::direct::Direct;
 use crate::exit::Exit;
@@ -20,6 +21,8 @@ pub(crate) struct Report<'a> {
     pub(crate) direct: Option<Direct>,
     /// Notices about the arguments.
     pub(crate) notices: Vec<String>,
+    /// The command had the terminal, and may have left a line unfinished.
+    pub(crate) attendance: Option<Attendance>,
 }
 
 impl Report<'_> {
@@ -40,9 +43,13 @@ impl Report<'_> {
             return Ok(exit);
         }
         shown.print()?;
-        self.talk();
-        for text in leftover.into_iter().chain(text::end(outcome.end, lifetime)) {
-            print::talk(&text);
+        let ends = leftover.into_iter().chain(text::end(outcome.end, lifetime));
+        let said: Vec<String> = self.notices.iter().map(|notice| format!("[{notice}]")).chain(ends).collect();
+        if let (Some(attendance), false) = (&self.attendance, said.is_empty()) {
+            attendance.begin_line();
+        }
+        for text in &said {
+            print::talk(text);
         }
         Ok(exit)
     }

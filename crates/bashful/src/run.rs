@@ -11,6 +11,7 @@ use bashful_engine::{
 };
 use tokio::sync::watch;
 
+use crate::attend::{Attendance, Happened};
 use crate::cli::{Mode, RunArgs};
 use crate::direct::{self, Direct, Writing};
 use crate::exit::Exit;
@@ -22,7 +23,7 @@ use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
-use crate::{as_dialect, guard, print};
+use crate::{as_dialect, attend, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
@@ -44,33 +45,42 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
 }
 
 fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exit, Box<dyn Error>> {
-    let (request, mut notices) = request(args, settings)?;
+    let (request, mut notices) = request(args, settings, around)?;
     notices.extend(around.state().notice());
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
         let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
-        let direct = Direct::new(args.json).filter(|_| args.command.mode() != Mode::Background);
+        let in_background = args.command.mode() == Mode::Background;
+        let direct = Direct::new(args.json).filter(|_| !in_background);
         let mut caller = Caller {
             waiting: waiting(args, settings),
             interceptor: ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>),
             log: Log::new(settings, around, "run").map(|log| Arc::new(log) as Arc<dyn CommandLog>),
             ..Caller::default()
         };
-        let mut writing = None;
-        if let Some(direct) = direct {
-            let (listener, stream) = OutputListener::new(direct::LISTENING);
+        let (listener, stream) = OutputListener::new(direct::LISTENING);
+        let mut shown = ShownLive::default();
+        if args.pty && !in_background {
+            let (attendance, host) = Attendance::new()?;
+            (caller.listener, caller.terminal) = (Some(listener), Some(host));
+            shown = ShownLive { writing: Some(attendance.show(stream)), attendance: Some(attendance) };
+        } else if let Some(direct) = direct {
             caller.listener = Some(listener);
-            writing = Some(direct.write(stream));
+            shown.writing = Some(direct.write(stream, |_| ()));
         }
-        let (reply, interrupted) = call(&engine, request, caller, writing).await?;
+        let (reply, interrupted) = call(&engine, request, caller, &mut shown).await?;
         notices.extend(unread_input(args));
+        let ShownLive { mut attendance, .. } = shown;
+        notices.extend(attendance.as_mut().and_then(|attendance| attendance.input_problem.take()));
+        let direct = if attendance.is_some() { Some(Direct { stderr: true }) } else { direct };
+        let report = Report { args, settings, direct, notices, attendance };
         let exit = match reply {
-            Reply::Finished(finished) => Report { args, settings, direct, notices }.finished(finished, interrupted)?,
-            Reply::Background(background) => Report { args, settings, direct, notices }.background(background)?,
+            Reply::Finished(finished) => report.finished(finished, interrupted)?,
+            Reply::Background(background) => report.background(background)?,
             Reply::Refused(refusal) => return Err(guard::Refused::new(&refusal).into()),
             Reply::Intercepted(better) => return Err(Intercepted(better).into()),
             Reply::Cancelled => {
-                Report { args, settings, direct, notices }.cancelled()?;
+                report.cancelled()?;
                 Exit::Signal(interrupted.unwrap_or(INTERRUPT))
             }
         };
@@ -84,19 +94,30 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
 
 /// A notice about piped input that the command could not read.
 fn unread_input(args: &RunArgs) -> Option<String> {
-    let is_passed_on = args.stdin || args.command.script == "-";
+    let is_passed_on = args.stdin || args.pty || args.command.script == "-";
     let is_unread = !is_passed_on && bashful_sys::pipe::has_input(std::io::stdin().as_fd());
     is_unread.then(|| "standard input was not read; add --stdin (-i) to pass it to the command".to_owned())
 }
 
 /// The request from the arguments, and notices about it.
-fn request(args: &RunArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
-    let (mut request, notices) = setup::request(&args.command, settings)?;
+fn request(
+    args: &RunArgs,
+    settings: &Settings,
+    around: &Surroundings,
+) -> Result<(Request, Vec<String>), Box<dyn Error>> {
+    let patient = args.pty && attend::is_attended();
+    let (mut request, notices) = setup::request(&args.command, settings, patient)?;
     if args.split {
         request.streams = Streams::Split;
     }
     if args.stdin {
         request.input = if args.command.mode() == Mode::Background { Input::Open } else { Input::Host };
+    }
+    if args.pty {
+        // A job with a terminal can always be typed to.
+        let in_background = args.command.mode() == Mode::Background;
+        request.input = if in_background { Input::Nothing } else { Input::Host };
+        attend::ask_for_terminal(&mut request, settings, around)?;
     }
     Ok((request, notices))
 }
@@ -104,10 +125,21 @@ fn request(args: &RunArgs, settings: &Settings) -> Result<(Request, Vec<String>)
 fn waiting(args: &RunArgs, settings: &Settings) -> Waiting {
     match (args.command.mode(), args.patience, settings.jobs.auto) {
         (Mode::Background, ..) => Waiting::InBackground,
+        // A person sits before it.
+        _ if args.pty => Waiting::ToEnd,
         (_, Some(patience), _) => Waiting::WithPatience(Patience(patience)),
         (_, None, true) => Waiting::BeforeTimeout(Patience(settings.jobs.auto_after_seconds.duration())),
         (_, None, false) => Waiting::ToEnd,
     }
+}
+
+/// The part of a command that is shown while it runs.
+#[derive(Default)]
+struct ShownLive {
+    /// Output that is written directly.
+    writing: Option<Writing>,
+    /// The person whose terminal the command has.
+    attendance: Option<Attendance>,
 }
 
 /// Runs the command, shows live output, and cancels at a signal. Returns after all direct output is written, with the
@@ -116,12 +148,13 @@ async fn call(
     engine: &Engine,
     request: Request,
     mut caller: Caller,
-    mut writing: Option<Writing>,
+    shown: &mut ShownLive,
 ) -> Result<(Reply, Option<u8>), Box<dyn Error>> {
+    let ShownLive { writing, attendance } = shown;
     let (canceller, cancellation) = Canceller::new();
     caller.cancellation = Some(cancellation);
     let (progress, newest) = watch::channel(Live::default());
-    let mut live = LiveTail::new(newest);
+    let mut live = LiveTail::new(newest, attendance.is_none());
     caller.progress = live.is_shown().then_some(progress);
     // Signals are caught before anything runs: an early one would otherwise kill the program without cleaning up.
     let mut signals = Signals::new()?;
@@ -131,19 +164,23 @@ async fn call(
     loop {
         tokio::select! {
             done = &mut call, if reply.is_none() => reply = Some(done?),
-            written = direct::written(&mut writing), if writing.is_some() => {
-                writing = None;
+            written = direct::written(writing), if writing.is_some() => {
+                *writing = None;
+                // The output of a command ends with it. The reply waits until the terminal is back.
+                attendance.iter_mut().for_each(Attendance::end);
                 written?;
             }
             number = signals.next() => {
-                interrupted = Some(number);
                 canceller.cancel();
-                if reply.is_some() {
-                    // The command has ended, but the reader of its output does not read.
-                    writing = None;
+                if reply.is_some() || (attendance.is_some() && interrupted.is_some()) {
+                    // It has ended, or was told to twice, and nobody reads what it wrote.
+                    *writing = None;
+                    attendance.iter_mut().for_each(Attendance::end);
                 }
+                interrupted = Some(number);
             }
             () = live.next() => live.draw(),
+            happened = next(attendance) => attendance.as_mut().map_or(Ok(()), |host| host.react(happened))?,
         }
         if writing.is_none()
             && let Some(reply) = reply.take()
@@ -151,5 +188,13 @@ async fn call(
             live.clear();
             return Ok((reply, interrupted));
         }
+    }
+}
+
+/// Waits until there is something to do about the terminal; for ever without one.
+async fn next(attendance: &mut Option<Attendance>) -> Happened {
+    match attendance {
+        Some(attendance) => attendance.next().await,
+        None => std::future::pending().await,
     }
 }

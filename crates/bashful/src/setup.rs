@@ -232,18 +232,21 @@ impl settings::Environment {
     pub(crate) fn policy(&self) -> EnvironmentPolicy {
         let patterns = |names: &[Cow<'static, str>]| names.iter().cloned().map(Pattern::of).collect();
         let owned = |value: &Cow<'static, str>| value.to_string();
+        let changes = |variables: &settings::Variables| {
+            variables.0.iter().map(|(name, value)| (owned(name), value.0.as_ref().map(owned))).collect()
+        };
         EnvironmentPolicy {
             withhold: patterns(&self.withhold.0),
             allow: patterns(&self.allow.0),
             never: Vec::new(),
-            set: self.set.0.iter().map(|(name, value)| (owned(name), value.0.as_ref().map(owned))).collect(),
-            terminal: EnvironmentPolicy::default().terminal,
+            set: changes(&self.set),
+            terminal: changes(&self.terminal),
         }
     }
 }
 
 /// The variables of this program that commands may inherit.
-fn host_environment(around: &Surroundings) -> Vec<(OsString, OsString)> {
+pub(crate) fn host_environment(around: &Surroundings) -> Vec<(OsString, OsString)> {
     around.variables.iter().filter(|(name, _)| !is_ours(name)).cloned().collect()
 }
 
@@ -356,6 +359,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         async_enabled: settings.r#async.enabled,
         pi_grace: Grace(settings.stop.pi_grace_seconds.duration()),
         overlap: settings.sessions.overlap,
+        virtual_terminal: settings.terminal.virtual_terminal,
     }
 }
 
@@ -372,14 +376,20 @@ pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<Pat
     Ok(directory)
 }
 
-/// The request from the arguments, and notices about it.
-pub(crate) fn request(args: &CommandArgs, settings: &Settings) -> Result<(Request, Vec<String>), Box<dyn Error>> {
+/// The request from the arguments, and notices about it. A command that a person attends to has as much time as one in the
+/// background: they end it when they want to.
+pub(crate) fn request(
+    args: &CommandArgs,
+    settings: &Settings,
+    is_attended: bool,
+) -> Result<(Request, Vec<String>), Box<dyn Error>> {
     let mut notices = Vec::new();
     let mut request = Request::new(Script::new(script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
     request.session.clone_from(&args.session);
     request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
-    let lifetime = match (args.timeout, args.mode()) {
+    let mode = if is_attended && args.mode() == Mode::Default { Mode::Background } else { args.mode() };
+    let lifetime = match (args.timeout, mode) {
         (Some(asked), Mode::Background) => clamp(asked, MOST_IN_BACKGROUND, &mut notices)?,
         (Some(asked), _) => clamp(asked, MOST_SECONDS, &mut notices)?,
         (None, Mode::Background) => settings.lifetime.background_seconds.duration(),

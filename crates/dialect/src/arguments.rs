@@ -38,6 +38,9 @@ pub struct Limits {
     pub pi_grace: Grace,
     /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
     pub overlap: bool,
+    /// Whether a command of pi may have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
+    /// `BASHFUL_NO_PTY=1` or `PI_NO_PTY=1` among its variables.
+    pub virtual_terminal: bool,
 }
 
 impl Default for Limits {
@@ -52,6 +55,7 @@ impl Default for Limits {
             async_enabled: true,
             pi_grace: Grace(Duration::from_secs(5)),
             overlap: false,
+            virtual_terminal: true,
         }
     }
 }

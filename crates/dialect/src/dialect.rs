@@ -75,6 +75,16 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         None
     }
 
+    /// True if a command has a terminal only while a person looks at it; otherwise it runs without one.
+    fn terminal_needs_view(&self) -> bool {
+        false
+    }
+
+    /// The error of a command whose terminal could not be started.
+    fn no_terminal(&self, why: String) -> String {
+        why
+    }
+
     /// The error of a call that needs a job on a host that keeps none.
     fn no_jobs(&self) -> String {
         RunError::NoJobs.to_string()
@@ -164,12 +174,14 @@ pub(crate) struct CallFacts {
     /// The requested timeout in seconds, if it was out of range.
     pub(crate) clamped_from: Option<f64>,
     pub(crate) notices: Vec<String>,
+    pub(crate) has_terminal: bool,
 }
 
 impl CallFacts {
     pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: Vec<Redacted>) -> Self {
+        let has_terminal = call.request.streams.terminal().is_some();
         let notices = call.notices.into_iter().chain(notices.into_iter().map(Redacted::into_string));
-        Self { lifetime, clamped_from: call.clamped_from, notices: notices.collect() }
+        Self { lifetime, clamped_from: call.clamped_from, notices: notices.collect(), has_terminal }
     }
 }
 

@@ -337,9 +337,6 @@ pub(crate) fn or_no_output(text: &str) -> String {
     if text.is_empty() { "(no output)".to_owned() } else { text.to_owned() }
 }
 
-/// The notice about a requested terminal that a dialect does not have.
-pub(crate) const NO_TERMINAL: &str = "pty requested but unavailable in this environment; ran without a terminal";
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
-    JobRecord, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Waiting, error_chain,
+    JobRecord, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Streams, Waiting,
+    error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,6 +25,7 @@ use crate::job_calls;
 use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage};
 use crate::shell_settings::{LatestEngine, ShellSettings};
+use crate::terminal::{self, TerminalView};
 use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
@@ -105,6 +107,9 @@ pub struct ToolCaller {
     pub approver: Option<Arc<dyn Approver>>,
     /// Signals that the caller cancels and still wants the answer. A caller that wants none drops the future.
     pub cancellation: Option<Cancellation>,
+    /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
+    /// command does not become a job.
+    pub terminal: Option<TerminalView>,
 }
 
 impl std::fmt::Debug for ToolCaller {
@@ -228,7 +233,10 @@ impl Toolbox {
 
     /// Runs a command with [`Engine::call`] and answers in the dialect's words.
     async fn run(&self, mut call: RunCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
-        let connection = waiting.caller.connection.as_deref().filter(|_| call.wait_mode != WaitMode::InBackground);
+        let view = self.terminal_view(&mut call, waiting);
+        let has_view = view.is_some();
+        let shares_shell = call.wait_mode != WaitMode::InBackground && !has_view;
+        let connection = waiting.caller.connection.as_deref().filter(|_| shares_shell);
         let (shared, _in_use) = match self.shared_shell(connection) {
             SharedShell::None => (None, None),
             SharedShell::Shared(name, in_use) => (Some(name), in_use),
@@ -237,7 +245,10 @@ impl Toolbox {
                 (None, None)
             }
         };
-        let caller = self.engine_caller(call.wait_mode, shared, waiting);
+        let mut caller = self.engine_caller(call.wait_mode, shared, waiting);
+        if let Some(TerminalView { host, listener, .. }) = view {
+            (caller.terminal, caller.listener) = (Some(host), Some(listener));
+        }
         call.notices.extend(self.take_no_state_notice());
         let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
         call.notices.extend(notice);
@@ -245,6 +256,9 @@ impl Toolbox {
         let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
             RunError::NoJobs => Failure::new("failed", self.no_jobs()),
+            RunError::Start(error) if has_view => {
+                Failure::new("failed", self.dialect.0.no_terminal(error_chain(&error)))
+            }
             other => Failure::failed(&other),
         })?;
         let limit = waiting.caller.limit;
@@ -260,6 +274,23 @@ impl Toolbox {
                 Err(Failure { conclusion: Conclusion::Abort, ..Failure::new("failed", CANCELLED.to_owned()) })
             }
         }
+    }
+
+    /// The view of the terminal that a command gets. In a dialect that wants one, a command without runs without a terminal.
+    fn terminal_view(&self, call: &mut RunCall, waiting: &mut WaitingCaller) -> Option<TerminalView> {
+        if !self.dialect.0.terminal_needs_view() || call.request.streams.terminal().is_none() {
+            return None;
+        }
+        let is_on = self.limits.virtual_terminal && terminal::are_allowed(&self.engine);
+        let Some(view) = waiting.caller.terminal.take().filter(|_| is_on) else {
+            call.request.streams = Streams::Combined;
+            return None;
+        };
+        view.fit(&mut call.request);
+        call.wait_mode = WaitMode::ToEnd;
+        // The person sees it.
+        waiting.tick = None;
+        Some(view)
     }
 
     /// The caller in the engine's form: how long it waits, who approves, where progress goes.

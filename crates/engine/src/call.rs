@@ -132,7 +132,8 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn run(&self, request: Request) -> Result<Reply, RunError> {
-        self.call(request, Caller::default()).await
+        // A command under way is large, and this future is part of many others.
+        Box::pin(self.call(request, Caller::default())).await
     }
 
     /// Starts a command as a job, which continues even if this program ends: [`call`](Self::call) for a caller that
@@ -183,7 +184,7 @@ impl Engine {
     pub async fn start(&self, request: Request, mut caller: Caller) -> Result<Started, RunError> {
         let deadline = caller.waiting.deadline();
         let started = match self.judge(request, &caller).await? {
-            Ok(judged) => self.start_judged(judged, deadline, &mut caller).await?,
+            Ok(judged) => Box::pin(self.start_judged(judged, deadline, &mut caller)).await?,
             Err(reply) => Err(reply),
         };
         Ok(match started {

@@ -1,7 +1,7 @@
 //! The engine: options, planning, checking and starting.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -313,6 +313,12 @@ impl Engine {
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
         Plan::resolve(request, &self.options, &*self.backend, &self.environment, current.as_deref())
+    }
+
+    /// A variable of the host, whether commands get it or not.
+    pub fn host_variable(&self, name: &str) -> Option<&OsStr> {
+        let mut all = self.options.host_environment.iter();
+        all.find(|(variable, _)| variable == name).map(|(_, value)| value.as_os_str())
     }
 
     pub(crate) fn options(&self) -> &Options {

@@ -52,6 +52,9 @@ const LIVE_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of live output: a screenful or two.
 const LIVE_SHOWN: usize = 8 * 1024;
 
+/// Output of a terminal that may be the beginning of a withheld value is shown after so long: somebody who types waits for it.
+const HELD_AT_MOST: Duration = Duration::from_millis(20);
+
 /// A keeper that is silent for so long after it had to kill its tree never reports: the command may have stopped it.
 /// Longer than a keeper takes to find that a process cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
@@ -217,6 +220,8 @@ pub(crate) struct Run {
     feed: Option<Feed>,
     written: Written,
     live_due: Option<Instant>,
+    /// The listener of a terminal hears what is held back.
+    held_due: Option<Instant>,
     registry_due: Option<Instant>,
     registration: Option<Registration>,
     overdue: Option<Instant>,
@@ -242,6 +247,7 @@ enum RunEvent {
     Wrote(usize),
     Requested(Option<RunRequest>),
     LiveDue,
+    HeldDue,
     /// The wanted lines have come, and the time to wait for the end is over.
     Enough,
     RegistryDue,
@@ -298,6 +304,7 @@ impl Run {
             feed: None,
             written: Written::default(),
             live_due: None,
+            held_due: None,
             registry_due: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
             registration: None,
             line_limit: LineLimit::new(checked.plan().enough),
@@ -407,6 +414,7 @@ impl Run {
             match self.next().await {
                 RunEvent::Wrote(index) => self.read(index),
                 RunEvent::LiveDue | RunEvent::Requested(Some(RunRequest::Live)) => self.publish_live(),
+                RunEvent::HeldDue => self.release_held(),
                 RunEvent::Enough => self.close(),
                 RunEvent::RegistryDue => self.update_registry(),
                 RunEvent::Overdue if self.link.kill() => self.overdue = None,
@@ -443,6 +451,7 @@ impl Run {
             () = readable(self.streams.get(1), self.feed.as_ref()) => RunEvent::Wrote(1),
             ask = self.requests.recv() => RunEvent::Requested(ask),
             () = due(self.live_due) => RunEvent::LiveDue,
+            () = due(self.held_due) => RunEvent::HeldDue,
             () = due(self.line_limit.due()) => RunEvent::Enough,
             () = due(self.registry_due) => RunEvent::RegistryDue,
             () = due(self.overdue) => RunEvent::Overdue,
@@ -477,12 +486,22 @@ impl Run {
             // While there is always something to read, no alarm fires.
             self.close();
         }
+        if self.terminal.is_some() && self.feed.is_some() {
+            self.held_due = Some(Instant::now() + HELD_AT_MOST);
+        }
         self.update_written();
         if self.is_watched() && self.live_due.is_none() {
             self.live_due = Some(Instant::now() + LIVE_EVERY);
         }
         if self.registration.is_some() && self.registry_due.is_none() {
             self.registry_due = Some(Instant::now() + UPDATED_EVERY);
+        }
+    }
+
+    fn release_held(&mut self) {
+        self.held_due = None;
+        if let Some(feed) = &mut self.feed {
+            feed.release(StreamName::Output);
         }
     }
 
@@ -634,7 +653,11 @@ impl Run {
             }
         }
         let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
-        let output = outputs.next().expect("every command has one stream at least");
+        let mut output = outputs.next().expect("every command has one stream at least");
+        if self.terminal.is_some() {
+            // Every terminal ends lines so.
+            output.changes.crlf_lines = 0;
+        }
         (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
     }
 

@@ -136,6 +136,11 @@ impl CommandTerminal {
         }
     }
 
+    /// True if the program reads whole lines, so that `Ctrl-D` is the end of its input.
+    pub fn reads_lines(&self) -> bool {
+        self.line_modes().is_ok_and(|modes| modes.canonical)
+    }
+
     /// True if typed text does not appear on the screen although whole lines are read, as at a password prompt.
     pub fn hides_input(&self) -> bool {
         self.line_modes().is_ok_and(|modes| modes.canonical && !modes.echo)
@@ -171,9 +176,18 @@ pub struct AttendedTerminal {
 }
 
 impl AttendedTerminal {
+    /// Asks every process of the command to pause, as `Ctrl-Z` does. `suspensions` counts when its shell has.
+    pub fn suspend(&self) {
+        self.signal(Signal::TSTP);
+    }
+
     /// Continues a command that was stopped.
     pub fn resume(&self) {
-        self.request(RunRequest::Signal(u8::try_from(Signal::CONT.as_raw()).expect("a signal's number is small")));
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        self.request(RunRequest::Signal(u8::try_from(signal.as_raw()).expect("a signal's number is small")));
     }
 
     /// Asks the command to stop; asked a second time, it is killed at once.

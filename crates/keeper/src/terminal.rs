@@ -5,16 +5,10 @@
 //! end, so that a program may close its terminal and open it again. The end of the output is therefore the end of the process
 //! tree, and no end of file.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use bashful_sys::pipe;
 use bashful_sys::terminal::{self, SavedModes};
-
-/// Puts a person's terminal back after a program that used all of it: leaves the alternate screen, shows the cursor, and turns off
-/// colors, mouse reports, pasting marks, application keys, synchronized output and Kitty's keyboard protocol.
-const RESET: &[u8] = b"\x1b[?2026l\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[0m\r\n";
 
 /// Both ends of the terminal of a command.
 pub(crate) struct TerminalEnds {
@@ -75,11 +69,6 @@ impl Drop for HostTerminal {
         let Some(modes) = self.modes.take() else { return };
         // Whatever fails here, nobody is left to be told. The terminal is not this session's, so no signal stops us.
         let _ = modes.restore(&self.terminal);
-        // A terminal that somebody has stopped with Ctrl-S must not hold up the end of the tree.
-        if let Ok(copy) = self.terminal.try_clone()
-            && pipe::set_nonblocking(&copy).is_ok()
-        {
-            let _ = File::from(copy).write_all(RESET);
-        }
+        let _ = terminal::write_now(&self.terminal, &[terminal::RESET, b"\r\n"].concat());
     }
 }

@@ -3,9 +3,10 @@
 #![expect(unsafe_code, reason = "the event loop wants a promise that its callers keep a descriptor open")]
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -21,6 +22,12 @@ pub fn readable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 pub fn writable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: as for `readable_or_back`.
     Ok(unsafe { AsyncFd::register_with_interest(fd, Interest::WRITABLE) }?)
+}
+
+/// True if a read returns at once: there is something, or there will never be anything. Never waits.
+pub fn is_readable(fd: impl AsFd) -> bool {
+    let mut wanted = [PollFd::new(&fd, PollFlags::IN)];
+    poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }
 
 /// Like [`readable`], but an error returns the descriptor.

@@ -72,6 +72,28 @@ pub fn ignore(signal: Signal) {
     unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
+/// Stops the process group of this process, as `Ctrl-Z` at its terminal would, and returns when this process goes on. Where no
+/// shell could continue the group, the system does not stop it.
+pub fn stop_group() -> io::Result<()> {
+    let number = Signal::TSTP.as_raw();
+    let mut before = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: changes nothing, and fills `before` if it succeeds.
+    if unsafe { libc::sigaction(number, ptr::null(), before.as_mut_ptr()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // The others first: this thread has to be the one that stops this process, or it would run on for a moment.
+    ignore(Signal::TSTP);
+    // SAFETY: takes numbers only.
+    unsafe { libc::kill(0, number) };
+    // SAFETY: `SIG_DFL` is a valid disposition.
+    unsafe { libc::signal(number, libc::SIG_DFL) };
+    // SAFETY: takes a number only. The signal goes to this thread, and takes effect before the call returns.
+    unsafe { libc::raise(number) };
+    // SAFETY: the call above has succeeded, so it has filled `before`, which outlives this call.
+    unsafe { libc::sigaction(number, before.as_ptr(), ptr::null_mut()) };
+    Ok(())
+}
+
 /// Guard that blocks all signals for this thread while it lives.
 pub(crate) struct BlockedSignals {
     before: libc::sigset_t,

@@ -4,8 +4,9 @@
 //! write, and feeds them what somebody would type.
 
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
@@ -20,6 +21,13 @@ use rustix::termios::{
 /// The longest line that a terminal in canonical mode holds, in bytes, without its newline. The kernel drops the rest of a longer
 /// line without a word.
 pub const LONGEST_LINE: usize = 4095;
+
+/// Puts a person's terminal back after a program that used all of it: leaves the alternate screen, shows the cursor, and turns off
+/// colors, mouse reports, pasting marks, application keys, synchronized output and Kitty's keyboard protocol.
+///
+/// The alternate screen is entered once more before it is left. Leaving it moves the cursor to where it was when the screen was
+/// entered, and without the first half that would be a place of long ago wherever no alternate screen is on.
+pub const RESET: &[u8] = b"\x1b[?2026l\x1b[?1049h\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[0m";
 
 /// Both ends of a pseudo-terminal.
 #[derive(Debug)]
@@ -106,6 +114,17 @@ pub fn take_control(inside: impl AsFd) -> io::Result<()> {
     Ok(rustix::process::ioctl_tiocsctty(inside)?)
 }
 
+/// Writes this to a terminal unless it would have to wait: somebody may have stopped it with `Ctrl-S`.
+///
+/// The terminal is opened anew for that. Whoever shares the descriptor, such as the shell of a person, would otherwise find that
+/// its own reads no longer wait.
+pub fn write_now(terminal: impl AsFd, bytes: &[u8]) -> io::Result<()> {
+    let path = format!("/proc/self/fd/{}", terminal.as_fd().as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let own = rustix::fs::open(path, flags, Mode::empty())?;
+    File::from(own).write_all(bytes)
+}
+
 /// The modes of a person's terminal, to be put back later.
 #[derive(Debug, Clone)]
 pub struct SavedModes(Termios);
@@ -140,6 +159,16 @@ mod tests {
         let modes = tcgetattr(&inside).expect("modes");
         assert!(!modes.input_modes.contains(InputModes::IXON));
         assert_eq!(line_modes(&outside).ok(), Some(LineModes { canonical: true, echo: true, signals: true }));
+    }
+
+    #[test]
+    fn a_write_that_does_not_wait_changes_nothing_for_others() {
+        let Terminal { outside, inside, .. } = Terminal::new().expect("a terminal");
+        write_now(&inside, b"hi").expect("it is written");
+        let mut read = [0; 8];
+        assert_eq!(rustix::io::read(&outside, &mut read), Ok(2));
+        let flags = rustix::fs::fcntl_getfl(&inside).expect("flags");
+        assert!(!flags.contains(OFlags::NONBLOCK), "{flags:?}");
     }
 
     #[test]

@@ -50,6 +50,17 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys", "-t", "test"], keys].concat());
     }
 
+    /// Changes the size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        self.tmux(&["resize-window", "-t", "test", "-x", &columns, "-y", &rows]);
+    }
+
+    /// Facts about the terminal, by the names that tmux has for them: `#{alternate_on}` is 1 while the alternate screen is on.
+    pub fn facts(&self, format: &str) -> String {
+        self.tmux(&["display-message", "-p", "-t", "test", format]).trim_end().to_owned()
+    }
+
     fn tmux(&self, args: &[&str]) -> String {
         let socket = self.socket.to_str().expect("a path of text");
         let mut command = self.home.wrapped("tmux", &["-S", socket, "-f", "/dev/null"]);

@@ -66,13 +66,18 @@ Exit code: the command's own; 128+N if signal N ended it; 124 after a timeout;
 
 Examples: bashful run -t 5m 'make test'
           bashful run -b 'npm start'
+          bashful run --pty 'vim notes.md'
           bashful run -s work 'cd src && source .env'")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) command: CommandArgs,
     /// Pass standard input on; with -b, open it for `jobs send`.
     #[arg(short = 'i', long)]
     pub(crate) stdin: bool,
+    /// Run at a terminal, for programs such as vim, less and top.
+    #[arg(long, conflicts_with_all = ["session", "json", "patience", "split", "dialect"])]
+    pub(crate) pty: bool,
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

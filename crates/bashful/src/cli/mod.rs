@@ -115,7 +115,15 @@ fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
         env: Vec::new(),
         session: None,
     };
-    is_all.then_some(RunArgs { command, split: false, dialect: None, patience: None, stdin: false, json: false })
+    is_all.then_some(RunArgs {
+        command,
+        split: false,
+        dialect: None,
+        patience: None,
+        stdin: false,
+        pty: false,
+        json: false,
+    })
 }
 
 /// Reads the arguments.

@@ -12,8 +12,8 @@ use super::value::Variable;
 use super::{
     Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, DialectLevels, Environment, GuardSettings,
     InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
-    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Variables,
-    WhenBusy,
+    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Terminal,
+    Variables, WhenBusy,
 };
 
 /// Variables that are set for unattended work.
@@ -62,6 +62,43 @@ pub(super) const SET: &[(&str, &str)] = &[
     ("npm_config_yes", "true"),
 ];
 
+/// Variables of commands with a terminal: set, or removed where the setting for unattended work makes no sense there.
+pub(super) const TERMINAL: &[(&str, Option<&str>)] = &[
+    ("AWS_PAGER", None),
+    ("BAT_PAGER", None),
+    ("CARGO_TERM_PROGRESS_WHEN", None),
+    ("CI", None),
+    ("CLOUDSDK_CORE_DISABLE_PROMPTS", None),
+    ("COMPOSER_NO_INTERACTION", None),
+    ("DEBIAN_FRONTEND", None),
+    ("DELTA_PAGER", None),
+    ("EDITOR", None),
+    ("GH_PAGER", None),
+    ("GH_PROMPT_DISABLED", None),
+    ("GIT_EDITOR", None),
+    ("GIT_PAGER", None),
+    ("GIT_TERMINAL_PROMPT", None),
+    ("GLAB_PAGER", None),
+    ("HOMEBREW_PAGER", None),
+    ("LESS", None),
+    ("MANPAGER", None),
+    ("MYSQL_PAGER", None),
+    ("NO_COLOR", None),
+    ("PAGER", None),
+    ("PIP_NO_INPUT", None),
+    ("PSQL_PAGER", None),
+    ("SSH_ASKPASS", None),
+    ("SSH_ASKPASS_REQUIRE", None),
+    ("SYSTEMD_PAGER", None),
+    ("TERM", Some("xterm-256color")),
+    ("TF_INPUT", None),
+    ("TF_IN_AUTOMATION", None),
+    ("VISUAL", None),
+    ("YARN_ENABLE_PROGRESS_BARS", None),
+    ("npm_config_progress", None),
+    ("npm_config_yes", None),
+];
+
 impl Settings {
     /// The settings without any file or variable.
     pub(super) fn built_in() -> Self {
@@ -106,6 +143,7 @@ impl Settings {
                 overlap: false,
             },
             r#async: Async { enabled: true },
+            terminal: Terminal { virtual_terminal: true },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),
@@ -157,11 +195,12 @@ fn mcp() -> Mcp {
 
 fn environment() -> Environment {
     let variable =
-        |(name, value): &(&'static str, &'static str)| (Cow::Borrowed(*name), Variable(Some(Cow::Borrowed(*value))));
+        |name: &'static str, value: Option<&'static str>| (Cow::Borrowed(name), Variable(value.map(Cow::Borrowed)));
     Environment {
         withhold: names(EnvironmentPolicy::WITHHELD),
         allow: MoreNames(names(EnvironmentPolicy::ALLOWED).0),
-        set: Variables(SET.iter().map(variable).collect()),
+        set: Variables(SET.iter().map(|(name, value)| variable(name, Some(value))).collect()),
+        terminal: Variables(TERMINAL.iter().map(|(name, value)| variable(name, *value)).collect()),
     }
 }
 

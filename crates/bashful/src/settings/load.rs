@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use bashful_dialect::NO_TERMINAL;
 use bashful_engine::{Distrust, trust_settings};
 use thiserror::Error;
 
-use super::{KEYS, Layer, Settings};
+use super::{KEYS, Layer, Settings, TerminalLayer};
 
 /// The sources of settings, beside the defaults.
 #[derive(Debug, Default)]
@@ -134,6 +135,10 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// A layer with the key of a `BASHFUL_*` variable; none for other variables.
 fn from_variable(name: &str, value: &str) -> Result<Option<Layer>, SettingsError> {
+    if NO_TERMINAL.contains(&name) {
+        let off = TerminalLayer { virtual_terminal: Some(false) };
+        return Ok((value == "1").then(|| Layer { terminal: Some(off), ..Layer::default() }));
+    }
     let Some(rest) = name.strip_prefix("BASHFUL_") else { return Ok(None) };
     let rest = rest.to_ascii_lowercase();
     let Some((section, key)) = keys().find(|(section, key)| rest == format!("{section}_{key}")) else {
@@ -198,6 +203,19 @@ mod tests {
         {
             let error = with(&[(name, value)]).expect_err("wrong").to_string();
             assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn terminals_are_turned_off_by_the_variable_of_either_program() {
+        for (variables, expected) in [
+            (&[("BASHFUL_NO_PTY", "1")][..], false),
+            (&[("PI_NO_PTY", "1")], false),
+            (&[("PI_NO_PTY", "0"), ("BASHFUL_NO_PTY", "")], true),
+            (&[("BASHFUL_TERMINAL_VIRTUAL_TERMINAL", "false")], false),
+            (&[], true),
+        ] {
+            assert_eq!(with(variables).expect("right").terminal.virtual_terminal, expected, "{variables:?}");
         }
     }
 

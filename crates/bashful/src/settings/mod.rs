@@ -23,10 +23,16 @@ pub(crate) use value::{
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
 pub(crate) fn defaults() -> String {
     let set: Vec<_> = built_in::SET.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+    let terminal = |(name, value): &(&str, Option<&str>)| match value {
+        Some(value) => format!("{name} = {value:?}"),
+        None => format!("{name} = false"),
+    };
+    let terminal: Vec<_> = built_in::TERMINAL.iter().map(terminal).collect();
     include_str!("defaults.toml")
         .replace("{withhold}", &list(EnvironmentPolicy::WITHHELD))
         .replace("{allow}", &list(EnvironmentPolicy::ALLOWED))
         .replace("{set}", &set.join("\n"))
+        .replace("{terminal}", &terminal.join("\n"))
 }
 
 /// A list in TOML, in lines of at most this width.
@@ -123,6 +129,8 @@ settings! {
     sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, overlap: bool, }
     /// `async` of the pi dialect.
     r#async: Async, AsyncLayer { enabled: bool, }
+    /// Terminals of commands.
+    terminal: Terminal, TerminalLayer { virtual_terminal: bool, }
     /// Levels and rules of the guard.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
     /// The interceptor, which points to better tools.
@@ -143,5 +151,5 @@ settings! {
     /// The log of commands.
     log: Log, LogLayer { enabled: bool, bytes: LargeBytes, }
     /// Environment variables of commands.
-    environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, }
+    environment: Environment, EnvironmentLayer { withhold: Names, allow: MoreNames, set: Variables, terminal: Variables, }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bashful_engine::{Lines, Request, Script};
+use bashful_engine::{Lines, Request, Script, Streams, TerminalRequest};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,7 +12,6 @@ use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, LineCount, MOST_SECONDS, RunCall, WaitMode, clamp_timeout,
     job_ids, parse_arguments, variables,
 };
-use crate::text;
 
 /// Timeout in seconds of a call that names none.
 const DEFAULT_SECONDS: f64 = 300.0;
@@ -69,9 +68,11 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     request.window = Some(WINDOW);
     request.lines = Lines::of(args.head.map(|head| head.0), args.tail.map(|tail| tail.0));
     let clamped_from = clamped.notice.is_some().then_some(asked);
-    let mut notices: Vec<String> = clamped.notice.into_iter().collect();
-    notices.extend(args.pty.filter(|wanted| *wanted).map(|_| text::NO_TERMINAL.to_owned()));
+    let notices = clamped.notice.into_iter().collect();
     let wait_mode = if args.in_background == Some(true) { WaitMode::InBackground } else { WaitMode::WithPatience };
+    if args.pty == Some(true) && wait_mode != WaitMode::InBackground {
+        request.streams = Streams::Terminal(TerminalRequest { unattended: true, ..TerminalRequest::default() });
+    }
     Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from, notices })))
 }
 

@@ -120,6 +120,14 @@ impl Shape for Pi {
         Some(updates::update(job, output, call))
     }
 
+    fn terminal_needs_view(&self) -> bool {
+        true
+    }
+
+    fn no_terminal(&self, why: String) -> String {
+        format!("PTY error: {why}\n\n{}", replies::NO_STATUS)
+    }
+
     fn no_jobs(&self) -> String {
         "Async job manager unavailable for this session.".to_owned()
     }

@@ -27,7 +27,10 @@ fn ended_text(ended: &EndedCommand<'_>, output: &Output, stderr: Option<&Output>
     let EndedCommand { outcome, call, .. } = *ended;
     let outputs = [Some(output), stderr].into_iter().flatten();
     let output = shown(output, stderr);
+    let is_time_up = matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. });
     let mut text = match outcome.end {
+        // Said at the end.
+        _ if is_time_up && call.has_terminal => output,
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("{}\n{output}", timeout_text(call.lifetime))
         }
@@ -49,9 +52,14 @@ fn ended_text(ended: &EndedCommand<'_>, output: &Output, stderr: Option<&Output>
     notices = fitting(&notices);
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
-    text.extend(end_text(outcome.end).map(|end| format!("\n\n{end}")));
+    let time_up = || timed_out(call.lifetime);
+    let end = end_text(outcome.end).or_else(|| (is_time_up && call.has_terminal).then(time_up));
+    text.extend(end.map(|end| format!("\n\n{end}")));
     text
 }
+
+/// The last line about a command whose exit status nobody knows.
+pub(super) const NO_STATUS: &str = "Command failed: missing exit status";
 
 /// The first line about a cancelled command.
 pub(super) const CANCELLED: &str = "[Command cancelled]";
@@ -60,9 +68,7 @@ pub(super) const CANCELLED: &str = "[Command cancelled]";
 pub(super) fn end_text(end: End) -> Option<String> {
     match (end, exit_code(end)) {
         (End::Own(_), Some(code)) if code != 0 => Some(format!("Command exited with code {code}")),
-        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => {
-            Some("Command failed: missing exit status".to_owned())
-        }
+        (End::Lost | End::Stopped { why: StopReason::Mute, .. }, _) => Some(NO_STATUS.to_owned()),
         _ => None,
     }
 }
@@ -232,7 +238,11 @@ fn truncation_facts(output: &Output) -> Option<Value> {
 
 /// The first line about a command that ran out of time. A fraction of a second is named only if there is one.
 pub(super) fn timeout_text(lifetime: Lifetime) -> String {
-    format!("[Command timed out after {} seconds]", lifetime.0.as_secs_f64())
+    format!("[{}]", timed_out(lifetime))
+}
+
+fn timed_out(lifetime: Lifetime) -> String {
+    format!("Command timed out after {} seconds", lifetime.0.as_secs_f64())
 }
 
 pub(super) fn milliseconds(duration: Duration) -> u64 {

@@ -55,6 +55,16 @@ impl StreamRedactor {
         self.hand_on(mask, &text, shown, &hidden)
     }
 
+    /// The text that is held back, for a person who waits for it. Of a value that has begun there, the rest is still redacted.
+    pub(crate) fn release(&mut self, mask: &Mask) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held_back);
+        let hidden = mask.hidden_ranges(&held, Edges::None);
+        let out = self.hand_on(mask, &held, held.len(), &hidden);
+        self.skipped = held.len();
+        self.held_back = held;
+        out
+    }
+
     /// The held text and an unfinished line after it, while their continuation is unknown.
     pub(crate) fn pending(&self, mask: &Mask, unfinished: &[u8]) -> Vec<u8> {
         let text = [self.held_back.as_slice(), unfinished].concat();

@@ -80,6 +80,25 @@ fn a_stream_is_redacted_however_it_is_cut() {
 }
 
 #[test]
+fn held_text_is_released_and_the_rest_of_a_value_stays_hidden() {
+    let mask = mask(&[("TOKEN", "abcdefghij")]);
+    let check = |pieces: &[&str], expected: &str| {
+        let mut redactor = StreamRedactor::default();
+        let mut shown = Vec::new();
+        for piece in pieces {
+            shown.extend(redactor.push(&mask, piece.as_bytes()).iter());
+            shown.extend(redactor.release(&mask));
+        }
+        shown.extend(redactor.finish(&mask, b""));
+        assert_eq!(String::from_utf8_lossy(&shown), expected, "{pieces:?}");
+    };
+    check(&["a", "b", "x", "a"], "abxa");
+    check(&["ab", "cdefghij", "!"], "ab[withheld: TOKEN]!");
+    check(&["abcdefghij", "abcdefghij"], "[withheld: TOKEN][withheld: TOKEN]");
+    check(&["x abcdefghij y"], "x [withheld: TOKEN] y");
+}
+
+#[test]
 fn values_that_overlap_are_hidden_as_a_whole() {
     let mask = mask(&[("A", "abcd1234WXYZabcd"), ("B", "WXYZabcdefgh")]);
     let masked = |text: &str, edges| {

@@ -288,6 +288,12 @@ impl Feed {
         self.enqueue(stream, &rest);
     }
 
+    /// Passes on what is held back of a stream, because a person waits for it.
+    pub(super) fn release(&mut self, stream: StreamName) {
+        let held = self.redactors[stream as usize].release(&self.mask);
+        self.enqueue(stream, &held);
+    }
+
     fn enqueue(&mut self, stream: StreamName, bytes: &[u8]) {
         let mut queue = self.listener.shared.queue();
         if bytes.is_empty() || queue.is_abandoned {

@@ -2,6 +2,7 @@
 
 mod foreground;
 mod jobs;
+mod pi;
 
 use bashful_engine::{Input, Request, Streams, TerminalRequest, TerminalSize};
 use bashful_testkit::request;
