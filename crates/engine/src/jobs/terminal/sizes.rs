@@ -65,9 +65,12 @@ mod tests {
         let text = "0 80 24\n100 100 30\nnonsense\n100 90 30\n200 1 1\n";
         std::fs::write(directory.path().join(SIZES), text).expect("it is written");
         let sizes = Sizes::new(directory.path());
-        let sides = |size: TerminalSize| (size.columns(), size.rows());
-        assert_eq!([0, 99, 100, 5000].map(|offset| sides(sizes.at(offset))), [(80, 24), (80, 24), (90, 30), (20, 5)]);
+        let columns_rows = |size: TerminalSize| (size.columns(), size.rows());
+        assert_eq!(
+            [0, 99, 100, 5000].map(|offset| columns_rows(sizes.at(offset))),
+            [(80, 24), (80, 24), (90, 30), (20, 5)]
+        );
         assert_eq!([0, 100, 200].map(|offset| sizes.next_change(offset)), [Some(100), Some(200), None]);
-        assert_eq!(sides(sizes.last()), (20, 5));
+        assert_eq!(columns_rows(sizes.last()), (20, 5));
     }
 }

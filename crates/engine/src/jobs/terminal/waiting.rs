@@ -20,7 +20,7 @@ const CERTAIN_AFTER: Duration = Duration::from_millis(60);
 const LIKELY_AFTER: Duration = Duration::from_millis(300);
 
 /// The screen of a program that neither reads nor writes is quiet after this time.
-const QUIET_AFTER: Duration = Duration::from_millis(1000);
+const QUIET_AFTER: Duration = Duration::from_secs(1);
 
 /// Pause between two looks at a program that is busy. No event tells that it begins to read.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
