@@ -22,6 +22,18 @@ use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, PROJECT};
 use super::recorder::{self, EVENTS, TRACE};
 use crate::{Done, print};
 
+/// The whole environment of a script. The guard is told its names.
+pub(super) const ENVIRONMENT: [(&str, &str); 9] = [
+    ("HOME", HOME),
+    ("USER", "dev"),
+    ("LOGNAME", "dev"),
+    ("SHELL", "/bin/bash"),
+    ("TERM", "dumb"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("LANG", "C.UTF-8"),
+    ("TMPDIR", "/tmp"),
+    ("PWD", PROJECT),
+];
 /// A script that is still running then is stopped. Most are over within 50 ms; a busy machine must not change a label.
 const LIFETIME: Duration = Duration::from_secs(15);
 /// Processes that a script leaves in the background may finish their work for this long.
@@ -42,14 +54,7 @@ pub(super) fn main(directory: &str, build: bool) -> Done {
     confine(build)?;
     let mut bash = Command::new("/bin/bash");
     bash.arg("-c").arg(script).current_dir(if build { "/" } else { PROJECT }).process_group(0);
-    bash.env_clear().envs([
-        ("HOME", HOME),
-        ("USER", "dev"),
-        ("LOGNAME", "dev"),
-        ("SHELL", "/bin/bash"),
-        ("TERM", "dumb"),
-    ]);
-    bash.envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("PWD", PROJECT)]);
+    bash.env_clear().envs(ENVIRONMENT);
     bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.try_clone()?);
     let (code, timed_out) = outlast(&mut bash, if build { LIFETIME * 10 } else { LIFETIME })?;
     errors.seek(SeekFrom::Start(0))?;

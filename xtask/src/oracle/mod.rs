@@ -168,8 +168,12 @@ fn trial(line: &Value, result: Value) -> Trial {
             broken.push(rule.to_owned());
         }
     }
-    let prelude =
-        Prelude { directory: Some(label::PROJECT.into()), home: Some(label::HOME.into()), ..Prelude::default() };
+    let prelude = Prelude {
+        directory: Some(label::PROJECT.into()),
+        home: Some(label::HOME.into()),
+        environment: Some(cell::ENVIRONMENT.iter().map(|(name, _)| (*name).to_owned()).collect()),
+        ..Prelude::default()
+    };
     let verdict = Guard::default().judge(&script, &prelude);
     let findings = verdict.findings.iter().map(|finding| format!("{} ({:?})", finding.rule, finding.level)).collect();
     let refused = verdict.refuses();

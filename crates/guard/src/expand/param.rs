@@ -128,6 +128,7 @@ impl ScriptWalk<'_> {
                 // A shell that the script has started has a parent that is the script's own.
                 Some(_) if name == "PPID" && self.world.shell.is_child => Base::One(SOME.to_string()),
                 Some(text) => Base::One(text),
+                None if self.world.shell.outside.lacks(name) => Base::Unset,
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,
             };

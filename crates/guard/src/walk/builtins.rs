@@ -143,7 +143,10 @@ impl ScriptWalk<'_> {
         let Some((file, more)) = arguments.split_first() else { return };
         let found = self.known_file(file);
         let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
-        let Some(text): Option<Rc<str>> = found.or_else(on_path) else { return };
+        let Some(text): Option<Rc<str>> = found.or_else(on_path) else {
+            self.world.shell.outside.open();
+            return;
+        };
         let before = Rc::clone(&self.world.shell.arguments);
         if !more.is_empty() {
             self.world.shell.arguments = Rc::new(more.to_vec());
@@ -277,6 +280,9 @@ impl ScriptWalk<'_> {
                     if after.first().is_some_and(|option| option == "noglob") {
                         self.world.shell.no_glob = word == "-o";
                     }
+                    if after.first().is_some_and(|option| option == "nounset") {
+                        self.world.shell.outside.open();
+                    }
                     rest = after.get(1..).unwrap_or(&[]);
                 }
                 "-" => {
@@ -289,6 +295,10 @@ impl ScriptWalk<'_> {
                     }
                     if flags.contains('f') {
                         self.world.shell.no_glob = flags.starts_with('-');
+                    }
+                    // The script ends at a variable that is unset, and nothing is made of it.
+                    if flags.contains('u') {
+                        self.world.shell.outside.open();
                     }
                     rest = if flags.ends_with('o') { after.get(1..).unwrap_or(&[]) } else { after };
                 }

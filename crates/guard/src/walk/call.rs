@@ -46,6 +46,11 @@ impl ScriptWalk<'_> {
             self.open_channels(&simple.redirects);
             return Flow::Next;
         }
+        if let Some((first, tested)) = simple.words.split_first()
+            && matches!(first.plain(), Some("[" | "test"))
+        {
+            self.note_tested(tested);
+        }
         let words = self.expand_fields(&simple.words);
         self.budget.spend(words.len() / 32);
         let channels = self.open_channels(&simple.redirects);
@@ -153,6 +158,7 @@ impl ScriptWalk<'_> {
                             return self.assign_element(&assign.name, "0", text, true, origin);
                         }
                         Some(value) => text = format!("{}{text}", value.scalar().unwrap_or("")),
+                        None if self.world.shell.outside.lacks(&assign.name) => {}
                         None => text = format!("{UNKNOWN}{text}"),
                     }
                 }

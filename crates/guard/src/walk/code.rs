@@ -278,6 +278,8 @@ impl ScriptWalk<'_> {
     pub(super) fn script_in_code(&mut self, script: &str, input: Option<String>) {
         self.world.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |walk| {
+            // The program may have set any variable.
+            walk.world.shell.outside.open();
             if let Some(input) = input {
                 walk.world.shell.input = input.into();
             }

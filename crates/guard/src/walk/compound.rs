@@ -38,7 +38,7 @@ impl ScriptWalk<'_> {
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
         let comparison = Comparison::of(&item.first);
-        for (joint, pipeline) in &item.rest {
+        for (at, (joint, pipeline)) in item.rest.iter().enumerate() {
             let mut before = self.world.shell.clone();
             // `[ "$d" != / ] && …` and `[ "$d" = / ] || …` come only this far with another value; if what follows leaves,
             // it is the other way round for everything behind it.
@@ -64,6 +64,10 @@ impl ScriptWalk<'_> {
                 (Joint::And, Flow::Next) if sure => {}
                 (_, Flow::Next) => {
                     let after = std::mem::replace(&mut self.world.shell, before);
+                    // The way around the command is the test's other answer: `[ "$d" = / ] && d=/tmp/x`.
+                    if at == 0 {
+                        self.rule_out(comparison.as_ref(), *joint == Joint::And);
+                    }
                     self.world.shell = after.join(&self.world.shell);
                 }
             }
@@ -141,6 +145,7 @@ impl ScriptWalk<'_> {
             Compound::ForArith { head, body } => self.for_arithmetic(head, body),
             Compound::Case { subject, arms } => self.run_case(subject, arms),
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
+                walk.note_tested(words);
                 let mut names = false;
                 let mut texts = Vec::with_capacity(words.len());
                 for word in words {
@@ -194,16 +199,18 @@ impl ScriptWalk<'_> {
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
         self.run_with_choices(&mut |walk| {
+            walk.note_tested(std::slice::from_ref(subject));
             walk.expand_text(subject);
             Flow::Next
         });
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
+        // The state of arms that fall through. `;;&` tests every later arm, so the state outlives the next one.
         let mut fallen: Option<ShellState> = None;
         for CaseArm { patterns, body, falls_through } in arms {
-            self.world.shell = match fallen.take() {
-                Some(fallen) => fallen.join(&before),
+            self.world.shell = match &fallen {
+                Some(fallen) => fallen.clone().join(&before),
                 None => before.clone(),
             };
             for pattern in patterns {
@@ -212,7 +219,7 @@ impl ScriptWalk<'_> {
             }
             if self.run_list(body) == Flow::Next {
                 if *falls_through {
-                    fallen = Some(self.world.shell.clone());
+                    fallen = Some(self.join_with(fallen));
                 }
                 joined = Some(self.join_with(joined));
             }

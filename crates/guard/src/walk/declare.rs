@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::marks::is_mark;
 use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
@@ -51,6 +52,10 @@ impl ScriptWalk<'_> {
         };
         let append = head.ends_with('+');
         let name = head.trim_end_matches('+');
+        // `export $(cat .env)`
+        if name.contains(is_mark) {
+            self.world.shell.outside.open();
+        }
         // What prints a function is there to give it to another shell.
         if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
             self.world.shell.export_function(name);

@@ -111,6 +111,9 @@ impl<'g> ScriptWalk<'g> {
         if !self.budget.spend_derived(text.len()) {
             return Flow::Next;
         }
+        if text.contains(UNKNOWN) {
+            self.world.shell.outside.open();
+        }
         let extent = self.trail.extent;
         let flow = self.walk_lines(Parser::derived(text, extent), false);
         self.trail.extent = extent;

@@ -80,6 +80,23 @@ fn variable(word: &ShellWord) -> Option<&str> {
 }
 
 impl ScriptWalk<'_> {
+    /// Notes which variables a test looks at, in whatever way.
+    pub(super) fn note_tested(&mut self, words: &[ShellWord]) {
+        for word in words {
+            self.note_tested_pieces(&word.pieces);
+        }
+    }
+
+    fn note_tested_pieces(&mut self, pieces: &[WordPiece]) {
+        for piece in pieces {
+            match piece {
+                WordPiece::Param(param) => self.world.shell.outside.note_test(&param.name),
+                WordPiece::Double(inner) => self.note_tested_pieces(inner),
+                _ => {}
+            }
+        }
+    }
+
     /// Takes a value away that a test has ruled out.
     pub(super) fn rule_out(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
         if let Some(Comparison { name, text, is_equal }) = comparison

@@ -120,6 +120,7 @@ impl ScriptWalk<'_> {
         };
         // The files that a login shell and an interactive shell read first, if the script has written them.
         let is_login = has('l') || arguments.iter().any(|word| word == "--login");
+        let reads_files = is_login || has('i') || options.start_file.is_some();
         let read_first: &[&str] = match (is_login, has('i')) {
             (true, _) => &[".bash_profile", ".bash_login", ".profile"],
             (false, true) => &[".bashrc", ".zshrc"],
@@ -140,7 +141,13 @@ impl ScriptWalk<'_> {
         }
         // Only bash needs to be told to expand aliases.
         let aliases = options.aliases || name != "bash";
+        let outside = self.world.shell.outside.clone();
+        // Such a file may set any variable, and with `-u` a script ends at one that is unset.
+        if reads_files || has('u') {
+            self.world.shell.outside.open();
+        }
         self.run_shell(zero.map_or(name, String::as_str), source, arguments.to_vec(), aliases);
+        self.world.shell.outside = outside;
         true
     }
 

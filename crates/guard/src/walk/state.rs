@@ -6,7 +6,7 @@
 //! Where two ways through the script meet, a variable may have one of several values. [`ShellState::join`] keeps a few of them;
 //! beyond that nothing is known about it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
@@ -117,7 +117,78 @@ pub(crate) struct ShellState {
     pub(crate) reads_pipe: bool,
     /// `read` has found nothing more.
     pub(crate) read_failed: bool,
+    /// The variables that this shell may have from outside of the script.
+    pub(crate) outside: OutsideVariables,
 }
+
+/// The variables that a shell may have without the script.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OutsideVariables {
+    /// The names of all of them; none if any variable may be set.
+    names: Option<Rc<BTreeSet<String>>>,
+    /// Variables that the script has tested. It knows then that they may be empty, so the walk takes them for unknown.
+    tested: Rc<BTreeSet<String>>,
+}
+
+impl OutsideVariables {
+    pub(crate) fn of(names: Option<&BTreeSet<String>>) -> Self {
+        Self { names: names.cloned().map(Rc::new), tested: Rc::default() }
+    }
+
+    /// Notes that from here on any variable may be set: by a file that is not known, or by a shell elsewhere.
+    pub(crate) fn open(&mut self) {
+        self.names = None;
+    }
+
+    /// Notes that the script tests a variable.
+    pub(crate) fn note_test(&mut self, name: &str) {
+        if self.names.is_some() && !self.tested.contains(name) {
+            Rc::make_mut(&mut self.tested).insert(name.to_owned());
+        }
+    }
+
+    /// True if a variable that the script has not set is sure to be unset.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
+        let is_unset = |names: &Rc<BTreeSet<String>>| !names.contains(name) && !self.tested.contains(name);
+        !is_of_bash && self.names.as_ref().is_some_and(is_unset)
+    }
+
+    fn join(&mut self, other: &Self) {
+        if other.names.is_none() {
+            self.names = None;
+        }
+        if !Rc::ptr_eq(&self.tested, &other.tested) {
+            Rc::make_mut(&mut self.tested).extend(other.tested.iter().cloned());
+        }
+    }
+}
+
+/// Variables that bash sets by itself, beyond those of [`ShellState::inherited`].
+const SET_BY_BASH: [&str; 22] = [
+    "COLUMNS",
+    "COMP_WORDS",
+    "COPROC",
+    "COPROC_PID",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "GROUPS",
+    "HISTCMD",
+    "LINES",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "PIPESTATUS",
+    "PS4",
+    "PWD",
+    "READLINE_LINE",
+    "REPLY",
+    "SHELLOPTS",
+    "SHLVL",
+    "SRANDOM",
+];
 
 impl ShellState {
     pub(crate) fn new() -> Self {
@@ -141,6 +212,7 @@ impl ShellState {
             doubtful: 0,
             reads_pipe: false,
             read_failed: false,
+            outside: OutsideVariables::default(),
         };
         state.set_directory(START.to_string());
         state
@@ -162,6 +234,7 @@ impl ShellState {
             functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
             input: Rc::clone(&self.input),
             descriptors: Rc::clone(&self.descriptors),
+            outside: self.outside.clone(),
             ..Self::new()
         };
         child.is_child = true;
@@ -293,6 +366,7 @@ impl ShellState {
             Rc::make_mut(&mut joined.aliases)
                 .extend(other.aliases.iter().map(|(name, alias)| (name.clone(), alias.clone())));
         }
+        joined.outside.join(&other.outside);
         joined.expand_aliases |= other.expand_aliases;
         joined.no_glob &= other.no_glob;
         if joined.arguments != other.arguments && joined.arguments.is_empty() {

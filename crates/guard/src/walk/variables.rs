@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{UNKNOWN, is_mark};
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, LONGEST_TEXT, ScriptWalk};
 
@@ -111,6 +111,10 @@ impl ScriptWalk<'_> {
             && let ShellValue::Scalar(prompt) = &value
         {
             self.run_hidden(prompt);
+        }
+        // A name that is not known may be any.
+        if name.contains(is_mark) {
+            self.world.shell.outside.open();
         }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);

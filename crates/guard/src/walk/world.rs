@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::guard::Prelude;
 use crate::marks::{self, HOME, REPO, START};
 use crate::walk::files::ScriptFiles;
-use crate::walk::state::{ShellState, ShellValue, ShellVariable};
+use crate::walk::state::{OutsideVariables, ShellState, ShellValue, ShellVariable};
 
 /// Everything outside of the script that its commands read or change.
 #[derive(Debug)]
@@ -50,6 +50,7 @@ impl<'g> World<'g> {
             directory: prelude.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
         };
         let mut shell = ShellState::new();
+        shell.outside = OutsideVariables::of(prelude.environment.as_ref());
         for (name, value) in &prelude.variables {
             let value = marks::without_marks(value).into_owned();
             let variable = shell.variable_mut(name);

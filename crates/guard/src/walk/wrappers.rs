@@ -119,6 +119,9 @@ impl ScriptWalk<'_> {
 
     fn unwrap(&mut self, wrapper: Wrapper, arguments: &[String]) {
         let directory = self.directory();
+        // `direnv exec`, `nix develop` and many others set variables.
+        let mut outside = self.world.shell.outside.clone();
+        self.world.shell.outside.open();
         let mut command = WrappedCommand::new(wrapper, arguments);
         while let Some((word, after)) = command.rest.split_first() {
             let is_assignment =
@@ -152,6 +155,7 @@ impl ScriptWalk<'_> {
             }
         }
         self.run_wrapped(wrapper, &command);
+        std::mem::swap(&mut self.world.shell.outside, &mut outside);
         if !wrapper.directory.is_empty() {
             self.world.shell.set_directory(directory);
         }
@@ -197,6 +201,7 @@ impl ScriptWalk<'_> {
     fn run_text(&mut self, script: &str, arguments: Vec<String>, remote: bool) {
         self.world.nested += 1;
         self.new_shell("bash".to_owned(), arguments, |walk| {
+            walk.world.shell.outside.open();
             if remote {
                 walk.world.shell.set_directory(HOME.to_string());
             }
