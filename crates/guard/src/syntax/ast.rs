@@ -101,6 +101,18 @@ pub(crate) struct SimpleCommand {
     pub(crate) extent: SourceExtent,
 }
 
+impl SimpleCommand {
+    /// True if the output of other commands becomes a part of a word or of a value.
+    pub(crate) fn has_substitution(&self) -> bool {
+        let in_word = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
+        self.words.iter().any(in_word)
+            || self.assigns.iter().any(|assign| match &assign.value {
+                AssignedValue::Scalar(word) => in_word(word),
+                AssignedValue::Array(elements) => elements.iter().any(|element| in_word(&element.value)),
+            })
+    }
+}
+
 /// `name=value`, `name[index]+=value`, `name=(…)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Assign {
@@ -215,6 +227,16 @@ pub(crate) enum WordPiece {
     Array(Vec<Element>),
     /// An expansion that bash takes for bad when it gets there, such as `${a.b}`.
     Unknown,
+}
+
+impl WordPiece {
+    fn has_substitution(&self) -> bool {
+        match self {
+            Self::Command(_) => true,
+            Self::Double(inner) => inner.iter().any(Self::has_substitution),
+            _ => false,
+        }
+    }
 }
 
 /// `$name`, `${name…}`.

@@ -6,13 +6,17 @@
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
 use crate::walk::ScriptWalk;
+use crate::walk::code_functions::{CodeFunction, functions};
 use crate::walk::code_scan::{CodeCall, CodeScan};
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::{Values, fill};
 
 /// Expressions that mean a directory.
-const DIRECTORIES: [(&str, &str); 19] = [
+const DIRECTORIES: [(&str, &str); 22] = [
     ("Path.home()", "~"),
+    ("Path.cwd()", "."),
+    ("os.environ.get('HOME')", "~"),
+    ("os.environ.get(\"HOME\")", "~"),
     ("os.homedir()", "~"),
     ("require(\"os\").homedir()", "~"),
     ("require('os').homedir()", "~"),
@@ -180,13 +184,21 @@ impl ScriptWalk<'_> {
         let code = with_directories(code);
         let tokens = tokens(language, &code);
         let directory = self.directory();
+        let functions = functions(language, &code);
+        // A comprehension names its variable behind the call that uses it.
+        let loops = CodeScan::new(language, &tokens, values.clone()).into_loops();
         let mut scan = CodeScan::new(language, &tokens, values);
+        scan.values.extend(loops);
         while let Some(token) = scan.next() {
             match token {
                 CodeToken::Name(name) => {
-                    if !scan.note_name(name)
-                        && let Some(call) = scan.call(name)
-                    {
+                    if scan.note_name(name) {
+                        continue;
+                    }
+                    if let Some(function) = functions.iter().find(|function| function.name == name) {
+                        self.call_code_function(&mut scan, function);
+                    }
+                    if let Some(call) = scan.call(name) {
                         self.run_code_call(&mut scan, call);
                     }
                 }
@@ -197,7 +209,7 @@ impl ScriptWalk<'_> {
                 }
                 // `print "…" | "sh"`, and `"…" | getline`.
                 CodeToken::Sign('|') if language == "awk" => {
-                    self.awk_pipe(scan.around(), scan.printed.as_deref());
+                    self.awk_pipe(&scan);
                 }
                 _ => {}
             }
@@ -206,6 +218,24 @@ impl ScriptWalk<'_> {
         if scan.printed.is_none() {
             self.write(&UNKNOWN.to_string());
         }
+    }
+
+    /// Follows the call of a function that the code defines, with the arguments of this call. Deeper calls of the same function
+    /// show nothing new.
+    fn call_code_function(&mut self, scan: &mut CodeScan<'_>, function: &CodeFunction<'_>) {
+        let key = format!("code {}", function.name);
+        let Some(words) = scan.call_words() else { return };
+        if self.world.calls.contains(&key) || !self.budget.enter() {
+            return;
+        }
+        self.world.calls.push(key);
+        let mut values = scan.values.clone();
+        function.bind(words, &mut values);
+        let printed = self.world.out.len();
+        self.scan_code(scan.language, function.body, values);
+        self.world.out.truncate(printed);
+        self.world.calls.pop();
+        self.budget.leave();
     }
 
     /// Does what a call in some code does.

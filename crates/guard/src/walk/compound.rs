@@ -37,6 +37,7 @@ impl ScriptWalk<'_> {
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
+        let is_test = !sure;
         let comparison = Comparison::of(&item.first);
         for (at, (joint, pipeline)) in item.rest.iter().enumerate() {
             let mut before = self.world.shell.clone();
@@ -48,7 +49,10 @@ impl ScriptWalk<'_> {
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
             let before_it = self.world.out.len();
             let leaves = self.run_pipeline(pipeline);
-            if worked {
+            if worked && is_test && at == 1 {
+                // `[ … ] && echo a || echo b` writes one or the other.
+                self.keep_one_output(start, &[before_it, self.world.out.len()]);
+            } else if worked {
                 self.world.out.truncate(before_it);
             }
             match (joint, leaves) {
@@ -114,6 +118,9 @@ impl ScriptWalk<'_> {
             return Flow::Next;
         }
         let flow = match command {
+            ShellCommand::Simple(simple) if simple.has_substitution() => {
+                self.run_with_branches(&mut |walk| walk.run_simple(simple))
+            }
             ShellCommand::Simple(simple) => self.run_with_choices(&mut |walk| walk.run_simple(simple)),
             ShellCommand::Compound { body, redirects, extent } => {
                 self.trail.extent = *extent;
@@ -208,6 +215,8 @@ impl ScriptWalk<'_> {
         let mut catches_all = false;
         // The state of arms that fall through. `;;&` tests every later arm, so the state outlives the next one.
         let mut fallen: Option<ShellState> = None;
+        let start = self.world.out.len();
+        let mut ends = Vec::with_capacity(arms.len());
         for CaseArm { patterns, body, falls_through } in arms {
             self.world.shell = match &fallen {
                 Some(fallen) => fallen.clone().join(&before),
@@ -223,7 +232,9 @@ impl ScriptWalk<'_> {
                 }
                 joined = Some(self.join_with(joined));
             }
+            ends.push(self.world.out.len());
         }
+        self.keep_one_output(start, &ends);
         self.world.shell = before;
         if !catches_all || joined.is_none() {
             joined = Some(self.join_with(joined));
@@ -242,6 +253,8 @@ impl ScriptWalk<'_> {
 
     fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
         let mut joined: Option<ShellState> = None;
+        let start = self.world.out.len();
+        let mut ends = Vec::with_capacity(arms.len() + 1);
         for (condition, body) in arms {
             self.run_list(condition);
             let before = self.world.shell.clone();
@@ -252,8 +265,11 @@ impl ScriptWalk<'_> {
             }
             self.world.shell = before;
             self.rule_out(comparison.as_ref(), true);
+            ends.push(self.world.out.len());
         }
         let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
+        ends.push(self.world.out.len());
+        self.keep_one_output(start, &ends);
         if flow == Flow::Next {
             joined = Some(self.join_with(joined));
         }

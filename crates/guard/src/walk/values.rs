@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::marks::{HOME, UNKNOWN};
+use crate::marks::{HOME, STAR, UNKNOWN, alive};
 use crate::walk::decode;
 use crate::walk::tokens::CodeToken;
 
@@ -13,6 +13,9 @@ pub(super) type Values = HashMap<String, Vec<String>>;
 
 /// Options by name that are about what is run or deleted, not about how.
 const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "dir"];
+
+/// Calls that list the files of a directory.
+const LISTINGS: [&str; 8] = ["glob", "iglob", "globSync", "listdir", "scandir", "iterdir", "readdirSync", "children"];
 
 /// The deepest that calls may stand in calls.
 const DEEPEST: usize = 12;
@@ -75,6 +78,12 @@ impl ArgumentState {
         let mut words: Vec<String> = words.collect();
         match (self.words.last_mut(), words.as_slice()) {
             (Some(last), [text]) if self.joins => last.push_str(text),
+            // The variable of a loop holds all of its values, and the text is made with each.
+            (Some(last), [_, ..]) if self.joins => {
+                let last = std::mem::take(last);
+                self.words.pop();
+                self.words.extend(words.into_iter().map(|word| format!("{last}{word}")));
+            }
             _ => self.words.append(&mut words),
         }
         self.joins = false;
@@ -156,6 +165,11 @@ impl<'t> CallReader<'t> {
                 return SignEffect::Ends;
             }
             '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
+            // `Path("a") / "b"`
+            '/' if before.is_some_and(ends_value) && !state.words.is_empty() => {
+                state.words.iter_mut().next_back().into_iter().for_each(|last| last.push('/'));
+                state.joins = true;
+            }
             '%' if !state.words.is_empty() => {
                 let (with, next) = self.operand(state.next);
                 fill(state.words.last_mut(), &with);
@@ -235,6 +249,9 @@ impl<'t> CallReader<'t> {
             return Some((value.clone(), at));
         }
         let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        if LISTINGS.contains(&base) && self.is_sign(at, '(') {
+            return Some(self.listing(name, at));
+        }
         let decoder: fn(&[String]) -> Option<String> = match base {
             "b64decode" | "base64_decode" | "atob" | "decode64" | "urlsafe_b64decode" | "decode_base64" => {
                 |words| decode::base64(words.first()?)
@@ -269,6 +286,19 @@ impl<'t> CallReader<'t> {
         let found = self.arguments(at + usize::from(parenthesized), parenthesized);
         let next = if parenthesized { found.next } else { found.next.saturating_sub(1).max(at) };
         Some((decoder(&found.words).into_iter().collect(), next))
+    }
+
+    /// The files that a call lists, as a pattern, and where the code goes on.
+    fn listing(&mut self, name: &str, at: usize) -> (Vec<String>, usize) {
+        let found = self.arguments(at + 1, true);
+        if name.ends_with("glob") {
+            return (found.words.iter().map(|pattern| alive(pattern)).collect(), found.next);
+        }
+        // `directory.iterdir()`
+        let own = name.rsplit_once('.').and_then(|(directory, _)| self.values.get(directory)?.first().cloned());
+        let directory = found.words.first().cloned().or(own).unwrap_or_else(|| ".".to_owned());
+        let path = if directory == "." { STAR.to_string() } else { format!("{directory}/{STAR}") };
+        (vec![path], found.next)
     }
 
     /// The digits in parentheses.
