@@ -47,6 +47,12 @@ pub(crate) fn is_mark(letter: char) -> bool {
     (FIRST..=LAST).contains(&letter)
 }
 
+/// True if the text may have a mark. Every mark begins with the same byte, which is rare in other text and quick to find.
+pub(crate) fn has_mark(text: &str) -> bool {
+    const FIRST_BYTE: u8 = 0xF4;
+    text.as_bytes().contains(&FIRST_BYTE)
+}
+
 /// True if this mark stands for more than one file name.
 pub(crate) fn is_wild(letter: char) -> bool {
     matches!(letter, STAR | ONE | SET | TREE)
@@ -54,7 +60,7 @@ pub(crate) fn is_wild(letter: char) -> bool {
 
 /// True if the text has something that is not known letter by letter.
 pub(crate) fn is_vague(text: &str) -> bool {
-    text.contains([UNKNOWN, SOME, NAME])
+    has_mark(text) && text.contains([UNKNOWN, SOME, NAME])
 }
 
 /// A pattern of the shell's kind in a text that no shell has expanded, as a pattern.
@@ -71,7 +77,11 @@ pub(crate) fn alive(text: &str) -> String {
 
 /// The script, without anything that could be taken for a mark.
 pub(crate) fn without_marks(script: &str) -> Cow<'_, str> {
-    if script.contains(is_mark) { Cow::Owned(script.replace(is_mark, STAND_IN)) } else { Cow::Borrowed(script) }
+    if has_mark(script) && script.contains(is_mark) {
+        Cow::Owned(script.replace(is_mark, STAND_IN))
+    } else {
+        Cow::Borrowed(script)
+    }
 }
 
 /// The text as a person would read it.
@@ -106,5 +116,6 @@ mod tests {
         let cleaned = without_marks(&script);
         assert!(!cleaned.contains(is_mark));
         assert_eq!(cleaned.len(), script.len(), "spans stay true");
+        assert!((FIRST..=LAST).all(|mark| has_mark(&mark.to_string())));
     }
 }

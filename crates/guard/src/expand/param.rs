@@ -1,7 +1,7 @@
 //! `$x` and everything that `${…}` can do with it.
 
 use crate::expand::{ExpandMode, FieldList};
-use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
+use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, has_mark, is_vague, is_wild};
 use crate::pattern;
 use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
 use crate::syntax::unescape;
@@ -260,7 +260,7 @@ impl ScriptWalk<'_> {
     /// Applies a change of text to every element.
     fn change_each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
         let mut apply = |text: String| {
-            if text.contains([HOME, START, REPO]) {
+            if has_mark(&text) && text.contains([HOME, START, REPO]) {
                 let changed = change(self, &self.world.concrete(&text));
                 self.world.symbolic(&changed)
             } else {

@@ -74,13 +74,34 @@ impl ShellCommand {
 pub(crate) enum Compound {
     Group(List),
     Subshell(List),
-    If { arms: Vec<(List, List)>, otherwise: Option<List> },
-    While { condition: List, body: List },
-    For { name: String, words: Option<Vec<ShellWord>>, body: List },
-    ForArith { head: Vec<WordPiece>, body: List },
-    Case { subject: ShellWord, arms: Vec<CaseArm> },
+    If {
+        arms: Vec<(List, List)>,
+        otherwise: Option<List>,
+    },
+    While {
+        condition: List,
+        body: List,
+    },
+    For {
+        name: String,
+        words: Option<Vec<ShellWord>>,
+        body: List,
+    },
+    ForArith {
+        head: Vec<WordPiece>,
+        body: List,
+    },
+    Case {
+        subject: ShellWord,
+        arms: Vec<CaseArm>,
+    },
     Test(Vec<ShellWord>),
     Arith(Vec<WordPiece>),
+    /// `coproc NAME command`: the command runs beside the shell, which reads from it and writes to it.
+    Coprocess {
+        name: String,
+        body: Rc<List>,
+    },
 }
 
 /// One arm of a `case`.

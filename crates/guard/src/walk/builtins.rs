@@ -33,6 +33,12 @@ fn builtin_named(name: &str) -> Option<Builtin> {
                 walk.number(expression);
             }
         },
+        "history" => |walk, _, arguments| {
+            if let Some((_, line)) = arguments.split_first().filter(|(flag, _)| *flag == "-s") {
+                walk.world.history.push(line.join(" "));
+            }
+        },
+        "fc" => |walk, _, arguments| walk.repeat_line(arguments),
         "hash" => |walk, _, arguments| walk.hash_programs(arguments),
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             |walk, name, arguments| walk.declare_fields(name, arguments)
@@ -166,6 +172,19 @@ impl ScriptWalk<'_> {
             [_, _, ..] => self.world.shell.traps.clear(),
             _ => {}
         }
+    }
+
+    /// `fc -s [old=new] [beginning]`: runs a line of the history again.
+    fn repeat_line(&mut self, arguments: &[String]) {
+        let Some((_, words)) = arguments.split_first().filter(|(flag, _)| *flag == "-s") else { return };
+        let (change, beginning) = match words {
+            [change, rest @ ..] if change.contains('=') => (change.split_once('='), rest.first()),
+            words => (None, words.first()),
+        };
+        let is_meant = |line: &&String| beginning.is_none_or(|beginning| line.starts_with(beginning.as_str()));
+        let Some(line) = self.world.history.iter().rev().find(is_meant) else { return };
+        let line = change.map_or_else(|| line.clone(), |(old, new)| line.replace(old, new));
+        self.run_derived(&line);
     }
 
     fn define_aliases(&mut self, arguments: &[String]) {

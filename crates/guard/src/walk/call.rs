@@ -71,6 +71,7 @@ impl ScriptWalk<'_> {
         if words.len() == 1 && words.first().is_some_and(|word| word == "exec") {
             self.world.shell.input = channels.input.unwrap_or_else(|| Rc::clone(&self.world.shell.input));
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
+            Rc::make_mut(&mut self.world.shell.writers).extend(channels.writers);
             return Flow::Next;
         }
         self.watch_command(&channels);

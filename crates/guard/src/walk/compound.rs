@@ -165,6 +165,10 @@ impl ScriptWalk<'_> {
                 walk.note_match(&texts);
                 Flow::Next
             }),
+            Compound::Coprocess { name, body } => {
+                self.start_coprocess(name, body);
+                Flow::Next
+            }
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
                 walk.arithmetic(pieces);
                 Flow::Next

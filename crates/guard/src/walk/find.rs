@@ -57,6 +57,9 @@ const FILTERS: [&str; 27] = [
 const VALUED: [&str; 9] =
     ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
 
+/// Files that were changed within so many days are most of a project.
+const DAYS_OF_WORK: u32 = 90;
+
 /// The expression of `find` while its words are read.
 #[derive(Debug)]
 struct FindExpression<'w> {
@@ -132,9 +135,18 @@ impl<'w> FindExpression<'w> {
                 scope.is_flat |= value == "1";
                 true
             }
-            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false" => {
+            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-false" => {
                 scope.narrow();
                 false
+            }
+            // Whoever runs the script can read and write nearly everything, if not everything.
+            "-readable" | "-writable" | "-true" | "-xdev" | "-mount" | "-depth" | "-d" => {
+                scope.narrow_if_negated();
+                false
+            }
+            test if lets_nearly_all_pass(test, value) => {
+                scope.narrow_if_negated();
+                true
             }
             "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
             test if FILTERS.contains(&test) => {
@@ -166,6 +178,11 @@ impl FindScope {
     fn narrow(&mut self) {
         self.negated = false;
         self.filtered = true;
+    }
+
+    /// Notes a test that nearly all files pass.
+    fn narrow_if_negated(&mut self) {
+        self.filtered |= std::mem::take(&mut self.negated);
     }
 
     /// Notes a test of names or paths.
@@ -304,8 +321,25 @@ fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
 /// True if a name test lets everything pass.
 fn is_everything(name: &str) -> bool {
     let last = name.trim_start_matches("./");
-    !last.starts_with('.')
-        && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !part.contains(SET))
+    // `[!x]*` leaves out a few names; `[a-z]` alone is a name of one letter.
+    let is_set = |part: &str| part.contains(SET) && !part.ends_with(STAR);
+    !last.starts_with('.') && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !is_set(part))
+}
+
+/// True if a test narrows nothing down in a directory that somebody works in: the owner and the modes of most files there are
+/// the same, and most files are small, or not old.
+fn lets_nearly_all_pass(test: &str, value: &str) -> bool {
+    let less_than = |unit: char| value.strip_prefix('-').and_then(|value| value.strip_suffix(unit)).is_some();
+    match test {
+        "-user" | "-uid" | "-group" | "-gid" | "-fstype" => true,
+        // `-u=r` and `-400`: the owner may read.
+        "-perm" => value.starts_with("-u=r") || value.starts_with("-4"),
+        "-size" => less_than('M') || less_than('G'),
+        "-mtime" | "-ctime" | "-atime" => {
+            value.strip_prefix('-').and_then(|days| days.parse::<u32>().ok()).is_some_and(|days| days >= DAYS_OF_WORK)
+        }
+        _ => false,
+    }
 }
 
 fn may_be_repository(name: &str) -> bool {

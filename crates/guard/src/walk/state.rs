@@ -107,6 +107,8 @@ pub(crate) struct ShellState {
     pub(crate) input: Rc<str>,
     /// The texts that can be read from other descriptors.
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
+    /// The files that other descriptors write to.
+    pub(crate) writers: Rc<HashMap<u32, String>>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
@@ -207,6 +209,7 @@ impl ShellState {
             last_word: String::new(),
             input: "".into(),
             descriptors: Rc::default(),
+            writers: Rc::default(),
             directories: Vec::new(),
             traps: Vec::new(),
             doubtful: 0,
@@ -234,6 +237,7 @@ impl ShellState {
             functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
             input: Rc::clone(&self.input),
             descriptors: Rc::clone(&self.descriptors),
+            writers: Rc::clone(&self.writers),
             outside: self.outside.clone(),
             ..Self::new()
         };
@@ -352,7 +356,7 @@ impl ShellState {
                 }
             }
             for (name, variable) in mine.iter_mut() {
-                if !other.variables.contains_key(name) {
+                if !may_be_outside(variable) && !other.variables.contains_key(name) {
                     *variable = Rc::new(doubtful(variable));
                 }
             }
@@ -383,38 +387,50 @@ fn function_key(name: &str) -> String {
 /// A variable that one of the ways did not touch: it may also be whatever it was in the environment.
 fn doubtful(variable: &ShellVariable) -> ShellVariable {
     let mut variable = variable.clone();
-    let outside = ShellValue::Scalar(UNKNOWN.to_string());
-    if variable.value != outside && !variable.others.contains(&outside) && variable.others.len() < MOST_VALUES {
-        variable.others.push(outside);
+    if !may_be_outside(&variable) && variable.others.len() < MOST_VALUES {
+        variable.others.push(ShellValue::Scalar(UNKNOWN.to_string()));
     }
     variable
 }
 
+/// True if one of the values is whatever the environment has.
+fn may_be_outside(variable: &ShellVariable) -> bool {
+    let is_unknown = |value: &ShellValue| value.scalar().is_some_and(|text| text.chars().eq([UNKNOWN]));
+    is_unknown(&variable.value) || variable.others.iter().any(is_unknown)
+}
+
 fn merge(mine: &mut ShellVariable, theirs: &ShellVariable) {
+    let count_before = mine.others.len();
+    // Beyond that, a value that does not stand out is as good as unknown, which the variable may be already.
+    let is_full = mine.others.len() >= MOST_VALUES && may_be_outside(mine);
     for value in std::iter::once(&theirs.value).chain(&theirs.others) {
-        if *value != mine.value && !mine.others.contains(value) {
+        if *value != mine.value && !mine.others.contains(value) && !(is_full && interest_of(value) < 2) {
             mine.others.push(value.clone());
         }
     }
+    mine.exported |= theirs.exported;
+    if mine.origin.is_none() {
+        mine.origin.clone_from(&theirs.origin);
+    }
+    let Some(added) = mine.others.get_mut(count_before..).filter(|added| !added.is_empty()) else { return };
     // A walk that is long already looks at the first value alone.
-    if let Some(other) = mine.others.iter_mut().find(|other| interest_of(other) > interest_of(&mine.value)) {
+    let standing_out = interest_of(&mine.value);
+    if let Some(other) = added.iter_mut().find(|other| interest_of(other) > standing_out) {
         std::mem::swap(&mut mine.value, other);
     }
     if mine.others.len() > MOST_VALUES {
         // Those that stand out are kept; the others are as good as unknown.
-        let mut values: Vec<ShellValue> = std::iter::once(mine.value.clone()).chain(mine.others.drain(..)).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(interest_of(value)));
-        values.retain(|value| interest_of(value) > 1);
-        values.truncate(MOST_VALUES);
+        let all = std::iter::once(mine.value.clone()).chain(mine.others.drain(..));
+        let mut by_interest: Vec<(u8, ShellValue)> = all.map(|value| (interest_of(&value), value)).collect();
+        by_interest.retain(|(interest, _)| *interest > 1);
+        by_interest.sort_by_key(|(interest, _)| std::cmp::Reverse(*interest));
+        by_interest.truncate(MOST_VALUES);
+        let mut values: Vec<ShellValue> = by_interest.into_iter().map(|(_, value)| value).collect();
         let unknown = ShellValue::Scalar(UNKNOWN.to_string());
         if !values.contains(&unknown) {
             values.push(unknown);
         }
         mine.value = values.remove(0);
         mine.others = values;
-    }
-    mine.exported |= theirs.exported;
-    if mine.origin.is_none() {
-        mine.origin.clone_from(&theirs.origin);
     }
 }

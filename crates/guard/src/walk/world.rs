@@ -30,6 +30,8 @@ pub(crate) struct World<'g> {
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
     pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
+    /// Lines that the script has put into the shell's history.
+    pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
     /// How many substitutions and scripts in scripts the current command is in.
@@ -71,6 +73,7 @@ impl<'g> World<'g> {
             called: HashMap::new(),
             expressions: HashMap::new(),
             locals: Vec::new(),
+            history: Vec::new(),
             line: 0,
             nested: 0,
         }
@@ -78,7 +81,7 @@ impl<'g> World<'g> {
 
     /// The text with its marked directories spelled out, for cutting pieces off.
     pub(crate) fn concrete(&self, text: &str) -> String {
-        if !text.contains([HOME, START, REPO]) {
+        if !marks::has_mark(text) || !text.contains([HOME, START, REPO]) {
             return text.to_owned();
         }
         let spelled = &self.spelled;
