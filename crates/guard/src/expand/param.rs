@@ -200,7 +200,10 @@ impl ScriptWalk<'_> {
             }
             ('+', false) => {}
             // The script ends here if it is unset, so whatever comes after it has a value.
-            ('?', false) => self.push_expansion(&SOME.to_string(), mode, fields),
+            ('?', false) => {
+                self.world.shell.outside.note_test(name);
+                self.push_expansion(&SOME.to_string(), mode, fields);
+            }
             ('?', true) if matches!(&base, Base::One(text) if text.contains(UNKNOWN)) => {
                 self.push_expansion(&SOME.to_string(), mode, fields);
             }

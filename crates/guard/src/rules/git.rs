@@ -92,7 +92,8 @@ impl AddWords {
 
 fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let AddWords { adds_all, held_back, paths } = AddWords::of(walk, arguments);
-    if !held_back.is_empty() {
+    let directory = walk.directory();
+    if !held_back.is_empty() || walk.world.files.is_in_own_repository(&directory) {
         return false;
     }
     if adds_all && paths.is_empty() {

@@ -87,7 +87,8 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     let (root, tail) = split_root(&full);
     let parts: Vec<&str> = tail.split('/').filter(|part| !part.is_empty()).collect();
     if is_repository(&parts) {
-        return Danger::Critical;
+        let is_own = walk.world.files.is_in_own_repository(&full);
+        return if is_own { Danger::None } else { Danger::Critical };
     }
     match root {
         Some(HOME) => match parts.as_slice() {

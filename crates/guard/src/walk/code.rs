@@ -248,6 +248,9 @@ impl ScriptWalk<'_> {
         }
         if effects.prints {
             let text = printed_text(base, language, words);
+            if let Some(command) = &scan.piped_to {
+                self.script_in_code(command, Some(text.clone()));
+            }
             self.write(&text);
             scan.printed = Some(text);
         } else if effects.moves {
@@ -262,6 +265,12 @@ impl ScriptWalk<'_> {
             // Options and callbacks follow the path.
             let count = if effects.deletes { words.len() } else { 1 };
             words.iter().take(count).for_each(|path| rules::deleted(self, path));
+        } else if let Some(at) = words.iter().position(|word| effects.opens && word.starts_with('|')) {
+            // `open(P, "|sh")` and `open(P, "|-", "sh")`: what is printed later is what it reads.
+            let command = words.split_off(at).join(" ");
+            let command = command.trim_start_matches(['|', '-', ' ']).to_owned();
+            self.script_in_code(&command, None);
+            scan.piped_to = Some(command);
         } else if effects.runs {
             self.run_in_code(base, words, effects.opens);
         } else if name.ends_with("sh.rm") {

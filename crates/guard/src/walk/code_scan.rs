@@ -98,6 +98,8 @@ pub(super) struct CodeScan<'c> {
     renamed: Vec<(&'c str, &'c str)>,
     /// The text that the code has printed last.
     pub(super) printed: Option<String>,
+    /// The command that reads what the code prints.
+    pub(super) piped_to: Option<String>,
     /// The variables of loops.
     loops: Vec<String>,
 }
@@ -151,7 +153,7 @@ impl CallEffects {
 
 impl<'c> CodeScan<'c> {
     pub(super) fn new(language: &'c str, tokens: &'c [CodeToken], values: Values) -> Self {
-        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None, loops: Vec::new() }
+        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None, piped_to: None, loops: Vec::new() }
     }
 
     /// Goes on to the next token.

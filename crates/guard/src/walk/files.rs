@@ -1,6 +1,6 @@
 //! Files that the script writes, and paths.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{self, HOME, REPO, START, UNKNOWN};
@@ -11,14 +11,16 @@ use crate::walk::state::DIRECTORY;
 
 /// Files that the script has written, by absolute path.
 #[derive(Debug, Default)]
-pub(super) struct ScriptFiles {
+pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
     /// Commands that read what is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
     /// Programs that the script has copied or linked, each by its original name.
     pub(super) programs: HashMap<String, String>,
     /// Symbolic links that the script has made, and what each points to.
-    links: HashMap<String, String>,
+    links: BTreeMap<String, String>,
+    /// Repositories that the script has made. Nothing is in them but what it has put there.
+    pub(super) repositories: Vec<String>,
     /// How many paths the process substitutions have used up.
     processes: usize,
 }
@@ -46,6 +48,13 @@ impl ScriptFiles {
             }
         }
         path
+    }
+
+    /// True if the path lies in a repository that the script has made.
+    pub(crate) fn is_in_own_repository(&self, path: &str) -> bool {
+        let is_below =
+            |top: &String| path.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        !path.contains("/..") && self.repositories.iter().any(is_below)
     }
 
     /// The program that was put into some directory under this name: the search path may lead there.
@@ -165,7 +174,8 @@ impl ScriptWalk<'_> {
 
     /// The text of a program by its name, if the script has written it and put its directory on the search path.
     pub(crate) fn script_on_path(&mut self, name: &str) -> Option<String> {
-        if self.world.files.texts.is_empty() {
+        self.budget.spend(self.world.files.texts.len() / 16);
+        if !self.world.files.texts.keys().any(|path| path.rsplit('/').next() == Some(name)) {
             return None;
         }
         let is_set = self.world.shell.variable("PATH").is_some();

@@ -333,8 +333,12 @@ impl ScriptWalk<'_> {
     /// The output of `ls`: the names in a directory.
     fn list_directories(&mut self, arguments: &[String]) -> String {
         let mut out = String::new();
+        // `-d` lists the directory, not its files.
+        let lists_itself = arguments.iter().any(|word| {
+            word == "--directory" || word.starts_with('-') && !word.starts_with("--") && word.contains('d')
+        });
         for path in operands(arguments) {
-            if path.contains(crate::marks::is_wild) {
+            if lists_itself || path.contains(crate::marks::is_wild) {
                 out.push_str(path);
             } else {
                 let own = self.directory();

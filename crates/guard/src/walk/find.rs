@@ -149,6 +149,10 @@ impl<'w> FindExpression<'w> {
                 true
             }
             "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
+            "-regex" | "-iregex" if value.replace('\\', "").ends_with("/.git") => {
+                scope.note_name("-name", ".git");
+                true
+            }
             test if FILTERS.contains(&test) => {
                 scope.narrow();
                 true
@@ -234,11 +238,14 @@ impl ScriptWalk<'_> {
                 }
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                // A question that nobody answers is answered with no.
+                let is_answered = self.world.shell.reads_pipe || !self.world.shell.input.is_empty();
+                let acts = action.starts_with("-exec") || is_answered;
                 let rest = expression.rest;
                 let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
                 let command = rest.get(..end).unwrap_or(&[]);
                 expression.rest = rest.get(end + 1..).unwrap_or(&[]);
-                for path in expression.paths() {
+                for path in expression.paths().into_iter().filter(|_| acts) {
                     self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
                 }
             }
@@ -329,12 +336,16 @@ fn is_everything(name: &str) -> bool {
 /// True if a test narrows nothing down in a directory that somebody works in: the owner and the modes of most files there are
 /// the same, and most files are small, or not old.
 fn lets_nearly_all_pass(test: &str, value: &str) -> bool {
-    let less_than = |unit: char| value.strip_prefix('-').and_then(|value| value.strip_suffix(unit)).is_some();
+    let less_than = |unit: char, least: u32| {
+        let number = value.strip_prefix('-').and_then(|value| value.strip_suffix(unit));
+        number.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number >= least)
+    };
     match test {
         "-user" | "-uid" | "-group" | "-gid" | "-fstype" => true,
         // `-u=r` and `-400`: the owner may read.
-        "-perm" => value.starts_with("-u=r") || value.starts_with("-4"),
-        "-size" => less_than('M') || less_than('G'),
+        "-perm" => value.starts_with("-u=r") || value.starts_with("-u+r") || value.starts_with("-4"),
+        // `find` rounds up: `-1M` are empty files alone.
+        "-size" => less_than('k', 64) || less_than('M', 2) || less_than('G', 2),
         "-mtime" | "-ctime" | "-atime" => {
             value.strip_prefix('-').and_then(|days| days.parse::<u32>().ok()).is_some_and(|days| days >= DAYS_OF_WORK)
         }

@@ -67,6 +67,21 @@ const RUN_VARIABLES: [&str; 9] = [
     "PAGER",
 ];
 
+/// Options of `git clone` and `git init` that take another word.
+const CLONE_VALUED: [&str; 11] = [
+    "-b",
+    "--branch",
+    "--depth",
+    "-o",
+    "--origin",
+    "-c",
+    "--config",
+    "--reference",
+    "--filter",
+    "--template",
+    "--initial-branch",
+];
+
 /// How many aliases may lead to each other.
 const MOST_ALIASES: usize = 8;
 
@@ -210,6 +225,7 @@ impl ScriptWalk<'_> {
             return self.run_git_alias(text, arguments, settings, depth);
         }
         rules::judge_git(self, name, arguments, settings);
+        self.note_repository(name, arguments);
         if !self.world.files.texts.is_empty() {
             self.run_hooks(name, settings);
         }
@@ -228,9 +244,12 @@ impl ScriptWalk<'_> {
             // The arguments are appended to the script as words.
             let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
             self.world.nested += 1;
+            // git hands settings of its command line on to the commands that it starts.
+            let config = std::mem::replace(&mut self.world.git_config, settings.to_vec());
             self.new_shell("sh".to_owned(), arguments.to_vec(), |walk| {
                 walk.run_derived(&script);
             });
+            self.world.git_config = config;
             self.world.nested -= 1;
             return;
         }
@@ -278,6 +297,32 @@ impl ScriptWalk<'_> {
             }
             "ls-files" | "status" | "clean" | "ls-tree" | "for-each-ref" | "branch" => self.list_git(name, arguments),
             _ => self.write(&crate::marks::UNKNOWN.to_string()),
+        }
+    }
+
+    /// Notes a repository that the script makes for itself: a clone, or a new one in a directory for temporary files.
+    fn note_repository(&mut self, name: &str, arguments: &[String]) {
+        let takes_word = |at: usize| {
+            at.checked_sub(1)
+                .and_then(|before| arguments.get(before))
+                .is_some_and(|word| CLONE_VALUED.contains(&word.as_str()))
+        };
+        let operands = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !takes_word(*at));
+        let mut operands = operands.map(|(_, word)| word.as_str());
+        let directory = match name {
+            "init" => operands.next().unwrap_or(".").to_owned(),
+            "clone" => {
+                let Some(source) = operands.next() else { return };
+                let own = crate::walk::files::base_name(source).trim_end_matches(".git");
+                operands.next().unwrap_or(own).to_owned()
+            }
+            _ => return,
+        };
+        let path = self.absolute(&directory);
+        // `git init` works in a repository that is there already, too.
+        let is_temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
+        if is_temporary || name == "clone" && path != self.directory() {
+            self.world.files.repositories.push(path);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tests narrow the values of a variable: `[ "$d" = / ] && exit` leaves every other value.
 //!
-//! Only comparisons of one variable with a literal text, `-n` and `-z` are understood. They take a value away; a variable that
+//! Only comparisons of one variable with a literal text, `-n`, `-z` and a variable alone are understood. They take a value away; a variable that
 //! had no other has some other value then.
 
 use crate::syntax::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
@@ -39,6 +39,10 @@ impl Comparison {
             },
             ShellCommand::Function { .. } => return None,
         };
+        // `[ "$x" ]`
+        if let [word] = words {
+            return Some(Self { name: variable(word)?.to_owned(), text: String::new(), is_equal: pipeline.prefixed });
+        }
         if let [sign, word] = words {
             let is_equal = match sign.plain()? {
                 "-z" => true,

@@ -248,6 +248,17 @@ impl<'t> CallReader<'t> {
             }
             return Some((value.clone(), at));
         }
+        // `command.split()`: a text that has blanks in it is a script, whole or split.
+        if let Some((own, "split" | "strip" | "trim" | "toString")) = name.rsplit_once('.')
+            && let Some(mut value) = self.values.get(own).cloned()
+        {
+            // Of several scripts, those of one word do nothing that a rule is about.
+            if value.iter().any(|text| text.contains(' ')) {
+                value.retain(|text| text.contains(' '));
+            }
+            let next = if self.is_sign(at, '(') { self.arguments(at + 1, true).next } else { at };
+            return Some((value, next));
+        }
         let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
         if LISTINGS.contains(&base) && self.is_sign(at, '(') {
             return Some(self.listing(name, at));
@@ -297,8 +308,7 @@ impl<'t> CallReader<'t> {
         // `directory.iterdir()`
         let own = name.rsplit_once('.').and_then(|(directory, _)| self.values.get(directory)?.first().cloned());
         let directory = found.words.first().cloned().or(own).unwrap_or_else(|| ".".to_owned());
-        let path = if directory == "." { STAR.to_string() } else { format!("{directory}/{STAR}") };
-        (vec![path], found.next)
+        (vec![listed(&directory)], found.next)
     }
 
     /// The digits in parentheses.
@@ -345,6 +355,7 @@ impl<'t> CallReader<'t> {
                     *last = last.replace(from, to);
                 }
             }
+            "iterdir" => *words.last_mut()? = listed(words.last()?),
             "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
             _ => {}
         }
@@ -379,6 +390,11 @@ impl<'t> CallReader<'t> {
         out.push_str(rest);
         out
     }
+}
+
+/// Everything in a directory, as a pattern.
+fn listed(directory: &str) -> String {
+    if directory == "." { STAR.to_string() } else { format!("{directory}/{STAR}") }
 }
 
 fn ends_value(token: &CodeToken) -> bool {

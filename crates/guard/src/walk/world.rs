@@ -19,7 +19,7 @@ pub(crate) struct World<'g> {
     pub(crate) shell: ShellState,
     /// Text that commands have written and no reader has taken yet.
     pub(super) out: String,
-    pub(super) files: ScriptFiles,
+    pub(crate) files: ScriptFiles,
     /// Settings that the script has put into git's configuration.
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
