@@ -22,7 +22,7 @@
 //!
 //! # The corpus
 //! Files of JSON lines with `script`, `group` (`core`: as people and agents write, `hard`: deliberate or odd spellings, `harmless`,
-//! and `policy`: a matter of opinion, not counted), `family`, and `label`: the rule that the execution found, or `null`.
+//! and `policy`: decided by the guard's documentation, whatever the execution says, and counted apart by `family`), `family`, and `label`: the rule that the execution found, or `null`.
 
 mod cell;
 mod label;
@@ -203,6 +203,15 @@ fn write_labels(files: &[CorpusFile], trials: &[Trial]) -> Done {
     Ok(())
 }
 
+/// The scripts that a documented decision is about, by its name. They are left out of the rates, and counted here.
+fn decisions(trials: &[Trial]) -> BTreeMap<&str, Vec<&Trial>> {
+    let mut decisions: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.group == "policy") {
+        decisions.entry(&trial.family).or_default().push(trial);
+    }
+    decisions
+}
+
 fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for trial in strange {
@@ -223,11 +232,26 @@ fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Erro
             writeln!(text, "{what} ({}, {}, {}): {:?}", trial.group, trial.family, trial.label(), trial.script)?;
         }
     }
-    for ((group, family), (right, all)) in families.iter().filter(|(_, (right, all))| right < all) {
+    let is_worse = |((group, _), (right, all)): &(&(&str, &str), &(usize, usize))| right < all && *group != "policy";
+    for ((group, family), (right, all)) in families.iter().filter(is_worse) {
         writeln!(text, "  {group} {family}: {right} of {all}")?;
     }
-    for (group, what) in [("core", "refused"), ("hard", "refused"), ("harmless", "let pass"), ("policy", "as executed")]
-    {
+    for (family, trials) in decisions(trials) {
+        let count = |dangerous: bool| trials.iter().filter(|trial| trial.is_dangerous() == dangerous).count();
+        let differ = |dangerous: bool| {
+            let is_other = |trial: &&&Trial| trial.is_dangerous() == dangerous && trial.refused != dangerous;
+            trials.iter().filter(is_other).count()
+        };
+        writeln!(
+            text,
+            "decision {family}: refuses {} of {} harmless scripts, lets {} of {} dangerous ones pass",
+            differ(false),
+            count(false),
+            differ(true),
+            count(true)
+        )?;
+    }
+    for (group, what) in [("core", "refused"), ("hard", "refused"), ("harmless", "let pass")] {
         let of_group = families.iter().filter(|((name, _), _)| *name == group);
         let (right, all) = of_group.fold((0, 0), |sum, (_, count)| (sum.0 + count.0, sum.1 + count.1));
         let percent =

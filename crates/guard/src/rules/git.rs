@@ -126,6 +126,8 @@ fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
             Some(words) => words.split_once(')').map_or(("", true), |(words, rest)| (rest, words.contains("top"))),
+            // A colon before a letter or a dot is followed by no magic.
+            None if magic.starts_with(|letter: char| letter.is_alphanumeric() || letter == '.') => (magic, false),
             None => (magic.strip_prefix('/').unwrap_or(path), magic.starts_with('/')),
         },
         None => (path, false),

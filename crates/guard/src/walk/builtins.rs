@@ -460,6 +460,11 @@ impl ScriptWalk<'_> {
         if is_link && let [target, link] = operands.as_slice() {
             self.link_file(target, link);
         }
+        if name == "mv"
+            && let [from @ .., to] = operands.as_slice()
+        {
+            from.iter().for_each(|from| self.move_file(from, to));
+        }
         match operands.as_slice() {
             [from] => self.copy_file(from, crate::walk::files::base_name(from)),
             [from, to] => {

@@ -254,15 +254,16 @@ impl<'c> CodeScan<'c> {
         let tokens = self.tokens;
         let mut at = self.at + usize::from(self.is_sign(self.at, '('));
         at += usize::from(matches!(tokens.get(at), Some(CodeToken::Name(word)) if is_declaration(word)));
-        let (Some(CodeToken::Name(variable)), Some(CodeToken::Name(word))) = (tokens.get(at), tokens.get(at + 1))
-        else {
-            return false;
+        let Some(CodeToken::Name(variable)) = tokens.get(at) else { return false };
+        let found = match tokens.get(at + 1) {
+            Some(CodeToken::Name(word)) if matches!(word.as_str(), "in" | "of") => {
+                arguments(tokens, at + 2, &self.values, false)
+            }
+            // Perl: `for my $name (…)`
+            Some(CodeToken::Sign('(')) if variable.starts_with('$') => arguments(tokens, at + 2, &self.values, true),
+            _ => return false,
         };
-        if !matches!(word.as_str(), "in" | "of") {
-            return false;
-        }
-        let found = arguments(tokens, at + 2, &self.values, false);
-        self.bind_loop(variable, found.words);
+        self.bind_loop(variable.trim_start_matches('$'), found.words);
         self.at = at + 2;
         true
     }

@@ -44,6 +44,9 @@ impl ScriptWalk<'_> {
             // `[ "$d" != / ] && …` and `[ "$d" = / ] || …` come only this far with another value; if what follows leaves,
             // it is the other way round for everything behind it.
             self.rule_out(comparison.as_ref(), *joint == Joint::Or);
+            if at == 0 {
+                self.narrow_to(comparison.as_ref(), *joint == Joint::And);
+            }
             // What has written something known has worked, and then `||` writes nothing more.
             let written = self.world.out.get(start..).unwrap_or("");
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
@@ -264,6 +267,7 @@ impl ScriptWalk<'_> {
             let before = self.world.shell.clone();
             let comparison = Comparison::of_list(condition);
             self.rule_out(comparison.as_ref(), false);
+            self.narrow_to(comparison.as_ref(), true);
             if self.run_list(body) == Flow::Next {
                 joined = Some(self.join_with(joined));
             }

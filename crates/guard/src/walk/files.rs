@@ -9,6 +9,9 @@ use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
+/// How many moves are kept in mind.
+const MOST_MOVED: usize = 64;
+
 /// Files that the script has written, by absolute path.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptFiles {
@@ -19,6 +22,8 @@ pub(crate) struct ScriptFiles {
     pub(super) programs: HashMap<String, String>,
     /// Symbolic links that the script has made, and what each points to.
     links: BTreeMap<String, String>,
+    /// Paths that the script has moved elsewhere, each with the path that it had before.
+    moved: BTreeMap<String, String>,
     /// Repositories that the script has made. Nothing is in them but what it has put there.
     pub(super) repositories: Vec<String>,
     /// How many paths the process substitutions have used up.
@@ -50,6 +55,12 @@ impl ScriptFiles {
         path
     }
 
+    /// The paths that were at this path, or below it, before the script moved them there.
+    pub(crate) fn moved_to(&self, path: &str) -> Vec<String> {
+        let is_there = |to: &str| to.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.moved.iter().filter(|(to, _)| is_there(to)).map(|(_, from)| from.clone()).collect()
+    }
+
     /// True if the path lies in a repository that the script has made.
     pub(crate) fn is_in_own_repository(&self, path: &str) -> bool {
         let is_below =
@@ -79,6 +90,12 @@ impl ScriptWalk<'_> {
         }
         let directory = self.directory();
         normalized(&format!("{directory}/{path}"))
+    }
+
+    /// The path behind the links that the script has made.
+    pub(super) fn real_path(&mut self, path: &str) -> String {
+        let path = self.absolute(path);
+        self.through_links(&path, true)
     }
 
     /// The working directory.
@@ -148,6 +165,16 @@ impl ScriptWalk<'_> {
         };
         if target != link {
             self.world.files.links.insert(link, target);
+        }
+    }
+
+    /// Notes that a path is moved. Whoever deletes it there deletes what it was.
+    pub(super) fn move_file(&mut self, from: &str, to: &str) {
+        let (from, to) = (self.absolute(from), self.absolute(to));
+        let files = &mut self.world.files;
+        let original = files.moved.remove(&from).unwrap_or(from);
+        if original != to && files.moved.len() < MOST_MOVED {
+            files.moved.insert(to, original);
         }
     }
 

@@ -20,14 +20,16 @@ fn filter_named(name: &str) -> Option<Filter> {
         "basename" => |walk, _, arguments| {
             Some(joined(operands(arguments).take(1).map(|path| base_name(&walk.world.concrete(path)).to_owned())))
         },
-        "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path)))),
+        "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.real_path(path)))),
         // Without an option it prints where a link points to, which is something else than the link.
         "readlink" => |walk, _, arguments| {
             let follows = arguments.iter().any(|word| {
                 word.starts_with("--canon")
                     || word.starts_with('-') && !word.starts_with("--") && word.contains(['f', 'e', 'm'])
             });
-            follows.then(|| joined(operands(arguments).map(|path| walk.absolute(path))))
+            let is_link = |walk: &mut ScriptWalk<'_>, path: &&String| walk.real_path(path) != walk.absolute(path);
+            let is_known = operands(arguments).all(|path| is_link(walk, &path));
+            (follows || is_known).then(|| joined(operands(arguments).map(|path| walk.real_path(path))))
         },
         "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => {
             |walk, name, arguments| Some(walk.decode_input(name, arguments))

@@ -252,7 +252,13 @@ impl ScriptWalk<'_> {
             "-printf" => {
                 let format = expression.next().unwrap_or("");
                 for path in expression.paths() {
-                    self.write(&format.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
+                    self.write(
+                        &format
+                            .replace("\\n", "\n")
+                            .replace("\\0", "\0")
+                            .replace("%p", &path)
+                            .replace("%f", path.rsplit('/').next().unwrap_or("")),
+                    );
                 }
             }
             "-print" | "-print0" | "-ls" | "-quit" => {

@@ -158,7 +158,8 @@ impl ScriptWalk<'_> {
         let mut paths =
             vec![".git/config".to_owned(), format!("{home}/.gitconfig"), format!("{home}/.config/git/config")];
         paths.extend(self.scalar("GIT_CONFIG_GLOBAL"));
-        paths.extend(config.iter().filter(|(key, _)| key == "include.path").map(|(_, value)| value.clone()));
+        let included = self.world.git_config.iter().chain(config).filter(|(key, _)| key == "include.path");
+        paths.extend(included.map(|(_, value)| value.clone()));
         for path in paths {
             let Some(text) = self.known_file(&path) else { continue };
             let mut section = String::new();
@@ -329,7 +330,9 @@ impl ScriptWalk<'_> {
     /// The output of subcommands that list files or refs. A listing of everything that is not ignored is everything.
     fn list_git(&mut self, name: &str, arguments: &[String]) {
         use crate::marks::{FRESH, SOME, STAR, TREE, UNKNOWN};
-        let has_operand = arguments.iter().any(|word| !word.starts_with('-'));
+        // The directory itself narrows nothing down.
+        let has_operand =
+            arguments.iter().any(|word| !word.starts_with('-') && !matches!(word.as_str(), "." | "./" | ":/"));
         let has = |letter: char, long: &str| {
             let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
             arguments.iter().any(|word| is_short(word) || !long.is_empty() && word.starts_with(long))

@@ -48,8 +48,8 @@ struct ArgumentState {
     next: usize,
     /// A closing parenthesis ends the arguments, not the statement.
     parenthesized: bool,
-    /// For every bracket that is open, how many words stand before it.
-    opened: Vec<usize>,
+    /// The brackets that are open, each with how many words stand before it.
+    opened: Vec<(char, usize)>,
     /// Where the words of the list begin that has just been closed.
     closed: Option<usize>,
     /// The next value is a part of the last word.
@@ -148,12 +148,20 @@ impl<'t> CallReader<'t> {
                 state.next = next;
             }
             '(' | '[' | '{' => {
-                state.opened.push(state.words.len());
+                state.opened.push((sign, state.words.len()));
                 // A list that is added to a list does not become a part of its last word.
                 state.joins &= sign == '(';
             }
             ')' | ']' | '}' => {
-                state.closed = state.opened.pop();
+                state.closed = state.opened.pop().map(|(_, words)| words);
+                // A list in a list is a command of its own, as in `[["git", "add"], ["ls"]]`.
+                if sign == ']'
+                    && state.opened.last().is_some_and(|(opener, _)| *opener == '[')
+                    && let Some(start) = state.closed.filter(|start| start + 1 < state.words.len())
+                {
+                    let command = state.words.split_off(start).join(" ");
+                    state.words.push(command);
+                }
                 let goes_on = matches!(self.token(state.next), Some(CodeToken::Sign('+' | ',' | '.')));
                 if state.closed.is_none() || !state.parenthesized && state.opened.is_empty() && !goes_on {
                     return SignEffect::Ends;
@@ -354,6 +362,10 @@ impl<'t> CallReader<'t> {
                 if let ([from, to], Some(last)) = (found.words.as_slice(), words.last_mut()) {
                     *last = last.replace(from, to);
                 }
+            }
+            "split" => {
+                let last = words.pop()?;
+                words.extend(last.split_whitespace().map(str::to_owned));
             }
             "iterdir" => *words.last_mut()? = listed(words.last()?),
             "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
