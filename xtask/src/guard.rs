@@ -1,4 +1,4 @@
-//! The guard against labelled scripts: what it misses, what it refuses for nothing, and how long it takes.
+//! The guard against labeled scripts: its misses, its false alarms, and its time.
 //!
 //! The data are files that the caller names; nothing of them is in the repository. `--cases` has one JSON object a line with
 //! `command`, `expect` (`block` or `allow`), `category` and `id`; `--benign` has one command a line, of which those in
@@ -108,7 +108,7 @@ fn scripts_at(path: &Path) -> Result<Vec<(String, String)>, Box<dyn std::error::
     Ok(scripts)
 }
 
-/// How long real scripts take, and which of them are refused.
+/// Prints the refusals of real scripts, and the processor time that the slowest took.
 fn slowest(guard: &Guard, scripts: &[(String, String)], report: &mut String) -> Done {
     let mut times = Vec::new();
     for (name, script) in scripts {

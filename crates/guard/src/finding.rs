@@ -25,11 +25,11 @@ const DENIAL: &str = "permission denied: ";
 pub struct Finding {
     /// The rule's name.
     pub rule: String,
-    /// How serious it is.
+    /// The level of the rule, after settings.
     pub level: Level,
-    /// Where in the script the command stands, in bytes.
+    /// The range of the command in the script, in bytes.
     pub span: Range<usize>,
-    /// How the words were resolved, from the script's text to the command that would run.
+    /// The forms that the command took, from the script's text to the words that would run.
     pub chain: Vec<String>,
     /// The message of the rule.
     pub message: String,

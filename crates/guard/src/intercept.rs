@@ -20,7 +20,7 @@ pub(crate) struct ResolvedCommand {
     pub(crate) reads_pipe: bool,
     /// It has a here-document or a here-string.
     pub(crate) here: bool,
-    /// Where its output goes.
+    /// The files that its output goes to.
     pub(crate) files: Vec<String>,
 }
 

@@ -4,7 +4,7 @@
 
 use crate::marks::{NAME, ONE, SET, STAR, TREE, UNKNOWN};
 
-/// How many steps a match may take. Patterns that need more are taken not to match.
+/// The most steps of one match. A pattern that needs more counts as not matching.
 const MOST_STEPS: usize = 1 << 16;
 
 /// One unit of a pattern.

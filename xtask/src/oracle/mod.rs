@@ -62,7 +62,7 @@ struct Trial {
     family: String,
     /// The rules that the run broke, without repetition.
     broken: Vec<String>,
-    /// What recorders and effects showed, or how the script failed.
+    /// The events that recorders and effects showed, or the reason that the script failed.
     detail: Value,
     refused: bool,
     /// The guard's findings, for the report.

@@ -5,7 +5,7 @@ use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
-/// How long an expression may be that is worked out, in bytes.
+/// The longest expression that is evaluated, in bytes.
 const LONGEST: usize = 256;
 
 impl ScriptWalk<'_> {

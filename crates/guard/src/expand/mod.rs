@@ -15,7 +15,7 @@ use crate::syntax::ast::{List, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
-/// How the text of an expansion is taken.
+/// The treatment of the text of an expansion: whether it is quoted, and whether it is split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExpandMode {
     /// Inside of double quotes.

@@ -22,7 +22,7 @@ use crate::walk::ScriptWalk;
 pub struct Rule {
     /// Its name, for settings and findings.
     pub name: &'static str,
-    /// How serious it is unless settings say otherwise.
+    /// The level unless settings give another.
     pub level: Level,
     /// False for a rule that finds nothing until settings turn it on.
     pub is_on: bool,
@@ -433,7 +433,7 @@ fn own_program(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
         walk.find_rule(&SELF_ALLOW);
     }
     if subcommand == "run" {
-        // Which of the words is the script does not matter: values of options are no commands.
+        // Every word is judged as a script: values of options are no commands.
         let scripts: Vec<String> = words.filter(|word| !word.starts_with('-')).cloned().collect();
         for script in scripts {
             walk.run_nested(&script);

@@ -169,7 +169,7 @@ pub(crate) struct Redirect {
     pub(crate) target: ShellWord,
 }
 
-/// Which kind of redirection.
+/// The kind of a redirection.
 #[derive(Debug, Clone)]
 pub(crate) enum RedirectKind {
     In,
@@ -270,7 +270,7 @@ pub(crate) struct Param {
     pub(crate) change: ParamChange,
 }
 
-/// Which elements of an array.
+/// The elements of an array that an expansion takes.
 #[derive(Debug, Clone)]
 pub(crate) enum Index {
     /// `[@]`
@@ -316,7 +316,7 @@ pub(crate) enum ParamChange {
     Names,
 }
 
-/// Where a pattern has to match.
+/// The place at which a pattern has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     First,

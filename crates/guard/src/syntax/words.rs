@@ -7,7 +7,7 @@ use super::outline::Quoting;
 use super::recover::MatchedGroup;
 use super::{ParseResult, ParseStop, Parser};
 
-/// Where a run of pieces ends.
+/// The letters at which a run of pieces ends.
 #[derive(Clone, Copy)]
 pub(super) struct WordEnd {
     /// Blanks and operators end it.

@@ -6,7 +6,7 @@ use crate::walk::code_scan::CodeScan;
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::Values;
 
-/// How many lines of known input awk is followed through.
+/// The most lines of known input that awk is followed through.
 const MOST_LINES: usize = 64;
 
 /// The arguments of awk, read to the program.

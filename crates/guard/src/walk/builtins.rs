@@ -418,7 +418,7 @@ impl ScriptWalk<'_> {
         let lines = input.split_terminator(delimiter).skip(number("-s").unwrap_or(0)).take(most);
         let items: Vec<String> = lines.map(str::to_owned).collect();
         self.world.shell.input = "".into();
-        // What is called for a line gets its index and the line.
+        // The callback gets the index of a line and the line.
         if let Some(callback) = option("-C") {
             for (at, item) in items.iter().take(8).enumerate() {
                 let arguments = vec![at.to_string(), item.clone()];

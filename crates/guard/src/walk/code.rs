@@ -37,7 +37,7 @@ const DIRECTORIES: [(&str, &str); 22] = [
     ("path.sep", "/"),
 ];
 
-/// How an interpreter is given code.
+/// The options by which an interpreter is given code.
 struct Interpreter {
     /// Options before code.
     flags: &'static [&'static str],
@@ -122,7 +122,7 @@ impl ScriptWalk<'_> {
                     codes.push(code.clone());
                     rest = after;
                 }
-                // What follows is the program's, but Perl and Ruby may be given more code.
+                // The rest are arguments of the program, but Perl and Ruby may be given more code.
                 if language == "python" {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! Reads code in other languages token by token: what its names stand for, and which calls matter.
+//! Reads code in other languages token by token, for the values of its names and the calls that matter.
 
 use crate::marks::{SOME, STAR};
 use crate::walk::tokens::CodeToken;
@@ -77,10 +77,10 @@ const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", 
 /// Calls that print.
 const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];
 
-/// How many tokens before a method a list may have.
+/// The longest list before a method, in tokens.
 const LONGEST_LIST: usize = 256;
 
-/// How many tokens of a condition are looked at.
+/// The longest part of a condition that is read, in tokens.
 const LONGEST_CONDITION: usize = 24;
 
 fn is_declaration(word: &str) -> bool {
@@ -187,7 +187,7 @@ impl<'c> CodeScan<'c> {
         Some(script.unwrap_or_default())
     }
 
-    /// Notes what a name stands for from here on; false if the name is not given a meaning here.
+    /// Notes the value that a name gets here. False if this is no assignment and no loop.
     pub(super) fn note_name(&mut self, name: &str) -> bool {
         let (at, tokens) = (self.at, self.tokens);
         // `name = "text"`

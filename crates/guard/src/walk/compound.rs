@@ -7,10 +7,10 @@ use crate::walk::narrow::Comparison;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
-/// How many values of a list are looked through twice.
+/// The most values of a `for` loop that may repeat.
 const MOST_ROUNDS: usize = 64;
 
-/// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
+/// The rounds of a loop whose condition is unknown. The second round sees the variables that the first has set.
 const UNKNOWN_ROUNDS: usize = 3;
 
 impl ScriptWalk<'_> {
@@ -47,7 +47,7 @@ impl ScriptWalk<'_> {
             if at == 0 {
                 self.narrow_to(comparison.as_ref(), *joint == Joint::And);
             }
-            // What has written something known has worked, and then `||` writes nothing more.
+            // A command that has written something known has succeeded, so the one behind `||` writes nothing.
             let written = self.world.out.get(start..).unwrap_or("");
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
             let before_it = self.world.out.len();

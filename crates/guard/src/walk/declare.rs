@@ -56,7 +56,7 @@ impl ScriptWalk<'_> {
         if name.contains(is_mark) {
             self.world.shell.outside.open();
         }
-        // What prints a function is there to give it to another shell.
+        // A script prints a function to give it to another shell.
         if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
             self.world.shell.export_function(name);
             return;

@@ -9,7 +9,7 @@ use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
-/// How many moves are kept in mind.
+/// The most moves that are remembered. Later ones are forgotten.
 const MOST_MOVED: usize = 64;
 
 /// Files that the script has written, by absolute path.
@@ -26,7 +26,7 @@ pub(crate) struct ScriptFiles {
     moved: BTreeMap<String, String>,
     /// Repositories that the script has made. Nothing is in them but what it has put there.
     pub(super) repositories: Vec<String>,
-    /// How many paths the process substitutions have used up.
+    /// The number of paths that process substitutions have used up.
     processes: usize,
 }
 

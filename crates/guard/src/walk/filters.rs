@@ -305,7 +305,7 @@ impl ScriptWalk<'_> {
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
-            // What a listing stands for may match or not.
+            // The names behind a listing may match or not.
             let found = expression.is_match(line) || line.contains([STAR, UNKNOWN, SOME, TREE, FRESH]);
             // Of hidden names, an expression may choose the one that matters.
             if !flags.contains('v') && crate::pattern::may_be(line, ".git") && expression.is_match(".git") {

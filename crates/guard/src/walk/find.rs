@@ -118,7 +118,7 @@ impl<'w> FindExpression<'w> {
                 scope.negated = true;
                 false
             }
-            // What stands before an `-o` belongs to another action; parentheses keep what is around them.
+            // Tests before an `-o` belong to another action. Parentheses keep the tests around them.
             "-o" | "-or" | "," => {
                 match self.outer.last() {
                     Some(outer) => self.scopes.push(outer.clone()),

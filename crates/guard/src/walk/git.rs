@@ -82,7 +82,7 @@ const CLONE_VALUED: [&str; 11] = [
     "--initial-branch",
 ];
 
-/// How many aliases may lead to each other.
+/// The longest chain of aliases that is followed. git itself refuses loops.
 const MOST_ALIASES: usize = 8;
 
 impl ScriptWalk<'_> {

@@ -33,7 +33,7 @@ const FLAGS: [&str; 14] = [
 /// The part of a text that is looked at, in bytes. Paths and options are shorter; longer texts are messages and files.
 const LONGEST: usize = 256;
 
-/// How much a text stands out. Most do not: zero.
+/// Rates a text from 0 (most texts) to 3 (a path that a rule is about).
 pub(super) fn interest(text: &str) -> u8 {
     let text = match text.char_indices().nth(LONGEST) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
@@ -58,7 +58,7 @@ pub(super) fn interest(text: &str) -> u8 {
     u8::from(text.starts_with('-') || text.split_ascii_whitespace().any(|word| WORDS.contains(&word)))
 }
 
-/// How much a value stands out.
+/// Rates a value by its text, or by the element that stands out most.
 pub(super) fn interest_of(value: &ShellValue) -> u8 {
     match value {
         ShellValue::Unset => 0,

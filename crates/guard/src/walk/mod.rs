@@ -59,7 +59,7 @@ use world::World;
 /// The longest text that a command's output or a variable is followed through, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// How often a function may be on the way at once. Deeper levels see nothing that the first ones do not.
+/// The deepest recursion of one function. Deeper calls see nothing that the first ones do not.
 const MOST_RECURSION: usize = 3;
 
 /// The effect of a command on the commands after it.
@@ -74,7 +74,7 @@ pub(crate) enum Flow {
 /// A walk through one script.
 pub(crate) struct ScriptWalk<'g> {
     pub(crate) guard: &'g Guard,
-    /// When to give up.
+    /// The steps, depth and text that are left.
     pub(crate) budget: WalkBudget,
     /// The state that bash would have.
     pub(crate) world: World<'g>,

@@ -1,4 +1,4 @@
-//! Where commands read from and write to.
+//! Redirections: the files, descriptors and texts that commands read from and write to.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use crate::syntax::ast::{List, Redirect, RedirectKind};
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
-/// Where a command's input comes from and its output goes.
+/// The input and the outputs of one command, after its redirections.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
     pub(crate) input: Option<Rc<str>>,

@@ -3,7 +3,7 @@
 use crate::marks::HOME;
 use crate::walk::ScriptWalk;
 
-/// How many lines of such a script are looked at.
+/// The most lines of such a script that are judged.
 const MOST_LINES: usize = 256;
 
 /// Names of keys that end a line which was typed into a terminal.

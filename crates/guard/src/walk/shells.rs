@@ -11,7 +11,7 @@ const SHELLS: [&str; 18] = [
     "posh", "lksh", "bash5",
 ];
 
-/// Where a shell's script comes from.
+/// The source of a shell's script.
 enum ScriptSource {
     Text(String),
     File(String),
@@ -78,7 +78,7 @@ impl<'w> ShellOptions<'w> {
         options
     }
 
-    /// Where the script comes from, its `$0` if that is not the shell, and its arguments.
+    /// The source of the script, its `$0` if that is not the shell, and its arguments.
     fn source(&self) -> (ScriptSource, Option<&'w String>, &'w [String]) {
         match self.rest.split_first() {
             Some((script, after)) if self.command => {
@@ -158,7 +158,7 @@ impl ScriptWalk<'_> {
                 let Some(text) = self.known_file(&file) else { return self.write(&UNKNOWN.to_string()) };
                 text
             }
-            // What it reads is gone for the commands in it.
+            // The script has consumed the input: its commands find nothing left.
             ScriptSource::Input => std::mem::replace(&mut self.world.shell.input, "".into()),
             ScriptSource::Nothing => return,
         };

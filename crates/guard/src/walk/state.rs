@@ -3,8 +3,8 @@
 //! A copy costs next to nothing, because subshells and pipelines need one each: the maps are shared until one of the
 //! copies writes to them.
 //!
-//! Where two ways through the script meet, a variable may have one of several values. [`ShellState::join`] keeps a few of them;
-//! beyond that nothing is known about it.
+//! A variable may have one of several values after two ways through the script meet. [`ShellState::join`] keeps the few that stand
+//! out; the others become unknown.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
 use crate::walk::interest::interest_of;
 
-/// How many values of one variable are kept apart where branches meet.
+/// The most other values that a variable keeps after branches meet.
 const MOST_VALUES: usize = 6;
 
 /// The name under which the working directory is kept. No variable is called that.
@@ -113,7 +113,7 @@ pub(crate) struct ShellState {
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
     pub(crate) traps: Vec<(String, SourceExtent)>,
-    /// How many variables have more than one value.
+    /// The number of variables that have more than one value. A command is followed once if it is zero.
     pub(crate) doubtful: usize,
     /// Standard input is what another command writes.
     pub(crate) reads_pipe: bool,

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     pub(super) directory: Option<String>,
     /// `recursive` is among the options.
     pub(super) recursive: bool,
-    /// Where the code goes on.
+    /// The first token behind the call.
     pub(super) next: usize,
 }
 
@@ -50,7 +50,7 @@ struct ArgumentState {
     parenthesized: bool,
     /// The brackets that are open, each with how many words stand before it.
     opened: Vec<(char, usize)>,
-    /// Where the words of the list begin that has just been closed.
+    /// The first word of the list that was closed last.
     closed: Option<usize>,
     /// The next value is a part of the last word.
     joins: bool,

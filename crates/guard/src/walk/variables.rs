@@ -40,7 +40,7 @@ pub(super) struct CallKey {
 }
 
 impl VariableChoices {
-    /// Which of `count` values of a variable is seen, counted from zero.
+    /// Picks one of `count` values of a variable for this round, counted from zero.
     fn pick(&mut self, name: &str, count: usize) -> usize {
         if let Some((_, picked)) = self.pinned.iter().rev().find(|(pinned, _)| pinned == name) {
             return *picked;
@@ -53,8 +53,8 @@ impl VariableChoices {
         0
     }
 
-    /// Which of `count` branches writes the output that the current command reads; none outside of a command that is followed
-    /// once for every combination.
+    /// Picks the branch, of `count`, whose output the current command reads in this round. None outside of a command that is
+    /// followed once for every combination.
     ///
     /// A branch has no name. It goes by its number among the branches of the command, which is the same in every round up to
     /// the branch that differs.

@@ -26,7 +26,7 @@ pub(crate) struct World<'g> {
     pub(super) calls: Vec<String>,
     /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
     pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
-    /// How often each function was called.
+    /// The number of calls of each function so far.
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
     pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
@@ -34,7 +34,7 @@ pub(crate) struct World<'g> {
     pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
-    /// How many substitutions and scripts in scripts the current command is in.
+    /// The depth of substitutions, and of scripts in scripts, around the current command.
     pub(super) nested: usize,
 }
 

@@ -92,7 +92,7 @@ impl ScriptWalk<'_> {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
             }
-            // What follows `--` is for the shell that it starts.
+            // The words behind `--` are for the shell that it starts.
             "capsh" => {
                 if let Some(at) = arguments.iter().position(|word| word == "--" || word == "==") {
                     let mut shell = vec!["bash".to_owned()];

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::walk::ScriptWalk;
 
-/// How many items are tried one by one.
+/// The most items that are tried one by one.
 const MOST_ITEMS: usize = 64;
 
 /// Options of `parallel` that take another word.
