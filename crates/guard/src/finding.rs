@@ -33,7 +33,7 @@ pub struct Finding {
     pub chain: Vec<String>,
     /// The message of the rule.
     pub message: String,
-    /// Something that does what was probably meant and passes the guard.
+    /// A script that probably does what the author meant, and passes the guard.
     pub alternative: String,
 }
 
@@ -43,7 +43,7 @@ impl Finding {
         self.message.strip_prefix(DENIAL).unwrap_or(&self.message)
     }
 
-    /// The whole text: what the rule says, what was found, and what to do instead.
+    /// The whole text: the message, the resolved command, and the alternative.
     pub fn text(&self) -> String {
         let mut text = self.message.clone();
         if !self.chain.is_empty() {

@@ -65,7 +65,7 @@ pub struct Guard {
 impl Guard {
     /// A guard with its own rules and the user's.
     ///
-    /// The user's rules carry examples, which are tried out here: a rule that does not do what they say is an error.
+    /// The user's rules carry examples, which are tried out here: a rule that contradicts them is an error.
     ///
     /// ```
     /// use bashful_guard::{Guard, Prelude, Policy};
@@ -101,7 +101,7 @@ impl Guard {
         Ok(Self { levels: policy.levels, ..guard })
     }
 
-    /// Judges what bash would do with a script.
+    /// Judges the commands that bash would run for a script.
     ///
     /// Pure: it reads nothing and runs nothing, and the same script has always the same verdict.
     ///

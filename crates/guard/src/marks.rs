@@ -1,11 +1,11 @@
-//! The alphabet of the guard's text: ordinary characters, and marks for what is not known letter by letter.
+//! The alphabet of the guard's text: ordinary characters, and marks for text that is not known letter by letter.
 //!
 //! A value in the interpreter is a `String` over this alphabet. `"$HOME"/*` is the mark for the home directory, a slash
 //! and the mark for a star that matches files. Concatenation, splitting, and even parsing (`bash -c "rm -rf $HOME"`) work
 //! on it without knowing about marks, because to all of them a mark is one more letter.
 //!
 //! Invariant: no mark comes from a script. [`without_marks`] sees to it before anything is parsed. All marks are four
-//! bytes long, as is what stands in for them, so that spans stay true.
+//! bytes long, and so is the stand-in for them, so that spans stay true.
 
 use std::borrow::Cow;
 

@@ -39,7 +39,7 @@ const LIFETIME: Duration = Duration::from_secs(15);
 /// Processes that a script leaves in the background may finish their work for this long.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
-/// Runs `DIRECTORY/script` and prints what became of it. With `build`, the world is not a throw-away copy.
+/// Runs `DIRECTORY/script` and prints its outcome. With `build`, the world is not a throw-away copy.
 pub(super) fn main(directory: &str, build: bool) -> Done {
     if std::process::id() != 1 {
         return Err("a cell has to be the first process of its own namespace".into());
@@ -153,7 +153,7 @@ fn outlast(bash: &mut Command, lifetime: Duration) -> Result<(i32, bool), Box<dy
     }
 }
 
-/// The rules that were broken, with details, by what recorders saw and by what is left of the world.
+/// The rules that the script broke, with details: by the recorders' events, and by the files that are left.
 fn found() -> Vec<Value> {
     let events = fs::read_to_string(EVENTS).unwrap_or_default();
     let mut found: Vec<(String, String)> =

@@ -1,4 +1,4 @@
-//! The guard against execution: every script of a corpus is run under real bash, and what it does is its label.
+//! The guard against execution: every script of a corpus runs under real bash, and its effect is its label.
 //!
 //! # The world
 //! Each script runs in a fresh copy of a little world: home `/home/dev`, with the git repository `work/widget` as working
@@ -15,7 +15,7 @@
 //! - `rm/critical`: a recursive `rm` has an operand that means the root, a system directory (`/etc`, `/usr/bin`, …), the home
 //!   directory, the working directory or a directory above it, or the `.git` of a repository that was there before. Or, after the
 //!   script, all files of the project, its `.git`, everything visible or everything hidden of the home directory, or the contents
-//!   of a system directory are gone, by whatever program.
+//!   of a system directory are gone, whichever program removed them.
 //!
 //! Further events are noted and do not make a script dangerous: `host/disk` (`mkfs` and its like), `host/modes` (recursive `chmod` or
 //! `chown` of something critical), `host/kill` (`pkill`, `killall`).
@@ -53,7 +53,7 @@ const USAGE: &str = "usage: cargo xtask guard --oracle [DIR] [--relabel] [--json
 /// A file of the corpus and its lines.
 type CorpusFile = (PathBuf, Vec<Value>);
 
-/// One script of the corpus, with what became of it.
+/// One script of the corpus, with its outcome.
 struct Trial {
     /// The line of the file, as it was read.
     line: Value,

@@ -1,4 +1,4 @@
-//! Arithmetic, as far as it decides anything: what is not simple is some number.
+//! Arithmetic on small expressions. The value of any other expression is unknown.
 
 use crate::marks::SOME;
 use crate::syntax::ast::{ShellWord, WordPiece};

@@ -16,7 +16,7 @@ const LONGEST_REPLACED: usize = 512;
 enum Base {
     /// Known to be unset.
     Unset,
-    /// Not set by the script: whatever the environment has.
+    /// Not set by the script. The value of the environment is unknown.
     Outside,
     One(String),
     /// All elements, to be joined if asked for with `*`.
@@ -199,7 +199,7 @@ impl ScriptWalk<'_> {
                 }
             }
             ('+', false) => {}
-            // The script ends here if it is unset, so whatever comes after it has a value.
+            // The script ends here if it is unset, so the commands after it see a value.
             ('?', false) => {
                 self.world.shell.outside.note_test(name);
                 self.push_expansion(&SOME.to_string(), mode, fields);

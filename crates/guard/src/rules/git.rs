@@ -31,7 +31,7 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String],
 #[derive(Debug, Default)]
 struct AddWords {
     adds_all: bool,
-    /// Options in force by which nothing is added, or only what git knows already, or somebody looks at each part.
+    /// Options in force by which git adds nothing, or tracked files alone, or asks about each part.
     held_back: Vec<&'static str>,
     paths: Vec<String>,
 }
@@ -221,7 +221,7 @@ impl PushWords {
 
     /// Notes short options; true if the last one takes the next word.
     fn note_short(&mut self, flag: &str) -> bool {
-        // `-o` takes what is left of the word, or the next one.
+        // `-o` takes the rest of the word, or the next one.
         let (flags, value) = flag.split_once('o').map_or((flag, None), |(flags, rest)| (flags, Some(rest)));
         self.forced |= flags.contains('f');
         self.deletes |= flags.contains('d');
@@ -260,7 +260,7 @@ impl PushWords {
         }
     }
 
-    /// Notes what the configuration pushes, which counts if the command does not say.
+    /// Notes the refs that the configuration pushes. They count if the command names none.
     fn note_settings(&mut self, settings: &[(String, String)]) {
         if self.operands >= 2 {
             return;

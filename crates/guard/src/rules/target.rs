@@ -58,7 +58,7 @@ pub(super) enum Danger {
     Critical,
     /// Something below the home directory, spelled by it.
     BelowHome,
-    /// The same as critical, if what is not known is empty.
+    /// As critical, if the unknown part of the path is empty.
     IfEmpty,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
         return Danger::None;
     }
     let own = normalized(path);
-    // `.` and `..` are never what one means to delete.
+    // Nobody means to delete `.` or `..`.
     if own.split('/').all(|part| part == "." || part == "..") && !own.starts_with('/') {
         return Danger::Critical;
     }

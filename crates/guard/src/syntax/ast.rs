@@ -31,7 +31,7 @@ pub(crate) enum Joint {
     Or,
 }
 
-/// Commands that run at the same time, each reading what the one before writes.
+/// Commands that run at the same time, each reading the output of the one before.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<ShellCommand>,
@@ -226,16 +226,16 @@ impl ShellWord {
 pub(crate) enum WordPiece {
     /// Outside of quotes: braces, tilde and globs are alive. Inside of `Double` it is just text.
     Text(String),
-    /// Text that is what it is.
+    /// Text inside of single quotes, in which no letter is special.
     Quoted(String),
     /// Between double quotes.
     Double(Vec<WordPiece>),
     Param(Box<Param>),
     /// `$(…)` and backquotes.
     Command(Rc<List>),
-    /// `<(…)`; what it writes can be read.
+    /// `<(…)`; the shell reads its output.
     Input(Rc<List>),
-    /// `>(…)`; it reads what is written.
+    /// `>(…)`; it reads the shell's output.
     Output(Rc<List>),
     /// `$((…))`.
     Arith(Vec<WordPiece>),

@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A parser for a part of a text; what it parses is told by its place in the whole.
+    /// A parser for a part of a text. Extents count from the beginning of the whole text.
     pub(crate) fn within(source: &'a str, range: Range<usize>) -> Self {
         Self { at: range.start, end: range.end, ..Self::new(source) }
     }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         Ok(Some(List { items }))
     }
 
-    /// Notes that what was passed since `start` is text of a word.
+    /// Notes that the letters since `start` are text of a word.
     fn note(&mut self, start: usize, quoting: Quoting) {
         let Some(stretches) = &mut self.stretches else { return };
         match stretches.last_mut() {
@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
         (self.stretches.as_ref().map_or(0, Vec::len), self.pending.len())
     }
 
-    /// Takes back what was noted while text was parsed that turned out to be something else.
+    /// Drops the notes of a parse that turned out to be wrong.
     fn forget_since(&mut self, (stretches, pending): (usize, usize)) {
         if let Some(noted) = &mut self.stretches {
             noted.truncate(stretches);
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Parses another text, all of it, with what is left of the depth.
+    /// Parses another text, all of it, with the depth that is left.
     fn aside(&self, source: &str, from: SourceExtent) -> ParseResult<List> {
         let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
         parser.deeper(Parser::lenient_list)

@@ -1,6 +1,6 @@
 //! The outline of a script, for crates that change a part of it and leave every other byte alone.
 //!
-//! An answer holds for every bash, whatever its variables and files. Where that is in doubt the answer is none.
+//! An answer holds for every bash, with any variables and files. It is none if that is in doubt.
 
 use std::ops::Range;
 
@@ -192,7 +192,7 @@ impl<'a> Outline<'a> {
         Some(LastStage { words: self.plain_words(last)?, range, both: pipe.both })
     }
 
-    /// A coprocess is told apart from what it runs only by its word.
+    /// The keyword alone tells a coprocess apart from the command that it runs.
     fn starts_with_keyword(&self, pipeline: &Pipeline) -> bool {
         self.script.get(pipeline.extent.start..).is_none_or(|text| text.starts_with("coproc"))
     }

@@ -386,7 +386,7 @@ impl Parser<'_> {
     }
 }
 
-/// Decodes what follows a backslash in `$'…'` (`ansi`), `echo -e` and `printf`: how many bytes it takes, and what it means.
+/// Decodes the letters behind a backslash in `$'…'` (`ansi`), `echo -e` and `printf`. Returns the bytes taken and the letter meant.
 pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
     let Some(kind) = after.chars().next() else { return (0, Some('\\')) };
     let digits = |from: usize, most: usize, radix: u32| {

@@ -97,7 +97,7 @@ impl ScriptWalk<'_> {
         awk
     }
 
-    /// A pipe in awk: to a command, which reads what was printed last, or from one.
+    /// A pipe in awk: to a command, which reads the text that was printed last, or from one.
     pub(super) fn awk_pipe(&mut self, scan: &CodeScan<'_>) {
         let command = |token: Option<&CodeToken>| match token? {
             CodeToken::Text(text) => Some(text.clone()),

@@ -443,7 +443,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
+    /// `cp`, `ln`, `mv`: the last operand becomes a copy, a link or the new place of the others.
     fn copy_files(&mut self, name: &str, arguments: &[String]) {
         let valued =
             |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
@@ -494,7 +494,7 @@ pub(crate) fn after_options<'w>(words: &'w [String], valued: &str) -> &'w [Strin
     rest
 }
 
-/// Splits as `read` does: the last part takes what is left.
+/// Splits as `read` does: the last part takes the rest of the line.
 fn split(line: &str, separators: &str, most: usize) -> Vec<String> {
     let is_separator = |letter: char| separators.contains(letter);
     let blank = |letter: char| letter.is_ascii_whitespace() && is_separator(letter);

@@ -1,4 +1,4 @@
-//! One simple command: from its words to what it would do.
+//! One simple command: from its words to its effects.
 
 use std::rc::Rc;
 
@@ -58,7 +58,7 @@ impl ScriptWalk<'_> {
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
-            // `$(< file)` is what is in the file.
+            // `$(< file)` is the text of the file.
             if simple.assigns.is_empty()
                 && self.world.nested > 0
                 && let Some(text) = &channels.input
@@ -94,7 +94,7 @@ impl ScriptWalk<'_> {
         flow
     }
 
-    /// Notes what the interceptor would want to know of a command.
+    /// Notes a command for the interceptor.
     fn watch_command(&mut self, channels: &crate::walk::redirect::Channels) {
         if let Some(watch) = &mut self.trail.watch {
             watch.current = ResolvedCommand {
@@ -169,7 +169,7 @@ impl ScriptWalk<'_> {
     }
 
     fn assign_element(&mut self, name: &str, key: &str, text: String, append: bool, origin: Option<Rc<str>>) {
-        // Two tables of bash that change what a command means.
+        // Two tables of bash that change the meaning of a command.
         if name == "BASH_ALIASES" {
             let line = self.world.line;
             Rc::make_mut(&mut self.world.shell.aliases).insert(key.to_owned(), (text, line));
@@ -255,7 +255,7 @@ impl ScriptWalk<'_> {
         self.assign(name, ShellValue::Array(items), origin);
     }
 
-    /// Runs a command with these words, whatever it turns out to be.
+    /// Runs a command with these words: a function, a builtin, a file or a program.
     pub(crate) fn call(&mut self, words: Vec<String>) -> Flow {
         if words.is_empty() || !self.budget.enter() {
             return Flow::Next;

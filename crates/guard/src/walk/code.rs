@@ -1,7 +1,7 @@
 //! Code in other languages: literal calls that run commands or delete trees.
 //!
 //! This is no interpreter. Strings, lists of strings, their concatenation and variables that hold them are understood;
-//! whatever else is in a call makes it unknown.
+//! anything else makes a call unknown.
 
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
@@ -175,7 +175,7 @@ impl ScriptWalk<'_> {
         self.scan_code(language, code, Values::new());
     }
 
-    /// Looks through code for calls that matter, with what its names stand for at first.
+    /// Looks through code for calls that matter. `values` are the values of names at its beginning.
     pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) {
         self.budget.spend(1 + code.len() / 32);
         if self.budget.is_exhausted() {
@@ -238,7 +238,7 @@ impl ScriptWalk<'_> {
         self.budget.leave();
     }
 
-    /// Does what a call in some code does.
+    /// Applies the effects of a call.
     fn run_code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
         let CodeCall { name, base, effects, mut words, directory, recursive } = call;
         let language = scan.language;
@@ -266,7 +266,7 @@ impl ScriptWalk<'_> {
             let count = if effects.deletes { words.len() } else { 1 };
             words.iter().take(count).for_each(|path| rules::deleted(self, path));
         } else if let Some(at) = words.iter().position(|word| effects.opens && word.starts_with('|')) {
-            // `open(P, "|sh")` and `open(P, "|-", "sh")`: what is printed later is what it reads.
+            // `open(P, "|sh")` and `open(P, "|-", "sh")`: the text that is printed later is its input.
             let command = words.split_off(at).join(" ");
             let command = command.trim_start_matches(['|', '-', ' ']).to_owned();
             self.script_in_code(&command, None);
@@ -279,7 +279,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs what a call is given: a script, or the words of a command.
+    /// Runs the arguments of a call: a script, or the words of a command.
     fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
         if opens {
             // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
@@ -297,7 +297,7 @@ impl ScriptWalk<'_> {
         match words.as_slice() {
             [] => {}
             [script] => self.script_in_code(script, None),
-            // No program has a blank in its name: what follows is about something else.
+            // No program has a blank in its name, so this is a script, and the rest are options.
             [script, ..] if script.contains(' ') => {
                 // A variable of a loop holds all of its values.
                 for script in words.iter().filter(|word| word.contains(' ')) {

@@ -98,7 +98,7 @@ pub(super) struct CodeScan<'c> {
     renamed: Vec<(&'c str, &'c str)>,
     /// The text that the code has printed last.
     pub(super) printed: Option<String>,
-    /// The command that reads what the code prints.
+    /// The command that reads the text that the code prints.
     pub(super) piped_to: Option<String>,
     /// The variables of loops.
     loops: Vec<String>,
@@ -125,7 +125,7 @@ pub(super) struct CodeCall<'c> {
 pub(super) struct CallEffects {
     pub(super) prints: bool,
     pub(super) runs: bool,
-    /// Perl's `open`, which runs only what has a pipe in it.
+    /// Perl's `open`, which runs a command only if a pipe is in its words.
     pub(super) opens: bool,
     pub(super) deletes: bool,
     pub(super) may_delete: bool,

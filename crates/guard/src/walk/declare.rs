@@ -8,7 +8,7 @@ use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
 impl ScriptWalk<'_> {
-    /// Declares what the words after `kind` say.
+    /// Declares the variables that the words after `kind` name.
     pub(crate) fn declare(&mut self, kind: &str, words: &[ShellWord]) {
         let mut flags = String::new();
         for word in words {

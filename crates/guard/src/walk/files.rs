@@ -16,15 +16,15 @@ const MOST_MOVED: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
-    /// Commands that read what is written to a path: `>(…)`.
+    /// Commands that read the text that is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
     /// Programs that the script has copied or linked, each by its original name.
     pub(super) programs: HashMap<String, String>,
-    /// Symbolic links that the script has made, and what each points to.
+    /// Symbolic links that the script has made, each with its target.
     links: BTreeMap<String, String>,
     /// Paths that the script has moved elsewhere, each with the path that it had before.
     moved: BTreeMap<String, String>,
-    /// Repositories that the script has made. Nothing is in them but what it has put there.
+    /// Repositories that the script has made. They hold nothing but its own files.
     pub(super) repositories: Vec<String>,
     /// The number of paths that process substitutions have used up.
     processes: usize,
@@ -125,7 +125,7 @@ impl ScriptWalk<'_> {
         self.world.files.texts.get(&path).map(|text| text.as_str().into())
     }
 
-    /// Notes what is written to a file, and lets it be read if somebody reads there.
+    /// Writes text to a file. If a command reads from that path, the text is its input.
     pub(crate) fn write_file(&mut self, path: &str, text: &str, keeps: bool) {
         match path {
             "/dev/null" => return,
@@ -168,7 +168,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes that a path is moved. Whoever deletes it there deletes what it was.
+    /// Notes that a path is moved. Deleting it there deletes the original.
     pub(super) fn move_file(&mut self, from: &str, to: &str) {
         let (from, to) = (self.absolute(from), self.absolute(to));
         let files = &mut self.world.files;

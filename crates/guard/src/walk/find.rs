@@ -1,4 +1,4 @@
-//! `find` and `fd`: what they match, and what they do with it.
+//! `find` and `fd`: the files that they match, and their actions.
 
 use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
 use crate::pattern;
@@ -17,12 +17,12 @@ struct FindScope {
     roots_only: bool,
     /// Nothing below the entries of the starting points.
     is_flat: bool,
-    /// `-type d`: what `-delete` deletes of those is empty.
+    /// `-type d`: `-delete` deletes directories alone, and only empty ones.
     only_directories: bool,
     negated: bool,
 }
 
-/// Tests that take a word and narrow down what is matched.
+/// Tests that take a word and narrow the matches down.
 const FILTERS: [&str; 27] = [
     "-amin",
     "-anewer",
@@ -228,7 +228,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Does what an action of `find` does with the paths so far; nothing for other words.
+    /// Applies an action of `find` to the paths so far. Other words do nothing.
     fn find_action(&mut self, action: &str, expression: &mut FindExpression<'_>) {
         match action {
             "-delete" if expression.scopes.iter().all(|scope| scope.only_directories) => {}

@@ -204,7 +204,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs a script in a shell of its own, and forgets what it writes.
+    /// Runs a script in a shell of its own, and drops its output.
     fn run_aside(&mut self, script: &str) {
         self.capturing(|walk| {
             walk.world.nested += 1;

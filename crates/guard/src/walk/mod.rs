@@ -4,8 +4,8 @@
 //! taken and joined afterwards, loops over known lists are run through, unknown conditions count as true and as false.
 //! The output of a command is known for the few commands that scripts use to put text together.
 //!
-//! A walk has three parts. The [`WalkBudget`] decides when to give up, the [`World`] holds what bash would know at this point,
-//! and the [`Trail`] holds what has been found and on which way.
+//! A walk has three parts. The [`WalkBudget`] decides when to give up. The [`World`] holds the state of bash at this point. The
+//! [`Trail`] holds the findings and the way to the current command.
 //!
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
@@ -121,8 +121,8 @@ impl<'g> ScriptWalk<'g> {
         flow
     }
 
-    /// bash runs each line before it reads the next, so whatever stands before a fault still counts. Whatever stands behind it
-    /// counts as well, because the fault may be the parser's own.
+    /// bash runs each line before it reads the next, so the commands before a fault count. The commands behind it count as well,
+    /// because the fault may be the parser's own.
     fn walk_lines(&mut self, mut parser: Parser<'_>, is_script: bool) -> Flow {
         let mut flow = Flow::Next;
         if !self.budget.enter() {
@@ -174,7 +174,7 @@ impl<'g> ScriptWalk<'g> {
         self.world.shell = before;
     }
 
-    /// Runs `inner` and takes what it writes.
+    /// Runs `inner` and returns its output.
     pub(crate) fn capturing(&mut self, inner: impl FnOnce(&mut Self)) -> String {
         let before = std::mem::take(&mut self.world.out);
         inner(self);
@@ -199,7 +199,7 @@ impl<'g> ScriptWalk<'g> {
         text
     }
 
-    /// `<(…)`: a path from which what the commands write can be read.
+    /// `<(…)`: a path from which the output of the commands can be read.
     pub(crate) fn process_file(&mut self, list: &Rc<List>) -> String {
         let text = self.capture(list);
         let path = self.world.files.new_process_path();
@@ -231,7 +231,7 @@ impl<'g> ScriptWalk<'g> {
         self.write(&written);
     }
 
-    /// Adds to what the commands write.
+    /// Adds to the output of the commands.
     pub(crate) fn write(&mut self, text: &str) {
         // Long texts that go round and round are work, too.
         self.budget.spend(text.len() / 512);
@@ -244,7 +244,7 @@ impl<'g> ScriptWalk<'g> {
         }
     }
 
-    /// Runs what was set to run at the end of this shell.
+    /// Runs the traps of this shell, at its end.
     fn run_traps(&mut self) {
         for (action, extent) in std::mem::take(&mut self.world.shell.traps) {
             self.trail.extent = extent;

@@ -107,7 +107,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes which variables a test looks at, in whatever way.
+    /// Notes the variables that a test reads.
     pub(super) fn note_tested(&mut self, words: &[ShellWord]) {
         for word in words {
             self.note_tested_pieces(&word.pieces);

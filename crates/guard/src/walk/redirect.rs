@@ -11,7 +11,7 @@ use crate::walk::{Flow, ScriptWalk};
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
     pub(crate) input: Option<Rc<str>>,
-    /// Files that get the output, and whether they keep what they have.
+    /// Files that get the output. True for those that the output is appended to.
     pub(crate) files: Vec<(String, bool)>,
     /// Other descriptors that can be read from.
     pub(crate) descriptors: Vec<(u32, Rc<str>)>,
@@ -114,7 +114,7 @@ impl ScriptWalk<'_> {
         own.or_else(|| self.world.shell.writers.get(&number)).cloned()
     }
 
-    /// `coproc`: the command runs beside the shell, and whatever is written to the second descriptor of the array is its input.
+    /// `coproc`: the command runs beside the shell. Its input is the text that is written to the second descriptor of the array.
     pub(super) fn start_coprocess(&mut self, name: &str, body: &Rc<List>) {
         const READ_FROM: u32 = 63;
         const WRITTEN_TO: u32 = 60;

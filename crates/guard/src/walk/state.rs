@@ -115,7 +115,7 @@ pub(crate) struct ShellState {
     pub(crate) traps: Vec<(String, SourceExtent)>,
     /// The number of variables that have more than one value. A command is followed once if it is zero.
     pub(crate) doubtful: usize,
-    /// Standard input is what another command writes.
+    /// Standard input is the output of another command.
     pub(crate) reads_pipe: bool,
     /// `read` has found nothing more.
     pub(crate) read_failed: bool,
@@ -384,7 +384,7 @@ fn function_key(name: &str) -> String {
     format!("{name}()")
 }
 
-/// A variable that one of the ways did not touch: it may also be whatever it was in the environment.
+/// A variable that one of the ways did not set. On that way it has the value of the environment, which is unknown.
 fn doubtful(variable: &ShellVariable) -> ShellVariable {
     let mut variable = variable.clone();
     if !may_be_outside(&variable) && variable.others.len() < MOST_VALUES {
@@ -393,7 +393,7 @@ fn doubtful(variable: &ShellVariable) -> ShellVariable {
     variable
 }
 
-/// True if one of the values is whatever the environment has.
+/// True if one of the values is that of the environment.
 fn may_be_outside(variable: &ShellVariable) -> bool {
     let is_unknown = |value: &ShellValue| value.scalar().is_some_and(|text| text.chars().eq([UNKNOWN]));
     is_unknown(&variable.value) || variable.others.iter().any(is_unknown)

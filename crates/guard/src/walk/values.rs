@@ -1,4 +1,4 @@
-//! The values of expressions in other languages: strings, lists of them, and what is often done with them.
+//! The values of expressions in other languages: strings, lists of strings, and common operations on them.
 //!
 //! Whatever is not understood is left out, so that a call with something unknown in it is seen as far as it is known.
 
@@ -11,7 +11,7 @@ use crate::walk::tokens::CodeToken;
 /// The values of names. A string is a list of one.
 pub(super) type Values = HashMap<String, Vec<String>>;
 
-/// Options by name that are about what is run or deleted, not about how.
+/// Named options whose value is run or deleted. Other named options are skipped.
 const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "dir"];
 
 /// Calls that list the files of a directory.
@@ -54,7 +54,7 @@ struct ArgumentState {
     closed: Option<usize>,
     /// The next value is a part of the last word.
     joins: bool,
-    /// The value of an option that says nothing about what is run.
+    /// The current value belongs to an option that is skipped.
     skipping: bool,
     /// The value of `cwd`.
     in_directory: bool,
@@ -374,7 +374,7 @@ impl<'t> CallReader<'t> {
         Some(found.next)
     }
 
-    /// A string with what its names stand for.
+    /// A template with the values of its names.
     fn filled(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

@@ -146,7 +146,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs a command once for every combination of the doubtful variables that it looks at, and joins what comes of it.
+    /// Runs a command once for every combination of the doubtful variables that it reads, and joins the resulting states.
     pub(super) fn run_with_choices(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
         if self.world.shell.doubtful == 0 {
             return command(self);
@@ -191,7 +191,7 @@ impl ScriptWalk<'_> {
                 break;
             }
             let after = std::mem::replace(&mut self.world.shell, before.clone());
-            // One of the outputs is enough: they only differ in what is doubtful.
+            // One of the outputs is enough: they differ in doubtful values alone.
             let first = self.world.out.split_off(written.min(self.world.out.len()));
             self.choices.is_repeated = false;
             self.choices.branches = 0;
