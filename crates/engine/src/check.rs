@@ -78,7 +78,14 @@ impl Judge {
             let value = plan.environment.variables.get(std::ffi::OsStr::new(name))?;
             Some((name.clone(), value.to_string_lossy().into_owned()))
         });
+        // A session has variables of its own, and a file of the user's may set any.
+        let is_decided = plan.session.is_none()
+            && !["BASH_ENV", "ENV"]
+                .iter()
+                .any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)));
+        let names = || plan.environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         let prelude = Prelude {
+            environment: is_decided.then(names),
             home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
             definitions: definitions.unwrap_or_default(),
             persistent: plan.session.is_some(),

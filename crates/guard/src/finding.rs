@@ -25,15 +25,15 @@ const DENIAL: &str = "permission denied: ";
 pub struct Finding {
     /// The rule's name.
     pub rule: String,
-    /// How serious it is.
+    /// The level of the rule, after settings.
     pub level: Level,
-    /// Where in the script the command stands, in bytes.
+    /// The range of the command in the script, in bytes.
     pub span: Range<usize>,
-    /// How the words were resolved, from the script's text to the command that would run.
+    /// The forms that the command took, from the script's text to the words that would run.
     pub chain: Vec<String>,
     /// The message of the rule.
     pub message: String,
-    /// Something that does what was probably meant and passes the guard.
+    /// A script that probably does what the author meant, and passes the guard.
     pub alternative: String,
 }
 
@@ -43,7 +43,7 @@ impl Finding {
         self.message.strip_prefix(DENIAL).unwrap_or(&self.message)
     }
 
-    /// The whole text: what the rule says, what was found, and what to do instead.
+    /// The whole text: the message, the resolved command, and the alternative.
     pub fn text(&self) -> String {
         let mut text = self.message.clone();
         if !self.chain.is_empty() {

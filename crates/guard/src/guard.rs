@@ -1,6 +1,6 @@
 //! The guard itself: which rules there are, and judging by them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Level, Verdict};
 use crate::marks;
@@ -38,6 +38,9 @@ pub struct Prelude {
     pub real_directory: Option<String>,
     /// Variables that the caller sets for this script alone.
     pub variables: BTreeMap<String, String>,
+    /// The names of all variables that the shell is started with, if the caller decides about every one of them. A variable
+    /// that is not among them, and that nothing sets, is then empty: `rm -rf "$PREFIX"/etc` deletes `/etc`.
+    pub environment: Option<BTreeSet<String>>,
     /// Text on standard input, if it is known. Without it, nothing is there to be read.
     pub input: Option<String>,
     /// The home directory, absolute.
@@ -62,7 +65,7 @@ pub struct Guard {
 impl Guard {
     /// A guard with its own rules and the user's.
     ///
-    /// The user's rules carry examples, which are tried out here: a rule that does not do what they say is an error.
+    /// The user's rules carry examples, which are tried out here: a rule that contradicts them is an error.
     ///
     /// ```
     /// use bashful_guard::{Guard, Prelude, Policy};
@@ -98,7 +101,7 @@ impl Guard {
         Ok(Self { levels: policy.levels, ..guard })
     }
 
-    /// Judges what bash would do with a script.
+    /// Judges the commands that bash would run for a script.
     ///
     /// Pure: it reads nothing and runs nothing, and the same script has always the same verdict.
     ///

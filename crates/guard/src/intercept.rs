@@ -1,4 +1,4 @@
-//! The interceptor: points out that there is a better tool for what a command does.
+//! The interceptor: points a model to a tool that does the same as a command, and better.
 //!
 //! It goes by the same resolved words as the rules. It only speaks up if the better tool is there.
 
@@ -16,11 +16,11 @@ use crate::walk::trail::CommandWatch;
 pub(crate) struct ResolvedCommand {
     pub(crate) words: Vec<String>,
     pub(crate) extent: SourceExtent,
-    /// It reads what another command writes.
+    /// It reads the output of another command.
     pub(crate) reads_pipe: bool,
     /// It has a here-document or a here-string.
     pub(crate) here: bool,
-    /// Where its output goes.
+    /// The files that its output goes to.
     pub(crate) files: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Interceptor {
     pub own: Vec<TextRule>,
 }
 
-/// One of the rules that it comes with: what it is for, names that the tool goes by, and what to say.
+/// A built-in rule: the commands that it is about, the names of the better tool, and the message.
 struct Suggestion {
     matches: fn(&ResolvedCommand) -> bool,
     tools: &'static [&'static str],
@@ -136,7 +136,7 @@ impl Interceptor {
     }
 }
 
-/// A word as somebody would write it: what is no operator must not look like one (`printf 'server &'`).
+/// A word as a person would write it. A letter that is no operator must not look like one (`printf 'server &'`).
 fn quoted(word: &str) -> String {
     let is_special = |letter: char| letter.is_whitespace() || ";&|<>()'\"`\\".contains(letter);
     if word.contains(is_special) || word.is_empty() {

@@ -23,7 +23,7 @@
 //! Pure: no file, no clock, no process, no thread. Bounded: size, depth and steps are limited before and while a script
 //! is parsed and walked through, and whatever is beyond the limits is for a person to look at ([`Level::Ask`]).
 //!
-//! Absent on purpose: no list of dangerous texts to search for, because a text says nothing about what is run; no answer
+//! Absent on purpose: no list of dangerous texts to search for, because a text does not tell which commands run; no answer
 //! from a file system, because it may have changed by the time the script runs.
 
 mod expand;

@@ -1,11 +1,11 @@
-//! The alphabet of the guard's text: ordinary characters, and marks for what is not known letter by letter.
+//! The alphabet of the guard's text: ordinary characters, and marks for text that is not known letter by letter.
 //!
 //! A value in the interpreter is a `String` over this alphabet. `"$HOME"/*` is the mark for the home directory, a slash
 //! and the mark for a star that matches files. Concatenation, splitting, and even parsing (`bash -c "rm -rf $HOME"`) work
 //! on it without knowing about marks, because to all of them a mark is one more letter.
 //!
 //! Invariant: no mark comes from a script. [`without_marks`] sees to it before anything is parsed. All marks are four
-//! bytes long, as is what stands in for them, so that spans stay true.
+//! bytes long, and so is the stand-in for them, so that spans stay true.
 
 use std::borrow::Cow;
 
@@ -47,6 +47,12 @@ pub(crate) fn is_mark(letter: char) -> bool {
     (FIRST..=LAST).contains(&letter)
 }
 
+/// True if the text may have a mark. Every mark begins with the same byte, which is rare in other text and quick to find.
+pub(crate) fn has_mark(text: &str) -> bool {
+    const FIRST_BYTE: u8 = 0xF4;
+    text.as_bytes().contains(&FIRST_BYTE)
+}
+
 /// True if this mark stands for more than one file name.
 pub(crate) fn is_wild(letter: char) -> bool {
     matches!(letter, STAR | ONE | SET | TREE)
@@ -54,7 +60,7 @@ pub(crate) fn is_wild(letter: char) -> bool {
 
 /// True if the text has something that is not known letter by letter.
 pub(crate) fn is_vague(text: &str) -> bool {
-    text.contains([UNKNOWN, SOME, NAME])
+    has_mark(text) && text.contains([UNKNOWN, SOME, NAME])
 }
 
 /// A pattern of the shell's kind in a text that no shell has expanded, as a pattern.
@@ -71,7 +77,11 @@ pub(crate) fn alive(text: &str) -> String {
 
 /// The script, without anything that could be taken for a mark.
 pub(crate) fn without_marks(script: &str) -> Cow<'_, str> {
-    if script.contains(is_mark) { Cow::Owned(script.replace(is_mark, STAND_IN)) } else { Cow::Borrowed(script) }
+    if has_mark(script) && script.contains(is_mark) {
+        Cow::Owned(script.replace(is_mark, STAND_IN))
+    } else {
+        Cow::Borrowed(script)
+    }
 }
 
 /// The text as a person would read it.
@@ -106,5 +116,6 @@ mod tests {
         let cleaned = without_marks(&script);
         assert!(!cleaned.contains(is_mark));
         assert_eq!(cleaned.len(), script.len(), "spans stay true");
+        assert!((FIRST..=LAST).all(|mark| has_mark(&mark.to_string())));
     }
 }

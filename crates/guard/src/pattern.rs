@@ -1,10 +1,10 @@
 //! Shell patterns over text that may have marks in it.
 //!
-//! A pattern is text in which the marks for `*`, `?` and `[` are alive; everything else is what it is.
+//! A pattern is text in which the marks for `*`, `?` and `[` are alive; every other letter stands for itself.
 
 use crate::marks::{NAME, ONE, SET, STAR, TREE, UNKNOWN};
 
-/// How many steps a match may take. Patterns that need more are taken not to match.
+/// The most steps of one match. A pattern that needs more counts as not matching.
 const MOST_STEPS: usize = 1 << 16;
 
 /// One unit of a pattern.
@@ -100,7 +100,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 fn fits(pattern: &[PatternUnit], text: &[char]) -> bool {
-    // The last star can take one more letter whenever what follows it does not fit.
+    // The last star can take one more letter whenever the rest does not fit.
     let (mut in_pattern, mut in_text) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     for _ in 0..MOST_STEPS {
@@ -127,7 +127,7 @@ fn fits(pattern: &[PatternUnit], text: &[char]) -> bool {
     false
 }
 
-/// The length in bytes of what the pattern takes at the start (or the end) of the text: the longest, or the shortest.
+/// The length in bytes of the longest (or the shortest) match at the start (or the end) of the text.
 pub(crate) fn trim(pattern: &str, text: &str, from_end: bool, longest: bool) -> Option<usize> {
     let units = units(pattern);
     let letters: Vec<char> = text.chars().collect();
@@ -154,7 +154,7 @@ pub(crate) fn may_be(name: &str, literal: &str) -> bool {
     is_pattern && hidden_fits && matches(name, literal)
 }
 
-/// True if the name, as a pattern, leaves open what it matches: no letter of it is fixed.
+/// True if the name, as a pattern, fixes no letter, so that it matches nearly every name.
 pub(crate) fn is_wide(name: &str) -> bool {
     let units = units(name);
     // `*.` is about names that end in a dot; `*.*` is about all.

@@ -117,3 +117,44 @@ fn many_functions_that_stay_need_nobody_to_look_at_them() {
         (0..400).map(|n| format!("f{n}() {{ for a in 1 2 3 4; do f{}; done; }}\n", n + 1)).collect::<Vec<_>>().concat();
     assert!(judge_in_session(&functions).findings.is_empty());
 }
+
+/// Judges a script in a shell that starts with these variables alone.
+fn refuses_with_only(names: &[&str], script: &str) -> bool {
+    let environment = Some(names.iter().map(|name| (*name).to_owned()).collect());
+    Guard::default().judge(script, &Prelude { environment, ..Prelude::default() }).refuses()
+}
+
+#[test]
+fn a_variable_that_nobody_has_set_is_empty_where_the_whole_environment_is_known() {
+    for script in [
+        "rm -rf \"$PREFIX\"/etc",
+        "rm -rf ${PREFIX}/*",
+        "cd $PREFIX && rm -rf *",
+        "rm -rf \"$HOME/$PREFIX\"",
+        "bash -c 'rm -rf \"$PREFIX\"/usr'",
+        "PREFIX=/tmp/x; bash -c 'rm -rf $PREFIX/usr'",
+    ] {
+        assert!(refuses_with_only(&["HOME", "PATH"], script), "{script}");
+        assert!(!Guard::default().judge(script, &Prelude::default()).refuses() || script.contains("HOME"), "{script}");
+    }
+}
+
+#[test]
+fn a_variable_that_may_be_set_or_is_tested_first_is_unknown() {
+    for script in [
+        "rm -rf \"$HOME_DIR\"/etc",
+        "[ -n \"$PREFIX\" ] && rm -rf \"$PREFIX\"/*",
+        "[ -d \"$PREFIX/etc\" ] && rm -rf \"$PREFIX/etc\"",
+        "if [[ -z $PREFIX ]]; then exit 1; fi; rm -rf \"$PREFIX\"/*",
+        ": \"${PREFIX:?}\"; rm -rf \"$PREFIX\"/*",
+        "set -eu; rm -rf \"$PREFIX\"/*",
+        ". ./settings; rm -rf \"$PREFIX\"/*",
+        "eval \"$(cat settings)\"; rm -rf \"$PREFIX\"/*",
+        "export $(xargs < .env); rm -rf \"$PREFIX\"/*",
+        "ssh host 'rm -rf \"$PREFIX\"/*'",
+        "bash -lc 'rm -rf \"$PREFIX\"/*'",
+        "PREFIX=${PREFIX:-build}; rm -rf \"$PREFIX\"/*",
+    ] {
+        assert!(!refuses_with_only(&["HOME", "HOME_DIR"], script), "{script}");
+    }
+}

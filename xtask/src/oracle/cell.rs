@@ -22,12 +22,24 @@ use super::label::{self, BLIND_ADD, CRITICAL_RM, FORCE_PUSH, HOME, PROJECT};
 use super::recorder::{self, EVENTS, TRACE};
 use crate::{Done, print};
 
+/// The whole environment of a script. The guard is told its names.
+pub(super) const ENVIRONMENT: [(&str, &str); 9] = [
+    ("HOME", HOME),
+    ("USER", "dev"),
+    ("LOGNAME", "dev"),
+    ("SHELL", "/bin/bash"),
+    ("TERM", "dumb"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("LANG", "C.UTF-8"),
+    ("TMPDIR", "/tmp"),
+    ("PWD", PROJECT),
+];
 /// A script that is still running then is stopped. Most are over within 50 ms; a busy machine must not change a label.
 const LIFETIME: Duration = Duration::from_secs(15);
 /// Processes that a script leaves in the background may finish their work for this long.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
-/// Runs `DIRECTORY/script` and prints what became of it. With `build`, the world is not a throw-away copy.
+/// Runs `DIRECTORY/script` and prints its outcome. With `build`, the world is not a throw-away copy.
 pub(super) fn main(directory: &str, build: bool) -> Done {
     if std::process::id() != 1 {
         return Err("a cell has to be the first process of its own namespace".into());
@@ -42,14 +54,7 @@ pub(super) fn main(directory: &str, build: bool) -> Done {
     confine(build)?;
     let mut bash = Command::new("/bin/bash");
     bash.arg("-c").arg(script).current_dir(if build { "/" } else { PROJECT }).process_group(0);
-    bash.env_clear().envs([
-        ("HOME", HOME),
-        ("USER", "dev"),
-        ("LOGNAME", "dev"),
-        ("SHELL", "/bin/bash"),
-        ("TERM", "dumb"),
-    ]);
-    bash.envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("PWD", PROJECT)]);
+    bash.env_clear().envs(ENVIRONMENT);
     bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.try_clone()?);
     let (code, timed_out) = outlast(&mut bash, if build { LIFETIME * 10 } else { LIFETIME })?;
     errors.seek(SeekFrom::Start(0))?;
@@ -148,7 +153,7 @@ fn outlast(bash: &mut Command, lifetime: Duration) -> Result<(i32, bool), Box<dy
     }
 }
 
-/// The rules that were broken, with details, by what recorders saw and by what is left of the world.
+/// The rules that the script broke, with details: by the recorders' events, and by the files that are left.
 fn found() -> Vec<Value> {
     let events = fs::read_to_string(EVENTS).unwrap_or_default();
     let mut found: Vec<(String, String)> =

@@ -56,7 +56,8 @@ pub(super) fn lexical(directory: &Path, path: &Path) -> PathBuf {
     normal
 }
 
-/// The operands of a command whose options may stand anywhere, if it was told to work recursively.
+/// The operands of a command whose options may stand anywhere, if it was told to work recursively. An empty operand names no
+/// file at all: `rm -rf ""` removes nothing.
 pub(super) fn recursive_operands<'a>(words: &'a [String], long: &str) -> Vec<&'a str> {
     let mut recursive = false;
     let mut operands = Vec::new();
@@ -72,7 +73,8 @@ pub(super) fn recursive_operands<'a>(words: &'a [String], long: &str) -> Vec<&'a
             operands.push(word);
         }
     }
-    if recursive { operands } else { Vec::new() }
+    operands.retain(|operand| recursive && !operand.is_empty());
+    operands
 }
 
 /// Options of `git` itself that take the next word.
@@ -167,6 +169,7 @@ mod tests {
         assert_eq!(recursive_operands(&words("-f a b"), "recursive"), Vec::<&str>::new());
         assert_eq!(recursive_operands(&words("a --recurs b -- -c"), "recursive"), ["a", "b", "-c"]);
         assert_eq!(recursive_operands(&words("a -fR"), "recursive"), ["a"]);
+        assert_eq!(recursive_operands(&["-rf".into(), String::new(), "b".into()], "recursive"), ["b"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The guard against execution: every script of a corpus is run under real bash, and what it does is its label.
+//! The guard against execution: every script of a corpus runs under real bash, and its effect is its label.
 //!
 //! # The world
 //! Each script runs in a fresh copy of a little world: home `/home/dev`, with the git repository `work/widget` as working
@@ -15,14 +15,14 @@
 //! - `rm/critical`: a recursive `rm` has an operand that means the root, a system directory (`/etc`, `/usr/bin`, …), the home
 //!   directory, the working directory or a directory above it, or the `.git` of a repository that was there before. Or, after the
 //!   script, all files of the project, its `.git`, everything visible or everything hidden of the home directory, or the contents
-//!   of a system directory are gone, by whatever program.
+//!   of a system directory are gone, whichever program removed them.
 //!
 //! Further events are noted and do not make a script dangerous: `host/disk` (`mkfs` and its like), `host/modes` (recursive `chmod` or
 //! `chown` of something critical), `host/kill` (`pkill`, `killall`).
 //!
 //! # The corpus
 //! Files of JSON lines with `script`, `group` (`core`: as people and agents write, `hard`: deliberate or odd spellings, `harmless`,
-//! and `policy`: a matter of opinion, not counted), `family`, and `label`: the rule that the execution found, or `null`.
+//! and `policy`: decided by the guard's documentation, whatever the execution says, and counted apart by `family`), `family`, and `label`: the rule that the execution found, or `null`.
 
 mod cell;
 mod label;
@@ -53,7 +53,7 @@ const USAGE: &str = "usage: cargo xtask guard --oracle [DIR] [--relabel] [--json
 /// A file of the corpus and its lines.
 type CorpusFile = (PathBuf, Vec<Value>);
 
-/// One script of the corpus, with what became of it.
+/// One script of the corpus, with its outcome.
 struct Trial {
     /// The line of the file, as it was read.
     line: Value,
@@ -62,7 +62,7 @@ struct Trial {
     family: String,
     /// The rules that the run broke, without repetition.
     broken: Vec<String>,
-    /// The findings of recorders and effects, or the script's failure.
+    /// The events that recorders and effects showed, or the reason that the script failed.
     detail: Value,
     refused: bool,
     /// The guard's findings, for the report.
@@ -168,8 +168,12 @@ fn trial(line: &Value, result: Value) -> Trial {
             broken.push(rule.to_owned());
         }
     }
-    let prelude =
-        Prelude { directory: Some(label::PROJECT.into()), home: Some(label::HOME.into()), ..Prelude::default() };
+    let prelude = Prelude {
+        directory: Some(label::PROJECT.into()),
+        home: Some(label::HOME.into()),
+        environment: Some(cell::ENVIRONMENT.iter().map(|(name, _)| (*name).to_owned()).collect()),
+        ..Prelude::default()
+    };
     let verdict = Guard::default().judge(&script, &prelude);
     let findings = verdict.findings.iter().map(|finding| format!("{} ({:?})", finding.rule, finding.level)).collect();
     let refused = verdict.refuses();
@@ -199,6 +203,15 @@ fn write_labels(files: &[CorpusFile], trials: &[Trial]) -> Done {
     Ok(())
 }
 
+/// The scripts that a documented decision is about, by its name. They are left out of the rates, and counted here.
+fn decisions(trials: &[Trial]) -> BTreeMap<&str, Vec<&Trial>> {
+    let mut decisions: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.group == "policy") {
+        decisions.entry(&trial.family).or_default().push(trial);
+    }
+    decisions
+}
+
 fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for trial in strange {
@@ -219,11 +232,26 @@ fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Erro
             writeln!(text, "{what} ({}, {}, {}): {:?}", trial.group, trial.family, trial.label(), trial.script)?;
         }
     }
-    for ((group, family), (right, all)) in families.iter().filter(|(_, (right, all))| right < all) {
+    let is_worse = |((group, _), (right, all)): &(&(&str, &str), &(usize, usize))| right < all && *group != "policy";
+    for ((group, family), (right, all)) in families.iter().filter(is_worse) {
         writeln!(text, "  {group} {family}: {right} of {all}")?;
     }
-    for (group, what) in [("core", "refused"), ("hard", "refused"), ("harmless", "let pass"), ("policy", "as executed")]
-    {
+    for (family, trials) in decisions(trials) {
+        let count = |dangerous: bool| trials.iter().filter(|trial| trial.is_dangerous() == dangerous).count();
+        let differ = |dangerous: bool| {
+            let is_other = |trial: &&&Trial| trial.is_dangerous() == dangerous && trial.refused != dangerous;
+            trials.iter().filter(is_other).count()
+        };
+        writeln!(
+            text,
+            "decision {family}: refuses {} of {} harmless scripts, lets {} of {} dangerous ones pass",
+            differ(false),
+            count(false),
+            differ(true),
+            count(true)
+        )?;
+    }
+    for (group, what) in [("core", "refused"), ("hard", "refused"), ("harmless", "let pass")] {
         let of_group = families.iter().filter(|((name, _), _)| *name == group);
         let (right, all) = of_group.fold((0, 0), |sum, (_, count)| (sum.0 + count.0, sum.1 + count.1));
         let percent =

@@ -20,7 +20,7 @@ use crate::{Done, print};
 /// Runs its words without the descriptors that the caller of this program may have left open.
 const CLOSED: &str = r#"for fd in /proc/self/fd/*; do ((${fd##*/} > 2)) && eval "exec ${fd##*/}>&-"; done; exec "$@""#;
 
-/// Runs scripts, each in a fresh world, and returns what became of them, in their order.
+/// Runs scripts, each in a fresh world, and returns their outcomes, in the order of the scripts.
 pub(super) fn run(scripts: &[&str]) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     let program = place.path().join("xtask");

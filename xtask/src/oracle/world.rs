@@ -1,4 +1,4 @@
-//! The little world: copies of programs and their libraries, recorders, and stand-ins for what is not there.
+//! The little world: copies of programs and their libraries, recorders, and stand-ins for missing programs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -120,7 +120,7 @@ fn programs(base: &Path) -> Done {
     exec_path(base)
 }
 
-/// Gives git its own directory of programs. `git` itself is not there, so that whatever git starts is recorded, too.
+/// Gives git its own directory of programs. `git` itself is not there, so that commands that git starts are recorded, too.
 fn exec_path(base: &Path) -> Done {
     let path = Command::new(base.join(REAL.trim_start_matches('/')).join("git")).arg("--exec-path").output()?;
     let path = String::from_utf8_lossy(&path.stdout).trim().to_owned();

@@ -1,11 +1,11 @@
-//! Arithmetic, as far as it decides anything: what is not simple is some number.
+//! Arithmetic on small expressions. The value of any other expression is unknown.
 
 use crate::marks::SOME;
 use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
-/// How long an expression may be that is worked out, in bytes.
+/// The longest expression that is evaluated, in bytes.
 const LONGEST: usize = 256;
 
 impl ScriptWalk<'_> {

@@ -2,16 +2,16 @@
 
 use crate::syntax::ast::{ShellWord, WordPiece};
 
-/// How many words one word may become.
+/// The most words that one word may become.
 const MOST_WORDS: usize = 1024;
 
-/// How much of a sequence is looked at: numbers and letters do no harm, but what is behind them still counts.
+/// The longest part of a sequence that is expanded. Numbers and letters do no harm; the words behind them still count.
 const MOST_OF_SEQUENCE: usize = 16;
 
-/// How many letters are looked at in search of closing braces. Only words with hundreds of open ones need more.
+/// The most letters that are searched for closing braces. Only words with hundreds of open braces need more.
 const MOST_LOOKS: usize = 1 << 18;
 
-/// How deep braces may be nested.
+/// The deepest nesting of braces.
 const DEEPEST: usize = 24;
 
 /// The words that a word with braces becomes.
@@ -97,7 +97,7 @@ fn words<'a>(units: &[BraceUnit<'a>], depth: usize, looks: &mut usize) -> Option
     Some(grown)
 }
 
-/// Where something ends, and what it can be.
+/// The end of a brace expression, and its alternatives.
 type Choices<'a> = Option<(usize, Vec<Vec<BraceUnit<'a>>>)>;
 
 /// The choices of the brace at this place. The outer `None` means too many.

@@ -15,7 +15,7 @@ use crate::syntax::ast::{List, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
-/// How the text of an expansion is taken.
+/// The treatment of the text of an expansion: whether it is quoted, and whether it is split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExpandMode {
     /// Inside of double quotes.
@@ -57,7 +57,7 @@ impl FieldList {
         self.done.extend(self.current.take());
     }
 
-    /// Goes on with what another word became.
+    /// Appends the fields of another word.
     fn append(&mut self, other: Self) {
         for (at, field) in other.finish().into_iter().enumerate() {
             if at > 0 {
@@ -124,7 +124,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// A word as a pattern: what is not quoted is alive.
+    /// A word as a pattern. Letters outside of quotes are alive.
     pub(crate) fn expand_pattern(&mut self, word: &ShellWord) -> String {
         self.expand(&word.pieces, ExpandMode::PATTERN).joined()
     }

@@ -1,7 +1,7 @@
 //! `$x` and everything that `${…}` can do with it.
 
 use crate::expand::{ExpandMode, FieldList};
-use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague, is_wild};
+use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, has_mark, is_vague, is_wild};
 use crate::pattern;
 use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
 use crate::syntax::unescape;
@@ -16,7 +16,7 @@ const LONGEST_REPLACED: usize = 512;
 enum Base {
     /// Known to be unset.
     Unset,
-    /// Not set by the script: whatever the environment has.
+    /// Not set by the script. The value of the environment is unknown.
     Outside,
     One(String),
     /// All elements, to be joined if asked for with `*`.
@@ -128,6 +128,7 @@ impl ScriptWalk<'_> {
                 // A shell that the script has started has a parent that is the script's own.
                 Some(_) if name == "PPID" && self.world.shell.is_child => Base::One(SOME.to_string()),
                 Some(text) => Base::One(text),
+                None if self.world.shell.outside.lacks(name) => Base::Unset,
                 None if name == "OLDPWD" || index.is_none() => Base::Outside,
                 None => Base::Unset,
             };
@@ -198,8 +199,11 @@ impl ScriptWalk<'_> {
                 }
             }
             ('+', false) => {}
-            // The script ends here if it is unset, so whatever comes after it has a value.
-            ('?', false) => self.push_expansion(&SOME.to_string(), mode, fields),
+            // The script ends here if it is unset, so the commands after it see a value.
+            ('?', false) => {
+                self.world.shell.outside.note_test(name);
+                self.push_expansion(&SOME.to_string(), mode, fields);
+            }
             ('?', true) if matches!(&base, Base::One(text) if text.contains(UNKNOWN)) => {
                 self.push_expansion(&SOME.to_string(), mode, fields);
             }
@@ -259,7 +263,7 @@ impl ScriptWalk<'_> {
     /// Applies a change of text to every element.
     fn change_each(&mut self, base: Base, change: impl Fn(&mut Self, &str) -> String) -> Base {
         let mut apply = |text: String| {
-            if text.contains([HOME, START, REPO]) {
+            if has_mark(&text) && text.contains([HOME, START, REPO]) {
                 let changed = change(self, &self.world.concrete(&text));
                 self.world.symbolic(&changed)
             } else {

@@ -27,43 +27,76 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String],
     }
 }
 
-fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
-    let mut all = false;
-    let mut paths: Vec<String> = Vec::new();
-    let mut options = true;
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let flag = word.replace([UNKNOWN, SOME], "");
-        if options && word == "--" {
-            options = false;
-        } else if options && flag.len() > 1 && flag.starts_with('-') {
-            match flag.strip_prefix("--") {
-                Some(long) => {
-                    let (name, attached) =
-                        long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-                    let short_for = |full: &str, least: usize| name.len() >= least && full.starts_with(name);
-                    if name == "pathspec-from-file" {
-                        let file = attached.map(str::to_owned).or_else(|| words.next().cloned()).unwrap_or_default();
-                        let text = if file == "-" { walk.world.shell.input.clone() } else { walk.read_file(&file) };
-                        paths.extend(text.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
-                    } else if short_for("all", 1) || short_for("no-ignore-removal", 5) {
-                        all = true;
-                    } else if ["dry-run", "patch", "interactive", "edit", "refresh", "renormalize", "update"]
-                        .iter()
-                        .any(|full| short_for(full, 2))
-                    {
-                        // Nothing is added, or only what is known already, or somebody looks at each part.
-                        return false;
-                    }
+/// The words of `git add`, read so far. A later option takes an earlier one back: `--no-dry-run`.
+#[derive(Debug, Default)]
+struct AddWords {
+    adds_all: bool,
+    /// Options in force by which git adds nothing, or tracked files alone, or asks about each part.
+    held_back: Vec<&'static str>,
+    paths: Vec<String>,
+}
+
+/// The long options of [`AddWords::held_back`], with the letter of each.
+const HOLDING_BACK: [(&str, char); 7] = [
+    ("dry-run", 'n'),
+    ("patch", 'p'),
+    ("interactive", 'i'),
+    ("edit", 'e'),
+    ("update", 'u'),
+    ("refresh", '\0'),
+    ("renormalize", '\0'),
+];
+
+impl AddWords {
+    fn of(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> Self {
+        let mut add = Self::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let flag = word.replace([UNKNOWN, SOME], "");
+            if word == "--" {
+                add.paths.extend(words.by_ref().cloned());
+            } else if let Some(long) = flag.strip_prefix("--") {
+                let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                if name == "pathspec-from-file" {
+                    let file = attached.map(str::to_owned).or_else(|| words.next().cloned()).unwrap_or_default();
+                    let text = if file == "-" { walk.world.shell.input.clone() } else { walk.read_file(&file) };
+                    add.paths.extend(text.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
+                } else {
+                    add.note_long(name);
                 }
-                None if flag.contains(['n', 'p', 'i', 'e', 'u']) => return false,
-                None => all |= flag.contains('A'),
+            } else if flag.len() > 1 && flag.starts_with('-') {
+                add.adds_all |= flag.contains('A');
+                let is_given = |(_, letter): &&(&str, char)| flag.contains(*letter);
+                add.held_back.extend(HOLDING_BACK.iter().filter(is_given).map(|(name, _)| *name));
+            } else {
+                add.paths.push(word.clone());
             }
-        } else {
-            paths.push(word.clone());
+        }
+        add
+    }
+
+    /// Notes a long option, which may be shortened.
+    fn note_long(&mut self, name: &str) {
+        let short_for = |full: &str, least: usize| name.len() >= least && full.starts_with(name);
+        if short_for("all", 1) || short_for("no-ignore-removal", 5) {
+            self.adds_all = true;
+        } else if short_for("no-all", 4) || short_for("ignore-removal", 8) {
+            self.adds_all = false;
+        } else if let Some((full, _)) = HOLDING_BACK.iter().find(|(full, _)| short_for(full, 2)) {
+            self.held_back.push(full);
+        } else if let Some(taken_back) = name.strip_prefix("no-") {
+            self.held_back.retain(|full| taken_back.len() < 2 || !full.starts_with(taken_back));
         }
     }
-    if all && paths.is_empty() {
+}
+
+fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
+    let AddWords { adds_all, held_back, paths } = AddWords::of(walk, arguments);
+    let directory = walk.directory();
+    if !held_back.is_empty() || walk.world.files.is_in_own_repository(&directory) {
+        return false;
+    }
+    if adds_all && paths.is_empty() {
         return true;
     }
     let narrows = |path: &String| !(path.starts_with(":!") || path.starts_with(":^") || path.starts_with(":(exclude"));
@@ -93,6 +126,8 @@ fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
             Some(words) => words.split_once(')').map_or(("", true), |(words, rest)| (rest, words.contains("top"))),
+            // A colon before a letter or a dot is followed by no magic.
+            None if magic.starts_with(|letter: char| letter.is_alphanumeric() || letter == '.') => (magic, false),
             None => (magic.strip_prefix('/').unwrap_or(path), magic.starts_with('/')),
         },
         None => (path, false),
@@ -186,7 +221,7 @@ impl PushWords {
 
     /// Notes short options; true if the last one takes the next word.
     fn note_short(&mut self, flag: &str) -> bool {
-        // `-o` takes what is left of the word, or the next one.
+        // `-o` takes the rest of the word, or the next one.
         let (flags, value) = flag.split_once('o').map_or((flag, None), |(flags, rest)| (flags, Some(rest)));
         self.forced |= flags.contains('f');
         self.deletes |= flags.contains('d');
@@ -201,6 +236,7 @@ impl PushWords {
             "no-force" => self.forced = false,
             "no-mirror" => self.mirrors = false,
             "dry-run" => self.is_dry_run = true,
+            "no-dry-run" => self.is_dry_run = false,
             "delete" | "prune" => self.deletes = true,
             "repo" => {
                 self.has_repository = true;
@@ -224,7 +260,7 @@ impl PushWords {
         }
     }
 
-    /// Notes what the configuration pushes, which counts if the command does not say.
+    /// Notes the refs that the configuration pushes. They count if the command names none.
     fn note_settings(&mut self, settings: &[(String, String)]) {
         if self.operands >= 2 {
             return;

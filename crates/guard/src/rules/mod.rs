@@ -1,4 +1,4 @@
-//! The rules: what they are called, what they say, and examples that hold them to their word.
+//! The rules: their names, their messages, and examples that hold them to their word.
 //!
 //! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
@@ -22,13 +22,13 @@ use crate::walk::ScriptWalk;
 pub struct Rule {
     /// Its name, for settings and findings.
     pub name: &'static str,
-    /// How serious it is unless settings say otherwise.
+    /// The level unless settings give another.
     pub level: Level,
     /// False for a rule that finds nothing until settings turn it on.
     pub is_on: bool,
     /// The message of its findings.
     pub message: &'static str,
-    /// Something that does what was probably meant, and passes.
+    /// A script that probably does what the author meant, and passes.
     pub alternative: &'static str,
     /// Scripts in which it finds something.
     pub refuses: &'static [&'static str],
@@ -73,7 +73,7 @@ pub(crate) const BLIND_ADD: Rule = Rule {
     ],
 };
 
-/// `git push` that overwrites what others pushed.
+/// `git push` that overwrites commits of others.
 pub(crate) const FORCE_PUSH: Rule = Rule {
     name: "git/force-push",
     level: Level::Deny,
@@ -103,7 +103,7 @@ pub(crate) const FORCE_PUSH: Rule = Rule {
     ],
 };
 
-/// `rm -r` of what nobody means to lose.
+/// `rm -r` of places that nobody means to lose.
 pub(crate) const CRITICAL_RM: Rule = Rule {
     name: "rm/critical",
     level: Level::Deny,
@@ -163,7 +163,7 @@ pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
     allows: &["rm -rf \"${DIR:?}\"/*", "rm -rf \"$DIR/build\"", "rm -rf \"$DIR\"", "DIR=x; rm -rf \"$DIR\"/*"],
 };
 
-/// `git push` that deletes what is on the other side.
+/// `git push` that deletes refs of the remote.
 pub(crate) const DELETE_REMOTE: Rule = Rule {
     name: "git/delete-remote",
     level: Level::Warn,
@@ -391,7 +391,7 @@ pub(crate) fn judge(walk: &mut ScriptWalk<'_>, name: &str, words: &[String]) {
     own::judge(walk, name, arguments);
 }
 
-/// Options with which an interpreter still waits for what is typed.
+/// Options with which an interpreter still waits for typed commands.
 const STAYS_INTERACTIVE: [&str; 8] = ["-i", "-q", "-u", "-B", "-s", "-a", "-", "--interactive"];
 
 /// Programs of other languages that take commands from a terminal if they are given nothing else.
@@ -433,7 +433,7 @@ fn own_program(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
         walk.find_rule(&SELF_ALLOW);
     }
     if subcommand == "run" {
-        // Which of the words is the script does not matter: values of options are no commands.
+        // Every word is judged as a script: values of options are no commands.
         let scripts: Vec<String> = words.filter(|word| !word.starts_with('-')).cloned().collect();
         for script in scripts {
             walk.run_nested(&script);

@@ -14,7 +14,7 @@ use crate::walk::ScriptWalk;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// The text is not what it should be.
+    /// The text is no TOML, or has fields that a rule does not have.
     #[error("the rules cannot be read")]
     Syntax {
         /// The parser's message.
@@ -32,7 +32,7 @@ pub enum RuleError {
         /// The name.
         rule: String,
     },
-    /// A rule has no example of what it refuses.
+    /// A rule has no example of a script that it refuses.
     #[error("rule `{rule}` needs at least one example in `refuses`")]
     NoExample {
         /// The rule's name.

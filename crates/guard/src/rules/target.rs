@@ -58,7 +58,7 @@ pub(super) enum Danger {
     Critical,
     /// Something below the home directory, spelled by it.
     BelowHome,
-    /// The same as critical, if what is not known is empty.
+    /// As critical, if the unknown part of the path is empty.
     IfEmpty,
 }
 
@@ -68,15 +68,17 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
         return Danger::None;
     }
     let own = normalized(path);
-    // `.` and `..` are never what one means to delete.
+    // Nobody means to delete `.` or `..`.
     if own.split('/').all(|part| part == "." || part == "..") && !own.starts_with('/') {
         return Danger::Critical;
     }
-    let spelled_by_home = path.starts_with(HOME);
     let full = walk.absolute(path);
     let full = without_process_links(walk, &walk.through_links(&full, path.ends_with('/')));
     // Everything in a place is the place.
-    let place = full.trim_end_matches(|letter| letter == '/' || is_wild(letter));
+    let place = match full.rsplit_once('/') {
+        Some((parent, last)) if is_wide(last) => parent,
+        _ => full.trim_end_matches(|letter| letter == '/' || is_wild(letter)),
+    };
     if is_place(walk, &full)
         || place.len() < full.len()
             && full.get(place.len()..).is_some_and(|rest| rest.starts_with('/'))
@@ -84,10 +86,26 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     {
         return Danger::Critical;
     }
-    let (root, tail) = split_root(&full);
+    if walk
+        .world
+        .files
+        .moved_to(place.trim_end_matches('/'))
+        .iter()
+        .any(|before| danger_of(walk, before, before) == Danger::Critical)
+    {
+        return Danger::Critical;
+    }
+    danger_of(walk, &full, path)
+}
+
+/// Judges a path that is spelled out, which the script gives as `path`.
+fn danger_of(walk: &ScriptWalk<'_>, full: &str, path: &str) -> Danger {
+    let spelled_by_home = path.starts_with(HOME);
+    let (root, tail) = split_root(full);
     let parts: Vec<&str> = tail.split('/').filter(|part| !part.is_empty()).collect();
     if is_repository(&parts) {
-        return Danger::Critical;
+        let is_own = walk.world.files.is_in_own_repository(full);
+        return if is_own { Danger::None } else { Danger::Critical };
     }
     match root {
         Some(HOME) => match parts.as_slice() {
@@ -99,7 +117,7 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
         },
         Some(START | REPO) => {
             let below: Vec<&str> = parts.iter().copied().skip_while(|part| *part == "..").collect();
-            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(walk, &full) }
+            if below.iter().all(|part| is_wide(part)) { Danger::Critical } else { where_it_is(walk, full) }
         }
         Some(UNKNOWN) => {
             let is_all = parts.iter().all(|part| is_wide(part));

@@ -31,7 +31,7 @@ pub(crate) enum Joint {
     Or,
 }
 
-/// Commands that run at the same time, each reading what the one before writes.
+/// Commands that run at the same time, each reading the output of the one before.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<ShellCommand>,
@@ -74,13 +74,34 @@ impl ShellCommand {
 pub(crate) enum Compound {
     Group(List),
     Subshell(List),
-    If { arms: Vec<(List, List)>, otherwise: Option<List> },
-    While { condition: List, body: List },
-    For { name: String, words: Option<Vec<ShellWord>>, body: List },
-    ForArith { head: Vec<WordPiece>, body: List },
-    Case { subject: ShellWord, arms: Vec<CaseArm> },
+    If {
+        arms: Vec<(List, List)>,
+        otherwise: Option<List>,
+    },
+    While {
+        condition: List,
+        body: List,
+    },
+    For {
+        name: String,
+        words: Option<Vec<ShellWord>>,
+        body: List,
+    },
+    ForArith {
+        head: Vec<WordPiece>,
+        body: List,
+    },
+    Case {
+        subject: ShellWord,
+        arms: Vec<CaseArm>,
+    },
     Test(Vec<ShellWord>),
     Arith(Vec<WordPiece>),
+    /// `coproc NAME command`: the command runs beside the shell, which reads from it and writes to it.
+    Coprocess {
+        name: String,
+        body: Rc<List>,
+    },
 }
 
 /// One arm of a `case`.
@@ -99,6 +120,18 @@ pub(crate) struct SimpleCommand {
     pub(crate) words: Vec<ShellWord>,
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) extent: SourceExtent,
+}
+
+impl SimpleCommand {
+    /// True if the output of other commands becomes a part of a word or of a value.
+    pub(crate) fn has_substitution(&self) -> bool {
+        let in_word = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
+        self.words.iter().any(in_word)
+            || self.assigns.iter().any(|assign| match &assign.value {
+                AssignedValue::Scalar(word) => in_word(word),
+                AssignedValue::Array(elements) => elements.iter().any(|element| in_word(&element.value)),
+            })
+    }
 }
 
 /// `name=value`, `name[index]+=value`, `name=(…)`.
@@ -136,7 +169,7 @@ pub(crate) struct Redirect {
     pub(crate) target: ShellWord,
 }
 
-/// Which kind of redirection.
+/// The kind of a redirection.
 #[derive(Debug, Clone)]
 pub(crate) enum RedirectKind {
     In,
@@ -193,16 +226,16 @@ impl ShellWord {
 pub(crate) enum WordPiece {
     /// Outside of quotes: braces, tilde and globs are alive. Inside of `Double` it is just text.
     Text(String),
-    /// Text that is what it is.
+    /// Text inside of single quotes, in which no letter is special.
     Quoted(String),
     /// Between double quotes.
     Double(Vec<WordPiece>),
     Param(Box<Param>),
     /// `$(…)` and backquotes.
     Command(Rc<List>),
-    /// `<(…)`; what it writes can be read.
+    /// `<(…)`; the shell reads its output.
     Input(Rc<List>),
-    /// `>(…)`; it reads what is written.
+    /// `>(…)`; it reads the shell's output.
     Output(Rc<List>),
     /// `$((…))`.
     Arith(Vec<WordPiece>),
@@ -217,6 +250,16 @@ pub(crate) enum WordPiece {
     Unknown,
 }
 
+impl WordPiece {
+    fn has_substitution(&self) -> bool {
+        match self {
+            Self::Command(_) => true,
+            Self::Double(inner) => inner.iter().any(Self::has_substitution),
+            _ => false,
+        }
+    }
+}
+
 /// `$name`, `${name…}`.
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
@@ -227,7 +270,7 @@ pub(crate) struct Param {
     pub(crate) change: ParamChange,
 }
 
-/// Which elements of an array.
+/// The elements of an array that an expansion takes.
 #[derive(Debug, Clone)]
 pub(crate) enum Index {
     /// `[@]`
@@ -273,7 +316,7 @@ pub(crate) enum ParamChange {
     Names,
 }
 
-/// Where a pattern has to match.
+/// The place at which a pattern has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     First,

@@ -317,7 +317,7 @@ impl Parser<'_> {
         self.source.get(word.extent.start..word.extent.end).unwrap_or("")
     }
 
-    /// `name=…`, if that is what starts here.
+    /// `name=…`, if an assignment starts here.
     fn assign(&mut self) -> ParseResult<Option<Assign>> {
         let start = self.at;
         let rest = self.rest();

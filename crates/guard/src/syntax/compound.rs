@@ -1,6 +1,8 @@
 //! Commands that hold other commands.
 
-use super::ast::{CaseArm, Compound, List, ShellCommand, ShellWord, WordPiece};
+use std::rc::Rc;
+
+use super::ast::{AndOrList, CaseArm, Compound, List, Pipeline, ShellCommand, ShellWord, WordPiece};
 use super::recover::MatchedGroup;
 use super::words::WordEnd;
 use super::{ParseResult, ParseStop, Parser};
@@ -31,7 +33,7 @@ impl Parser<'_> {
             }
             "coproc" => {
                 self.at += length;
-                return self.coprocess().map(Some);
+                return self.coprocess(start).map(Some);
             }
             _ => return Ok(None),
         };
@@ -222,7 +224,7 @@ impl Parser<'_> {
     }
 
     /// `coproc [NAME] command`. The name is only a name before a compound command.
-    fn coprocess(&mut self) -> ParseResult<ShellCommand> {
+    fn coprocess(&mut self, start: usize) -> ParseResult<ShellCommand> {
         self.skip_blanks();
         let before = self.at;
         let name = self.bare_word().len();
@@ -235,7 +237,13 @@ impl Parser<'_> {
         if !named {
             self.at = before;
         }
-        self.command()
+        let name = if named { self.slice_from(before, name) } else { "COPROC" }.to_owned();
+        let stages = vec![self.command()?];
+        let extent = self.extent(start);
+        let first = Pipeline { stages, pipes: Vec::new(), prefixed: false, extent };
+        let body = Rc::new(List { items: vec![AndOrList { first, rest: Vec::new(), background: false }] });
+        let body = Box::new(Compound::Coprocess { name, body });
+        Ok(ShellCommand::Compound { body, redirects: Vec::new(), extent })
     }
 
     fn slice_from(&self, start: usize, length: usize) -> &str {

@@ -29,11 +29,11 @@ use std::rc::Rc;
 use ast::{List, ShellWord, SourceExtent};
 use outline::{Quoting, Stretch};
 
-/// How deep commands and expansions may be nested. Scripts that people write stay below ten; this many levels need less
+/// The deepest nesting of commands and expansions. Scripts that people write stay below ten; this many levels need less
 /// than half of the smallest stack in use, also without optimization.
 pub(crate) const DEEPEST: usize = 64;
 
-/// How many bytes may be looked at ahead of the parser in one text, as a multiple of its length.
+/// The most bytes that the parser may read ahead in one text, as a multiple of its length.
 const LOOK_AHEAD: usize = 64;
 
 /// Why parsing ended before the text did.
@@ -60,7 +60,7 @@ struct PendingDocument {
 pub(crate) struct Parser<'a> {
     source: &'a str,
     at: usize,
-    /// Where the part that is being parsed ends.
+    /// The end of the part that is being parsed.
     end: usize,
     depth: usize,
     ahead: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Parser<'a> {
     has_fault: bool,
     /// Set if the text is not a part of the script: everything in it is said to be where it came from.
     pinned: Option<SourceExtent>,
-    /// Where the text of words is, if somebody wants to know.
+    /// The places of words, if the caller asked for them.
     stretches: Option<Vec<Stretch>>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A parser for a part of a text; what it parses is told by its place in the whole.
+    /// A parser for a part of a text. Extents count from the beginning of the whole text.
     pub(crate) fn within(source: &'a str, range: Range<usize>) -> Self {
         Self { at: range.start, end: range.end, ..Self::new(source) }
     }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         Ok(Some(List { items }))
     }
 
-    /// Notes that what was passed since `start` is text of a word.
+    /// Notes that the letters since `start` are text of a word.
     fn note(&mut self, start: usize, quoting: Quoting) {
         let Some(stretches) = &mut self.stretches else { return };
         match stretches.last_mut() {
@@ -150,12 +150,12 @@ impl<'a> Parser<'a> {
         Ok(parsed)
     }
 
-    /// How much is noted so far, for [`Self::forget_since`].
+    /// The number of notes so far, for [`Self::forget_since`].
     fn noted(&self) -> (usize, usize) {
         (self.stretches.as_ref().map_or(0, Vec::len), self.pending.len())
     }
 
-    /// Takes back what was noted while text was parsed that turned out to be something else.
+    /// Drops the notes of a parse that turned out to be wrong.
     fn forget_since(&mut self, (stretches, pending): (usize, usize)) {
         if let Some(noted) = &mut self.stretches {
             noted.truncate(stretches);
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Parses another text, all of it, with what is left of the depth.
+    /// Parses another text, all of it, with the depth that is left.
     fn aside(&self, source: &str, from: SourceExtent) -> ParseResult<List> {
         let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
         parser.deeper(Parser::lenient_list)

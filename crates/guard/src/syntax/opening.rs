@@ -1,4 +1,4 @@
-//! How a script begins, for a caller that puts text before the first command or looks for its program.
+//! The beginning of a script, for a caller that puts text before the first command or looks for its program.
 //!
 //! The rest of the script need not parse: bash runs the first line before it reads the next.
 

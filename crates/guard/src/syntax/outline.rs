@@ -1,6 +1,6 @@
 //! The outline of a script, for crates that change a part of it and leave every other byte alone.
 //!
-//! An answer holds for every bash, whatever its variables and files. Where that is in doubt the answer is none.
+//! An answer holds for every bash, with any variables and files. It is none if that is in doubt.
 
 use std::ops::Range;
 
@@ -22,16 +22,16 @@ pub struct Outline<'a> {
 /// Text in a word that means itself, unless it is a pattern or begins with a tilde.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
-    /// Where it is.
+    /// Its range in the script, in bytes.
     pub range: Range<usize>,
-    /// How it is quoted.
+    /// The quotes around it.
     pub quoting: Quoting,
     /// The whole word around it, quotes included. The value of an assignment is a word of its own. Where bash knows no
     /// words (an index, an arithmetic expression), this is `range`.
     pub word: Range<usize>,
 }
 
-/// How text is quoted. Text between `$'` and `'`, in a comment or in a here-document makes no stretch.
+/// The quotes around text. Text between `$'` and `'`, in a comment or in a here-document makes no stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     /// Not at all.
@@ -192,7 +192,7 @@ impl<'a> Outline<'a> {
         Some(LastStage { words: self.plain_words(last)?, range, both: pipe.both })
     }
 
-    /// A coprocess is told apart from what it runs only by its word.
+    /// The keyword alone tells a coprocess apart from the command that it runs.
     fn starts_with_keyword(&self, pipeline: &Pipeline) -> bool {
         self.script.get(pipeline.extent.start..).is_none_or(|text| text.starts_with("coproc"))
     }
@@ -205,7 +205,7 @@ impl<'a> Outline<'a> {
     }
 
     fn plain_word(&self, word: &ShellWord) -> Option<PlainWord> {
-        // What `$'…'` stands for depends on the locale.
+        // The text of `$'…'` depends on the locale.
         if self.script.get(word.extent.start..word.extent.end)?.contains("$'") {
             return None;
         }

@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.at += rest.find('\n').map_or(rest.len(), |found| found + 1);
     }
 
-    /// The commands of a text that bash parses only when it gets there: those before a fault, and what can be read behind.
+    /// The commands of a text that bash parses only when it gets there: those before a fault, and those that can be read behind it.
     pub(super) fn lenient_list(&mut self) -> ParseResult<List> {
         let mut items = Vec::new();
         while let Some((line, _)) = self.line_or_fault()? {

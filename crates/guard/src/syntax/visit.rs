@@ -41,6 +41,7 @@ fn in_command<'t>(command: &'t ShellCommand, see: &mut dyn FnMut(&'t SimpleComma
 fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t SimpleCommand)) {
     match compound {
         Compound::Group(list) | Compound::Subshell(list) => each_simple(list, see),
+        Compound::Coprocess { body, .. } => each_simple(body, see),
         Compound::If { arms, otherwise } => {
             for (condition, body) in arms {
                 each_simple(condition, see);

@@ -7,7 +7,7 @@ use super::outline::Quoting;
 use super::recover::MatchedGroup;
 use super::{ParseResult, ParseStop, Parser};
 
-/// Where a run of pieces ends.
+/// The letters at which a run of pieces ends.
 #[derive(Clone, Copy)]
 pub(super) struct WordEnd {
     /// Blanks and operators end it.
@@ -386,7 +386,7 @@ impl Parser<'_> {
     }
 }
 
-/// Decodes what follows a backslash in `$'…'` (`ansi`), `echo -e` and `printf`: how many bytes it takes, and what it means.
+/// Decodes the letters behind a backslash in `$'…'` (`ansi`), `echo -e` and `printf`. Returns the bytes taken and the letter meant.
 pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
     let Some(kind) = after.chars().next() else { return (0, Some('\\')) };
     let digits = |from: usize, most: usize, radix: u32| {

@@ -2,10 +2,11 @@
 
 use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
+use crate::walk::code_scan::CodeScan;
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::Values;
 
-/// How many lines of known input awk is followed through.
+/// The most lines of known input that awk is followed through.
 const MOST_LINES: usize = 64;
 
 /// The arguments of awk, read to the program.
@@ -96,14 +97,20 @@ impl ScriptWalk<'_> {
         awk
     }
 
-    /// A pipe in awk between these tokens: to a command, which reads what was printed last, or from one.
-    pub(super) fn awk_pipe(&mut self, around: (Option<&CodeToken>, Option<&CodeToken>), printed: Option<&str>) {
-        match around {
-            (_, Some(CodeToken::Text(command))) => self.script_in_code(command, printed.map(str::to_owned)),
-            (Some(CodeToken::Text(command)), Some(CodeToken::Name(name))) if name == "getline" => {
-                self.script_in_code(command, None);
+    /// A pipe in awk: to a command, which reads the text that was printed last, or from one.
+    pub(super) fn awk_pipe(&mut self, scan: &CodeScan<'_>) {
+        let command = |token: Option<&CodeToken>| match token? {
+            CodeToken::Text(text) => Some(text.clone()),
+            CodeToken::Name(name) => scan.values.get(name).map(|words| words.concat()),
+            _ => None,
+        };
+        let (left, right) = scan.around();
+        if matches!(right, Some(CodeToken::Name(name)) if name == "getline") {
+            if let Some(command) = command(left) {
+                self.script_in_code(&command, None);
             }
-            _ => {}
+        } else if let Some(command) = command(right) {
+            self.script_in_code(&command, scan.printed.clone());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When a walk gives up: the steps, the depth and the text that it may use.
+//! The budget of a walk: the steps, the depth and the text after which it gives up.
 //!
 //! Invariant: an exhausted budget stays exhausted, and the verdict then says so.
 
@@ -8,13 +8,13 @@ const MOST_STEPS: usize = 30_000;
 /// A long script gets one step more for every so many bytes: about a command a line.
 const BYTES_A_STEP: usize = 16;
 
-/// How deep commands may be nested while they run, over all scripts in scripts.
+/// The deepest nesting of commands while they run, over all scripts in scripts.
 const DEEPEST: usize = 96;
 
 /// All text that the script puts together and then runs, in bytes.
 const MOST_DERIVED: usize = 512 << 10;
 
-/// How closely a walk looks: the first steps at everything, later ones only at what stands out.
+/// The detail of a walk by its length: the first steps follow every way, later ones those with values that stand out.
 ///
 /// Ways through a script multiply where loops, functions and doubtful variables meet, and a long script has many of those.
 /// With every stage fewer of them are followed, those with values that stand out first (see [`super::interest`]).
@@ -26,7 +26,7 @@ const STAGES: [(usize, WalkDetail); 5] = [
     (usize::MAX, WalkDetail { choices: 1, rounds: 1, calls: 1 }),
 ];
 
-/// How many ways a walk follows.
+/// The number of ways that a walk follows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WalkDetail {
     /// Combinations of doubtful variables that one command is followed with.
@@ -79,7 +79,7 @@ impl WalkBudget {
         }
     }
 
-    /// How closely the walk looks by now.
+    /// The detail at this length of the walk.
     pub(super) fn detail(&self) -> WalkDetail {
         let [.., (_, last)] = STAGES;
         STAGES.iter().find(|(until, _)| self.steps_spent < *until).map_or(last, |(_, detail)| *detail)
@@ -108,7 +108,7 @@ impl WalkBudget {
         true
     }
 
-    /// How many levels have been entered and not left.
+    /// The number of levels that were entered and not left.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }

@@ -33,6 +33,12 @@ fn builtin_named(name: &str) -> Option<Builtin> {
                 walk.number(expression);
             }
         },
+        "history" => |walk, _, arguments| {
+            if let Some((_, line)) = arguments.split_first().filter(|(flag, _)| *flag == "-s") {
+                walk.world.history.push(line.join(" "));
+            }
+        },
+        "fc" => |walk, _, arguments| walk.repeat_line(arguments),
         "hash" => |walk, _, arguments| walk.hash_programs(arguments),
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             |walk, name, arguments| walk.declare_fields(name, arguments)
@@ -143,7 +149,10 @@ impl ScriptWalk<'_> {
         let Some((file, more)) = arguments.split_first() else { return };
         let found = self.known_file(file);
         let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
-        let Some(text): Option<Rc<str>> = found.or_else(on_path) else { return };
+        let Some(text): Option<Rc<str>> = found.or_else(on_path) else {
+            self.world.shell.outside.open();
+            return;
+        };
         let before = Rc::clone(&self.world.shell.arguments);
         if !more.is_empty() {
             self.world.shell.arguments = Rc::new(more.to_vec());
@@ -163,6 +172,19 @@ impl ScriptWalk<'_> {
             [_, _, ..] => self.world.shell.traps.clear(),
             _ => {}
         }
+    }
+
+    /// `fc -s [old=new] [beginning]`: runs a line of the history again.
+    fn repeat_line(&mut self, arguments: &[String]) {
+        let Some((_, words)) = arguments.split_first().filter(|(flag, _)| *flag == "-s") else { return };
+        let (change, beginning) = match words {
+            [change, rest @ ..] if change.contains('=') => (change.split_once('='), rest.first()),
+            words => (None, words.first()),
+        };
+        let is_meant = |line: &&String| beginning.is_none_or(|beginning| line.starts_with(beginning.as_str()));
+        let Some(line) = self.world.history.iter().rev().find(is_meant) else { return };
+        let line = change.map_or_else(|| line.clone(), |(old, new)| line.replace(old, new));
+        self.run_derived(&line);
     }
 
     fn define_aliases(&mut self, arguments: &[String]) {
@@ -277,6 +299,9 @@ impl ScriptWalk<'_> {
                     if after.first().is_some_and(|option| option == "noglob") {
                         self.world.shell.no_glob = word == "-o";
                     }
+                    if after.first().is_some_and(|option| option == "nounset") {
+                        self.world.shell.outside.open();
+                    }
                     rest = after.get(1..).unwrap_or(&[]);
                 }
                 "-" => {
@@ -289,6 +314,10 @@ impl ScriptWalk<'_> {
                     }
                     if flags.contains('f') {
                         self.world.shell.no_glob = flags.starts_with('-');
+                    }
+                    // The script ends at a variable that is unset, and nothing is made of it.
+                    if flags.contains('u') {
+                        self.world.shell.outside.open();
                     }
                     rest = if flags.ends_with('o') { after.get(1..).unwrap_or(&[]) } else { after };
                 }
@@ -389,7 +418,7 @@ impl ScriptWalk<'_> {
         let lines = input.split_terminator(delimiter).skip(number("-s").unwrap_or(0)).take(most);
         let items: Vec<String> = lines.map(str::to_owned).collect();
         self.world.shell.input = "".into();
-        // What is called for a line gets its index and the line.
+        // The callback gets the index of a line and the line.
         if let Some(callback) = option("-C") {
             for (at, item) in items.iter().take(8).enumerate() {
                 let arguments = vec![at.to_string(), item.clone()];
@@ -414,7 +443,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `cp`, `ln`, `mv`: the last operand becomes what the others are.
+    /// `cp`, `ln`, `mv`: the last operand becomes a copy, a link or the new place of the others.
     fn copy_files(&mut self, name: &str, arguments: &[String]) {
         let valued =
             |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
@@ -430,6 +459,11 @@ impl ScriptWalk<'_> {
             });
         if is_link && let [target, link] = operands.as_slice() {
             self.link_file(target, link);
+        }
+        if name == "mv"
+            && let [from @ .., to] = operands.as_slice()
+        {
+            from.iter().for_each(|from| self.move_file(from, to));
         }
         match operands.as_slice() {
             [from] => self.copy_file(from, crate::walk::files::base_name(from)),
@@ -460,7 +494,7 @@ pub(crate) fn after_options<'w>(words: &'w [String], valued: &str) -> &'w [Strin
     rest
 }
 
-/// Splits as `read` does: the last part takes what is left.
+/// Splits as `read` does: the last part takes the rest of the line.
 fn split(line: &str, separators: &str, most: usize) -> Vec<String> {
     let is_separator = |letter: char| separators.contains(letter);
     let blank = |letter: char| letter.is_ascii_whitespace() && is_separator(letter);

@@ -1,4 +1,4 @@
-//! One simple command: from its words to what it would do.
+//! One simple command: from its words to its effects.
 
 use std::rc::Rc;
 
@@ -46,6 +46,11 @@ impl ScriptWalk<'_> {
             self.open_channels(&simple.redirects);
             return Flow::Next;
         }
+        if let Some((first, tested)) = simple.words.split_first()
+            && matches!(first.plain(), Some("[" | "test"))
+        {
+            self.note_tested(tested);
+        }
         let words = self.expand_fields(&simple.words);
         self.budget.spend(words.len() / 32);
         let channels = self.open_channels(&simple.redirects);
@@ -53,7 +58,7 @@ impl ScriptWalk<'_> {
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
-            // `$(< file)` is what is in the file.
+            // `$(< file)` is the text of the file.
             if simple.assigns.is_empty()
                 && self.world.nested > 0
                 && let Some(text) = &channels.input
@@ -66,6 +71,7 @@ impl ScriptWalk<'_> {
         if words.len() == 1 && words.first().is_some_and(|word| word == "exec") {
             self.world.shell.input = channels.input.unwrap_or_else(|| Rc::clone(&self.world.shell.input));
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
+            Rc::make_mut(&mut self.world.shell.writers).extend(channels.writers);
             return Flow::Next;
         }
         self.watch_command(&channels);
@@ -88,7 +94,7 @@ impl ScriptWalk<'_> {
         flow
     }
 
-    /// Notes what the interceptor would want to know of a command.
+    /// Notes a command for the interceptor.
     fn watch_command(&mut self, channels: &crate::walk::redirect::Channels) {
         if let Some(watch) = &mut self.trail.watch {
             watch.current = ResolvedCommand {
@@ -153,6 +159,7 @@ impl ScriptWalk<'_> {
                             return self.assign_element(&assign.name, "0", text, true, origin);
                         }
                         Some(value) => text = format!("{}{text}", value.scalar().unwrap_or("")),
+                        None if self.world.shell.outside.lacks(&assign.name) => {}
                         None => text = format!("{UNKNOWN}{text}"),
                     }
                 }
@@ -162,7 +169,7 @@ impl ScriptWalk<'_> {
     }
 
     fn assign_element(&mut self, name: &str, key: &str, text: String, append: bool, origin: Option<Rc<str>>) {
-        // Two tables of bash that change what a command means.
+        // Two tables of bash that change the meaning of a command.
         if name == "BASH_ALIASES" {
             let line = self.world.line;
             Rc::make_mut(&mut self.world.shell.aliases).insert(key.to_owned(), (text, line));
@@ -248,7 +255,7 @@ impl ScriptWalk<'_> {
         self.assign(name, ShellValue::Array(items), origin);
     }
 
-    /// Runs a command with these words, whatever it turns out to be.
+    /// Runs a command with these words: a function, a builtin, a file or a program.
     pub(crate) fn call(&mut self, words: Vec<String>) -> Flow {
         if words.is_empty() || !self.budget.enter() {
             return Flow::Next;

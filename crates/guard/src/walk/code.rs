@@ -1,18 +1,22 @@
 //! Code in other languages: literal calls that run commands or delete trees.
 //!
 //! This is no interpreter. Strings, lists of strings, their concatenation and variables that hold them are understood;
-//! whatever else is in a call makes it unknown.
+//! anything else makes a call unknown.
 
 use crate::marks::{HOME, START, UNKNOWN};
 use crate::rules;
 use crate::walk::ScriptWalk;
+use crate::walk::code_functions::{CodeFunction, functions};
 use crate::walk::code_scan::{CodeCall, CodeScan};
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::{Values, fill};
 
 /// Expressions that mean a directory.
-const DIRECTORIES: [(&str, &str); 19] = [
+const DIRECTORIES: [(&str, &str); 22] = [
     ("Path.home()", "~"),
+    ("Path.cwd()", "."),
+    ("os.environ.get('HOME')", "~"),
+    ("os.environ.get(\"HOME\")", "~"),
     ("os.homedir()", "~"),
     ("require(\"os\").homedir()", "~"),
     ("require('os').homedir()", "~"),
@@ -33,7 +37,7 @@ const DIRECTORIES: [(&str, &str); 19] = [
     ("path.sep", "/"),
 ];
 
-/// How an interpreter is given code.
+/// The options by which an interpreter is given code.
 struct Interpreter {
     /// Options before code.
     flags: &'static [&'static str],
@@ -118,7 +122,7 @@ impl ScriptWalk<'_> {
                     codes.push(code.clone());
                     rest = after;
                 }
-                // What follows is the program's, but Perl and Ruby may be given more code.
+                // The rest are arguments of the program, but Perl and Ruby may be given more code.
                 if language == "python" {
                     break;
                 }
@@ -171,7 +175,7 @@ impl ScriptWalk<'_> {
         self.scan_code(language, code, Values::new());
     }
 
-    /// Looks through code for calls that matter, with what its names stand for at first.
+    /// Looks through code for calls that matter. `values` are the values of names at its beginning.
     pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) {
         self.budget.spend(1 + code.len() / 32);
         if self.budget.is_exhausted() {
@@ -180,13 +184,21 @@ impl ScriptWalk<'_> {
         let code = with_directories(code);
         let tokens = tokens(language, &code);
         let directory = self.directory();
+        let functions = functions(language, &code);
+        // A comprehension names its variable behind the call that uses it.
+        let loops = CodeScan::new(language, &tokens, values.clone()).into_loops();
         let mut scan = CodeScan::new(language, &tokens, values);
+        scan.values.extend(loops);
         while let Some(token) = scan.next() {
             match token {
                 CodeToken::Name(name) => {
-                    if !scan.note_name(name)
-                        && let Some(call) = scan.call(name)
-                    {
+                    if scan.note_name(name) {
+                        continue;
+                    }
+                    if let Some(function) = functions.iter().find(|function| function.name == name) {
+                        self.call_code_function(&mut scan, function);
+                    }
+                    if let Some(call) = scan.call(name) {
                         self.run_code_call(&mut scan, call);
                     }
                 }
@@ -197,7 +209,7 @@ impl ScriptWalk<'_> {
                 }
                 // `print "…" | "sh"`, and `"…" | getline`.
                 CodeToken::Sign('|') if language == "awk" => {
-                    self.awk_pipe(scan.around(), scan.printed.as_deref());
+                    self.awk_pipe(&scan);
                 }
                 _ => {}
             }
@@ -208,7 +220,25 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Does what a call in some code does.
+    /// Follows the call of a function that the code defines, with the arguments of this call. Deeper calls of the same function
+    /// show nothing new.
+    fn call_code_function(&mut self, scan: &mut CodeScan<'_>, function: &CodeFunction<'_>) {
+        let key = format!("code {}", function.name);
+        let Some(words) = scan.call_words() else { return };
+        if self.world.calls.contains(&key) || !self.budget.enter() {
+            return;
+        }
+        self.world.calls.push(key);
+        let mut values = scan.values.clone();
+        function.bind(words, &mut values);
+        let printed = self.world.out.len();
+        self.scan_code(scan.language, function.body, values);
+        self.world.out.truncate(printed);
+        self.world.calls.pop();
+        self.budget.leave();
+    }
+
+    /// Applies the effects of a call.
     fn run_code_call(&mut self, scan: &mut CodeScan<'_>, call: CodeCall<'_>) {
         let CodeCall { name, base, effects, mut words, directory, recursive } = call;
         let language = scan.language;
@@ -218,6 +248,9 @@ impl ScriptWalk<'_> {
         }
         if effects.prints {
             let text = printed_text(base, language, words);
+            if let Some(command) = &scan.piped_to {
+                self.script_in_code(command, Some(text.clone()));
+            }
             self.write(&text);
             scan.printed = Some(text);
         } else if effects.moves {
@@ -232,6 +265,12 @@ impl ScriptWalk<'_> {
             // Options and callbacks follow the path.
             let count = if effects.deletes { words.len() } else { 1 };
             words.iter().take(count).for_each(|path| rules::deleted(self, path));
+        } else if let Some(at) = words.iter().position(|word| effects.opens && word.starts_with('|')) {
+            // `open(P, "|sh")` and `open(P, "|-", "sh")`: the text that is printed later is its input.
+            let command = words.split_off(at).join(" ");
+            let command = command.trim_start_matches(['|', '-', ' ']).to_owned();
+            self.script_in_code(&command, None);
+            scan.piped_to = Some(command);
         } else if effects.runs {
             self.run_in_code(base, words, effects.opens);
         } else if name.ends_with("sh.rm") {
@@ -240,7 +279,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs what a call is given: a script, or the words of a command.
+    /// Runs the arguments of a call: a script, or the words of a command.
     fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
         if opens {
             // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
@@ -258,7 +297,7 @@ impl ScriptWalk<'_> {
         match words.as_slice() {
             [] => {}
             [script] => self.script_in_code(script, None),
-            // No program has a blank in its name: what follows is about something else.
+            // No program has a blank in its name, so this is a script, and the rest are options.
             [script, ..] if script.contains(' ') => {
                 // A variable of a loop holds all of its values.
                 for script in words.iter().filter(|word| word.contains(' ')) {
@@ -278,6 +317,8 @@ impl ScriptWalk<'_> {
     pub(super) fn script_in_code(&mut self, script: &str, input: Option<String>) {
         self.world.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |walk| {
+            // The program may have set any variable.
+            walk.world.shell.outside.open();
             if let Some(input) = input {
                 walk.world.shell.input = input.into();
             }

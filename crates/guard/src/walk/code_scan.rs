@@ -1,5 +1,6 @@
-//! Reads code in other languages token by token: what its names stand for, and which calls matter.
+//! Reads code in other languages token by token, for the values of its names and the calls that matter.
 
+use crate::marks::{SOME, STAR};
 use crate::walk::tokens::CodeToken;
 use crate::walk::values::{Values, arguments};
 
@@ -76,6 +77,16 @@ const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", 
 /// Calls that print.
 const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];
 
+/// The longest list before a method, in tokens.
+const LONGEST_LIST: usize = 256;
+
+/// The longest part of a condition that is read, in tokens.
+const LONGEST_CONDITION: usize = 24;
+
+fn is_declaration(word: &str) -> bool {
+    matches!(word, "const" | "let" | "var" | "my")
+}
+
 /// Code while it is read.
 pub(super) struct CodeScan<'c> {
     pub(super) language: &'c str,
@@ -87,6 +98,10 @@ pub(super) struct CodeScan<'c> {
     renamed: Vec<(&'c str, &'c str)>,
     /// The text that the code has printed last.
     pub(super) printed: Option<String>,
+    /// The command that reads the text that the code prints.
+    pub(super) piped_to: Option<String>,
+    /// The variables of loops.
+    loops: Vec<String>,
 }
 
 /// A call that matters.
@@ -110,7 +125,7 @@ pub(super) struct CodeCall<'c> {
 pub(super) struct CallEffects {
     pub(super) prints: bool,
     pub(super) runs: bool,
-    /// Perl's `open`, which runs only what has a pipe in it.
+    /// Perl's `open`, which runs a command only if a pipe is in its words.
     pub(super) opens: bool,
     pub(super) deletes: bool,
     pub(super) may_delete: bool,
@@ -138,7 +153,7 @@ impl CallEffects {
 
 impl<'c> CodeScan<'c> {
     pub(super) fn new(language: &'c str, tokens: &'c [CodeToken], values: Values) -> Self {
-        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None }
+        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None, piped_to: None, loops: Vec::new() }
     }
 
     /// Goes on to the next token.
@@ -172,7 +187,7 @@ impl<'c> CodeScan<'c> {
         Some(script.unwrap_or_default())
     }
 
-    /// Notes what a name stands for from here on; false if the name is not given a meaning here.
+    /// Notes the value that a name gets here. False if this is no assignment and no loop.
     pub(super) fn note_name(&mut self, name: &str) -> bool {
         let (at, tokens) = (self.at, self.tokens);
         // `name = "text"`
@@ -184,14 +199,23 @@ impl<'c> CodeScan<'c> {
             }
             return true;
         }
-        // `for name in […]`
-        if matches!(name, "for" | "foreach")
-            && let (Some(CodeToken::Name(variable)), Some(CodeToken::Name(word))) = (tokens.get(at), tokens.get(at + 1))
-            && matches!(word.as_str(), "in" | "of")
+        if self.note_addition(name) || self.note_loop(name) || self.note_callback(name) {
+            return true;
+        }
+        // A condition makes a choice among the names of a listing.
+        if name == "if" && !self.asks_for_kind() {
+            for value in self.values.values_mut().flatten() {
+                *value = value.replace(STAR, &SOME.to_string());
+            }
+            return false;
+        }
+        // `{execSync: x} = require("child_process")`
+        if self.is_sign(at, ':')
+            && matches!(self.back(2), Some(CodeToken::Sign('{' | ',')))
+            && let (Some(CodeToken::Name(from)), Some(CodeToken::Name(to))) = (self.back(1), tokens.get(at + 1))
+            && CallEffects::of(from, from, self.language).is_some()
         {
-            let found = arguments(tokens, at + 2, &self.values, false);
-            self.values.insert(variable.clone(), found.words);
-            self.at += 2;
+            self.renamed.push((to, from));
             return true;
         }
         if name == "as"
@@ -201,6 +225,124 @@ impl<'c> CodeScan<'c> {
             return true;
         }
         false
+    }
+
+    /// `list.append(…)`, `list.push(…)`, `list += […]`
+    fn note_addition(&mut self, name: &str) -> bool {
+        let (at, tokens) = (self.at, self.tokens);
+        let (list, first) = match name.rsplit_once('.') {
+            Some((list, "append" | "push" | "extend" | "unshift")) if self.is_sign(at, '(') => (list, at + 1),
+            _ if self.is_sign(at, '+') && self.is_sign(at + 1, '=') => (name, at + 2),
+            _ => return false,
+        };
+        let found = arguments(tokens, first, &self.values, first == at + 1);
+        let is_text = first == at + 2 && !self.is_sign(first, '[');
+        let Some(value) = self.values.get_mut(list.trim_start_matches(['$', '@'])) else { return false };
+        match (value.as_mut_slice(), found.words.as_slice()) {
+            // A text grows, a list gets more words.
+            ([text], [more]) if is_text => text.push_str(more),
+            _ => value.extend(found.words),
+        }
+        true
+    }
+
+    /// `for name in […]`, `for (const name of […])`
+    fn note_loop(&mut self, name: &str) -> bool {
+        if !matches!(name, "for" | "foreach") {
+            return false;
+        }
+        let tokens = self.tokens;
+        let mut at = self.at + usize::from(self.is_sign(self.at, '('));
+        at += usize::from(matches!(tokens.get(at), Some(CodeToken::Name(word)) if is_declaration(word)));
+        let Some(CodeToken::Name(variable)) = tokens.get(at) else { return false };
+        let found = match tokens.get(at + 1) {
+            Some(CodeToken::Name(word)) if matches!(word.as_str(), "in" | "of") => {
+                arguments(tokens, at + 2, &self.values, false)
+            }
+            // Perl: `for my $name (…)`
+            Some(CodeToken::Sign('(')) if variable.starts_with('$') => arguments(tokens, at + 2, &self.values, true),
+            _ => return false,
+        };
+        self.bind_loop(variable.trim_start_matches('$'), found.words);
+        self.at = at + 2;
+        true
+    }
+
+    /// `[…].forEach(name => …)`, `list.map(function (name) { … })`, `list.each { |name| … }`
+    fn note_callback(&mut self, name: &str) -> bool {
+        let (list, method) = name.rsplit_once('.').map_or((None, name), |(list, method)| (Some(list), method));
+        if !matches!(method, "forEach" | "map" | "each") {
+            return false;
+        }
+        let words = match list.filter(|list| !list.is_empty()) {
+            Some(list) => self.values.get(list.trim_start_matches(['$', '@'])).cloned(),
+            None => self.list_before(self.at),
+        };
+        let is_opener = |token: &&CodeToken| match token {
+            CodeToken::Sign(sign) => matches!(sign, '(' | '{' | '|'),
+            CodeToken::Name(word) => matches!(word.as_str(), "function" | "async" | "do"),
+            _ => false,
+        };
+        let rest = self.tokens.get(self.at..).unwrap_or(&[]);
+        let variable = rest.iter().take(6).find(|token| !is_opener(token));
+        let (Some(words), Some(CodeToken::Name(variable))) = (words, variable) else { return false };
+        self.bind_loop(variable, words);
+        true
+    }
+
+    fn bind_loop(&mut self, variable: &str, words: Vec<String>) {
+        self.loops.push(variable.to_owned());
+        self.values.insert(variable.to_owned(), words);
+    }
+
+    /// The values of the list that ends before the method at this place: `[…].each`, `listdir(…).each`.
+    fn list_before(&self, at: usize) -> Option<Vec<String>> {
+        let dot = at.checked_sub(2).filter(|dot| self.is_sign(*dot, '.'))?;
+        let close = dot.checked_sub(1)?;
+        let mut open = 0_usize;
+        let start = (0..=close).rev().take(LONGEST_LIST).find(|at| {
+            match self.tokens.get(*at) {
+                Some(CodeToken::Sign(')' | ']')) => open += 1,
+                Some(CodeToken::Sign('(' | '[')) => open = open.saturating_sub(1),
+                _ => {}
+            }
+            open == 0
+        })?;
+        // The name of a call stands before its parenthesis.
+        let start = start - usize::from(start > 0 && self.is_sign(start, '('));
+        let list = self.tokens.get(start..=close)?;
+        Some(arguments(list, 0, &self.values, false).words)
+    }
+
+    /// True if the condition at this place only asks which kind of file a name is.
+    fn asks_for_kind(&self) -> bool {
+        const KINDS: [&str; 8] =
+            ["is_dir", "isdir", "is_file", "isfile", "exists", "islink", "isDirectory", "existsSync"];
+        let condition = self.tokens.get(self.at..).unwrap_or(&[]).iter().take(LONGEST_CONDITION);
+        let condition = condition.take_while(|token| !matches!(token, CodeToken::Sign(':' | '{' | '\n')));
+        let is_kind = |name: &str| KINDS.contains(&name.rsplit('.').next().unwrap_or(name));
+        condition
+            .filter_map(|token| if let CodeToken::Name(name) = token { Some(name) } else { None })
+            .any(|name| is_kind(name))
+    }
+
+    /// The values of the variables of all loops, after everything else was noted.
+    pub(super) fn into_loops(mut self) -> Values {
+        while let Some(token) = self.next() {
+            if let CodeToken::Name(name) = token {
+                self.note_name(name);
+            }
+        }
+        let loops = self.loops.iter().filter_map(|name| self.values.remove_entry(name));
+        loops.collect()
+    }
+
+    /// The words of the call that begins behind the current name; none if no call begins there.
+    pub(super) fn call_words(&self) -> Option<Vec<String>> {
+        let is_definition =
+            matches!(self.back(2), Some(CodeToken::Name(word)) if matches!(word.as_str(), "def" | "function"));
+        let is_call = self.is_sign(self.at, '(') && !is_definition;
+        is_call.then(|| arguments(self.tokens, self.at + 1, &self.values, true).words)
     }
 
     /// The call that a name begins; none if no call begins here, or none that matters.

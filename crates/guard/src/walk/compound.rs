@@ -7,10 +7,10 @@ use crate::walk::narrow::Comparison;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
-/// How many values of a list are looked through twice.
+/// The most values of a `for` loop that may repeat.
 const MOST_ROUNDS: usize = 64;
 
-/// How many rounds a loop is followed through whose condition says nothing: the second one sees what the first has left.
+/// The rounds of a loop whose condition is unknown. The second round sees the variables that the first has set.
 const UNKNOWN_ROUNDS: usize = 3;
 
 impl ScriptWalk<'_> {
@@ -37,18 +37,25 @@ impl ScriptWalk<'_> {
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
+        let is_test = !sure;
         let comparison = Comparison::of(&item.first);
-        for (joint, pipeline) in &item.rest {
+        for (at, (joint, pipeline)) in item.rest.iter().enumerate() {
             let mut before = self.world.shell.clone();
             // `[ "$d" != / ] && …` and `[ "$d" = / ] || …` come only this far with another value; if what follows leaves,
             // it is the other way round for everything behind it.
             self.rule_out(comparison.as_ref(), *joint == Joint::Or);
-            // What has written something known has worked, and then `||` writes nothing more.
+            if at == 0 {
+                self.narrow_to(comparison.as_ref(), *joint == Joint::And);
+            }
+            // A command that has written something known has succeeded, so the one behind `||` writes nothing.
             let written = self.world.out.get(start..).unwrap_or("");
             let worked = *joint == Joint::Or && !written.is_empty() && !written.contains(UNKNOWN);
             let before_it = self.world.out.len();
             let leaves = self.run_pipeline(pipeline);
-            if worked {
+            if worked && is_test && at == 1 {
+                // `[ … ] && echo a || echo b` writes one or the other.
+                self.keep_one_output(start, &[before_it, self.world.out.len()]);
+            } else if worked {
                 self.world.out.truncate(before_it);
             }
             match (joint, leaves) {
@@ -64,6 +71,10 @@ impl ScriptWalk<'_> {
                 (Joint::And, Flow::Next) if sure => {}
                 (_, Flow::Next) => {
                     let after = std::mem::replace(&mut self.world.shell, before);
+                    // The way around the command is the test's other answer: `[ "$d" = / ] && d=/tmp/x`.
+                    if at == 0 {
+                        self.rule_out(comparison.as_ref(), *joint == Joint::And);
+                    }
                     self.world.shell = after.join(&self.world.shell);
                 }
             }
@@ -110,6 +121,9 @@ impl ScriptWalk<'_> {
             return Flow::Next;
         }
         let flow = match command {
+            ShellCommand::Simple(simple) if simple.has_substitution() => {
+                self.run_with_branches(&mut |walk| walk.run_simple(simple))
+            }
             ShellCommand::Simple(simple) => self.run_with_choices(&mut |walk| walk.run_simple(simple)),
             ShellCommand::Compound { body, redirects, extent } => {
                 self.trail.extent = *extent;
@@ -141,6 +155,7 @@ impl ScriptWalk<'_> {
             Compound::ForArith { head, body } => self.for_arithmetic(head, body),
             Compound::Case { subject, arms } => self.run_case(subject, arms),
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
+                walk.note_tested(words);
                 let mut names = false;
                 let mut texts = Vec::with_capacity(words.len());
                 for word in words {
@@ -153,6 +168,10 @@ impl ScriptWalk<'_> {
                 walk.note_match(&texts);
                 Flow::Next
             }),
+            Compound::Coprocess { name, body } => {
+                self.start_coprocess(name, body);
+                Flow::Next
+            }
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
                 walk.arithmetic(pieces);
                 Flow::Next
@@ -194,16 +213,20 @@ impl ScriptWalk<'_> {
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
         self.run_with_choices(&mut |walk| {
+            walk.note_tested(std::slice::from_ref(subject));
             walk.expand_text(subject);
             Flow::Next
         });
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
+        // The state of arms that fall through. `;;&` tests every later arm, so the state outlives the next one.
         let mut fallen: Option<ShellState> = None;
+        let start = self.world.out.len();
+        let mut ends = Vec::with_capacity(arms.len());
         for CaseArm { patterns, body, falls_through } in arms {
-            self.world.shell = match fallen.take() {
-                Some(fallen) => fallen.join(&before),
+            self.world.shell = match &fallen {
+                Some(fallen) => fallen.clone().join(&before),
                 None => before.clone(),
             };
             for pattern in patterns {
@@ -212,11 +235,13 @@ impl ScriptWalk<'_> {
             }
             if self.run_list(body) == Flow::Next {
                 if *falls_through {
-                    fallen = Some(self.world.shell.clone());
+                    fallen = Some(self.join_with(fallen));
                 }
                 joined = Some(self.join_with(joined));
             }
+            ends.push(self.world.out.len());
         }
+        self.keep_one_output(start, &ends);
         self.world.shell = before;
         if !catches_all || joined.is_none() {
             joined = Some(self.join_with(joined));
@@ -235,18 +260,24 @@ impl ScriptWalk<'_> {
 
     fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
         let mut joined: Option<ShellState> = None;
+        let start = self.world.out.len();
+        let mut ends = Vec::with_capacity(arms.len() + 1);
         for (condition, body) in arms {
             self.run_list(condition);
             let before = self.world.shell.clone();
             let comparison = Comparison::of_list(condition);
             self.rule_out(comparison.as_ref(), false);
+            self.narrow_to(comparison.as_ref(), true);
             if self.run_list(body) == Flow::Next {
                 joined = Some(self.join_with(joined));
             }
             self.world.shell = before;
             self.rule_out(comparison.as_ref(), true);
+            ends.push(self.world.out.len());
         }
         let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
+        ends.push(self.world.out.len());
+        self.keep_one_output(start, &ends);
         if flow == Flow::Next {
             joined = Some(self.join_with(joined));
         }

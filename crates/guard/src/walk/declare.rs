@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::marks::is_mark;
 use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 
 impl ScriptWalk<'_> {
-    /// Declares what the words after `kind` say.
+    /// Declares the variables that the words after `kind` name.
     pub(crate) fn declare(&mut self, kind: &str, words: &[ShellWord]) {
         let mut flags = String::new();
         for word in words {
@@ -51,7 +52,11 @@ impl ScriptWalk<'_> {
         };
         let append = head.ends_with('+');
         let name = head.trim_end_matches('+');
-        // What prints a function is there to give it to another shell.
+        // `export $(cat .env)`
+        if name.contains(is_mark) {
+            self.world.shell.outside.open();
+        }
+        // A script prints a function to give it to another shell.
         if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
             self.world.shell.export_function(name);
             return;

@@ -1,6 +1,6 @@
 //! Encodings that scripts hide text in: base64, base32, hexadecimal.
 
-/// Decodes base64; what is not in its alphabet is skipped, as `-i` does.
+/// Decodes base64. Letters outside of its alphabet are skipped, as `-i` does.
 pub(crate) fn base64(text: &str) -> Option<String> {
     bits(text, 6, |letter| {
         Some(match letter {

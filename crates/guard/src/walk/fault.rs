@@ -15,7 +15,7 @@ impl ScriptWalk<'_> {
     /// Notes a fault of the script, or of a text that the script runs.
     pub(super) fn note_fault(&mut self, parser: &Parser<'_>, fault: &ParseFault, is_script: bool) {
         self.trail.is_incomplete |= is_script;
-        // A text that the script puts together may not be what bash would see.
+        // A text that the script puts together may differ from the text that bash would see.
         if !is_script && !self.trail.is_spelled_out(parser.source()) {
             return;
         }

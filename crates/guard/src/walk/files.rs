@@ -1,6 +1,6 @@
 //! Files that the script writes, and paths.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{self, HOME, REPO, START, UNKNOWN};
@@ -9,17 +9,24 @@ use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
+/// The most moves that are remembered. Later ones are forgotten.
+const MOST_MOVED: usize = 64;
+
 /// Files that the script has written, by absolute path.
 #[derive(Debug, Default)]
-pub(super) struct ScriptFiles {
+pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
-    /// Commands that read what is written to a path: `>(…)`.
+    /// Commands that read the text that is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
     /// Programs that the script has copied or linked, each by its original name.
     pub(super) programs: HashMap<String, String>,
-    /// Symbolic links that the script has made, and what each points to.
-    links: HashMap<String, String>,
-    /// How many paths the process substitutions have used up.
+    /// Symbolic links that the script has made, each with its target.
+    links: BTreeMap<String, String>,
+    /// Paths that the script has moved elsewhere, each with the path that it had before.
+    moved: BTreeMap<String, String>,
+    /// Repositories that the script has made. They hold nothing but its own files.
+    pub(super) repositories: Vec<String>,
+    /// The number of paths that process substitutions have used up.
     processes: usize,
 }
 
@@ -48,6 +55,19 @@ impl ScriptFiles {
         path
     }
 
+    /// The paths that were at this path, or below it, before the script moved them there.
+    pub(crate) fn moved_to(&self, path: &str) -> Vec<String> {
+        let is_there = |to: &str| to.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.moved.iter().filter(|(to, _)| is_there(to)).map(|(_, from)| from.clone()).collect()
+    }
+
+    /// True if the path lies in a repository that the script has made.
+    pub(crate) fn is_in_own_repository(&self, path: &str) -> bool {
+        let is_below =
+            |top: &String| path.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        !path.contains("/..") && self.repositories.iter().any(is_below)
+    }
+
     /// The program that was put into some directory under this name: the search path may lead there.
     pub(super) fn program_named(&self, name: &str) -> Option<String> {
         // A link to something unknown does not take the name away from the program that has it.
@@ -70,6 +90,12 @@ impl ScriptWalk<'_> {
         }
         let directory = self.directory();
         normalized(&format!("{directory}/{path}"))
+    }
+
+    /// The path behind the links that the script has made.
+    pub(super) fn real_path(&mut self, path: &str) -> String {
+        let path = self.absolute(path);
+        self.through_links(&path, true)
     }
 
     /// The working directory.
@@ -99,7 +125,7 @@ impl ScriptWalk<'_> {
         self.world.files.texts.get(&path).map(|text| text.as_str().into())
     }
 
-    /// Notes what is written to a file, and lets it be read if somebody reads there.
+    /// Writes text to a file. If a command reads from that path, the text is its input.
     pub(crate) fn write_file(&mut self, path: &str, text: &str, keeps: bool) {
         match path {
             "/dev/null" => return,
@@ -142,6 +168,16 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Notes that a path is moved. Deleting it there deletes the original.
+    pub(super) fn move_file(&mut self, from: &str, to: &str) {
+        let (from, to) = (self.absolute(from), self.absolute(to));
+        let files = &mut self.world.files;
+        let original = files.moved.remove(&from).unwrap_or(from);
+        if original != to && files.moved.len() < MOST_MOVED {
+            files.moved.insert(to, original);
+        }
+    }
+
     /// Notes that a path is a copy of a program or of a file.
     pub(crate) fn copy_file(&mut self, from: &str, to: &str) {
         let to = match to.strip_suffix('/') {
@@ -165,7 +201,8 @@ impl ScriptWalk<'_> {
 
     /// The text of a program by its name, if the script has written it and put its directory on the search path.
     pub(crate) fn script_on_path(&mut self, name: &str) -> Option<String> {
-        if self.world.files.texts.is_empty() {
+        self.budget.spend(self.world.files.texts.len() / 16);
+        if !self.world.files.texts.keys().any(|path| path.rsplit('/').next() == Some(name)) {
             return None;
         }
         let is_set = self.world.shell.variable("PATH").is_some();

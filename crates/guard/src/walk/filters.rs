@@ -20,14 +20,16 @@ fn filter_named(name: &str) -> Option<Filter> {
         "basename" => |walk, _, arguments| {
             Some(joined(operands(arguments).take(1).map(|path| base_name(&walk.world.concrete(path)).to_owned())))
         },
-        "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.absolute(path)))),
+        "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.real_path(path)))),
         // Without an option it prints where a link points to, which is something else than the link.
         "readlink" => |walk, _, arguments| {
             let follows = arguments.iter().any(|word| {
                 word.starts_with("--canon")
                     || word.starts_with('-') && !word.starts_with("--") && word.contains(['f', 'e', 'm'])
             });
-            follows.then(|| joined(operands(arguments).map(|path| walk.absolute(path))))
+            let is_link = |walk: &mut ScriptWalk<'_>, path: &&String| walk.real_path(path) != walk.absolute(path);
+            let is_known = operands(arguments).all(|path| is_link(walk, &path));
+            (follows || is_known).then(|| joined(operands(arguments).map(|path| walk.real_path(path))))
         },
         "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => {
             |walk, name, arguments| Some(walk.decode_input(name, arguments))
@@ -303,7 +305,7 @@ impl ScriptWalk<'_> {
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
-            // What a listing stands for may match or not.
+            // The names behind a listing may match or not.
             let found = expression.is_match(line) || line.contains([STAR, UNKNOWN, SOME, TREE, FRESH]);
             // Of hidden names, an expression may choose the one that matters.
             if !flags.contains('v') && crate::pattern::may_be(line, ".git") && expression.is_match(".git") {
@@ -333,8 +335,12 @@ impl ScriptWalk<'_> {
     /// The output of `ls`: the names in a directory.
     fn list_directories(&mut self, arguments: &[String]) -> String {
         let mut out = String::new();
+        // `-d` lists the directory, not its files.
+        let lists_itself = arguments.iter().any(|word| {
+            word == "--directory" || word.starts_with('-') && !word.starts_with("--") && word.contains('d')
+        });
         for path in operands(arguments) {
-            if path.contains(crate::marks::is_wild) {
+            if lists_itself || path.contains(crate::marks::is_wild) {
                 out.push_str(path);
             } else {
                 let own = self.directory();

@@ -1,4 +1,4 @@
-//! `find` and `fd`: what they match, and what they do with it.
+//! `find` and `fd`: the files that they match, and their actions.
 
 use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
 use crate::pattern;
@@ -17,12 +17,12 @@ struct FindScope {
     roots_only: bool,
     /// Nothing below the entries of the starting points.
     is_flat: bool,
-    /// `-type d`: what `-delete` deletes of those is empty.
+    /// `-type d`: `-delete` deletes directories alone, and only empty ones.
     only_directories: bool,
     negated: bool,
 }
 
-/// Tests that take a word and narrow down what is matched.
+/// Tests that take a word and narrow the matches down.
 const FILTERS: [&str; 27] = [
     "-amin",
     "-anewer",
@@ -56,6 +56,9 @@ const FILTERS: [&str; 27] = [
 /// Options that take a word and narrow down nothing.
 const VALUED: [&str; 9] =
     ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
+
+/// Files that were changed within so many days are most of a project.
+const DAYS_OF_WORK: u32 = 90;
 
 /// The expression of `find` while its words are read.
 #[derive(Debug)]
@@ -115,7 +118,7 @@ impl<'w> FindExpression<'w> {
                 scope.negated = true;
                 false
             }
-            // What stands before an `-o` belongs to another action; parentheses keep what is around them.
+            // Tests before an `-o` belong to another action. Parentheses keep the tests around them.
             "-o" | "-or" | "," => {
                 match self.outer.last() {
                     Some(outer) => self.scopes.push(outer.clone()),
@@ -132,11 +135,24 @@ impl<'w> FindExpression<'w> {
                 scope.is_flat |= value == "1";
                 true
             }
-            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" | "-false" => {
+            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-false" => {
                 scope.narrow();
                 false
             }
+            // Whoever runs the script can read and write nearly everything, if not everything.
+            "-readable" | "-writable" | "-true" | "-xdev" | "-mount" | "-depth" | "-d" => {
+                scope.narrow_if_negated();
+                false
+            }
+            test if lets_nearly_all_pass(test, value) => {
+                scope.narrow_if_negated();
+                true
+            }
             "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
+            "-regex" | "-iregex" if value.replace('\\', "").ends_with("/.git") => {
+                scope.note_name("-name", ".git");
+                true
+            }
             test if FILTERS.contains(&test) => {
                 scope.narrow();
                 true
@@ -166,6 +182,11 @@ impl FindScope {
     fn narrow(&mut self) {
         self.negated = false;
         self.filtered = true;
+    }
+
+    /// Notes a test that nearly all files pass.
+    fn narrow_if_negated(&mut self) {
+        self.filtered |= std::mem::take(&mut self.negated);
     }
 
     /// Notes a test of names or paths.
@@ -207,7 +228,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Does what an action of `find` does with the paths so far; nothing for other words.
+    /// Applies an action of `find` to the paths so far. Other words do nothing.
     fn find_action(&mut self, action: &str, expression: &mut FindExpression<'_>) {
         match action {
             "-delete" if expression.scopes.iter().all(|scope| scope.only_directories) => {}
@@ -217,18 +238,27 @@ impl ScriptWalk<'_> {
                 }
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                // A question that nobody answers is answered with no.
+                let is_answered = self.world.shell.reads_pipe || !self.world.shell.input.is_empty();
+                let acts = action.starts_with("-exec") || is_answered;
                 let rest = expression.rest;
                 let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
                 let command = rest.get(..end).unwrap_or(&[]);
                 expression.rest = rest.get(end + 1..).unwrap_or(&[]);
-                for path in expression.paths() {
+                for path in expression.paths().into_iter().filter(|_| acts) {
                     self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
                 }
             }
             "-printf" => {
                 let format = expression.next().unwrap_or("");
                 for path in expression.paths() {
-                    self.write(&format.replace("\\n", "\n").replace("\\0", "\0").replace("%p", &path));
+                    self.write(
+                        &format
+                            .replace("\\n", "\n")
+                            .replace("\\0", "\0")
+                            .replace("%p", &path)
+                            .replace("%f", path.rsplit('/').next().unwrap_or("")),
+                    );
                 }
             }
             "-print" | "-print0" | "-ls" | "-quit" => {
@@ -304,8 +334,29 @@ fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
 /// True if a name test lets everything pass.
 fn is_everything(name: &str) -> bool {
     let last = name.trim_start_matches("./");
-    !last.starts_with('.')
-        && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !part.contains(SET))
+    // `[!x]*` leaves out a few names; `[a-z]` alone is a name of one letter.
+    let is_set = |part: &str| part.contains(SET) && !part.ends_with(STAR);
+    !last.starts_with('.') && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !is_set(part))
+}
+
+/// True if a test narrows nothing down in a directory that somebody works in: the owner and the modes of most files there are
+/// the same, and most files are small, or not old.
+fn lets_nearly_all_pass(test: &str, value: &str) -> bool {
+    let less_than = |unit: char, least: u32| {
+        let number = value.strip_prefix('-').and_then(|value| value.strip_suffix(unit));
+        number.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number >= least)
+    };
+    match test {
+        "-user" | "-uid" | "-group" | "-gid" | "-fstype" => true,
+        // `-u=r` and `-400`: the owner may read.
+        "-perm" => value.starts_with("-u=r") || value.starts_with("-u+r") || value.starts_with("-4"),
+        // `find` rounds up: `-1M` are empty files alone.
+        "-size" => less_than('k', 64) || less_than('M', 2) || less_than('G', 2),
+        "-mtime" | "-ctime" | "-atime" => {
+            value.strip_prefix('-').and_then(|days| days.parse::<u32>().ok()).is_some_and(|days| days >= DAYS_OF_WORK)
+        }
+        _ => false,
+    }
 }
 
 fn may_be_repository(name: &str) -> bool {

@@ -67,7 +67,22 @@ const RUN_VARIABLES: [&str; 9] = [
     "PAGER",
 ];
 
-/// How many aliases may lead to each other.
+/// Options of `git clone` and `git init` that take another word.
+const CLONE_VALUED: [&str; 11] = [
+    "-b",
+    "--branch",
+    "--depth",
+    "-o",
+    "--origin",
+    "-c",
+    "--config",
+    "--reference",
+    "--filter",
+    "--template",
+    "--initial-branch",
+];
+
+/// The longest chain of aliases that is followed. git itself refuses loops.
 const MOST_ALIASES: usize = 8;
 
 impl ScriptWalk<'_> {
@@ -143,7 +158,8 @@ impl ScriptWalk<'_> {
         let mut paths =
             vec![".git/config".to_owned(), format!("{home}/.gitconfig"), format!("{home}/.config/git/config")];
         paths.extend(self.scalar("GIT_CONFIG_GLOBAL"));
-        paths.extend(config.iter().filter(|(key, _)| key == "include.path").map(|(_, value)| value.clone()));
+        let included = self.world.git_config.iter().chain(config).filter(|(key, _)| key == "include.path");
+        paths.extend(included.map(|(_, value)| value.clone()));
         for path in paths {
             let Some(text) = self.known_file(&path) else { continue };
             let mut section = String::new();
@@ -188,7 +204,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs a script in a shell of its own, and forgets what it writes.
+    /// Runs a script in a shell of its own, and drops its output.
     fn run_aside(&mut self, script: &str) {
         self.capturing(|walk| {
             walk.world.nested += 1;
@@ -210,6 +226,7 @@ impl ScriptWalk<'_> {
             return self.run_git_alias(text, arguments, settings, depth);
         }
         rules::judge_git(self, name, arguments, settings);
+        self.note_repository(name, arguments);
         if !self.world.files.texts.is_empty() {
             self.run_hooks(name, settings);
         }
@@ -228,9 +245,12 @@ impl ScriptWalk<'_> {
             // The arguments are appended to the script as words.
             let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
             self.world.nested += 1;
+            // git hands settings of its command line on to the commands that it starts.
+            let config = std::mem::replace(&mut self.world.git_config, settings.to_vec());
             self.new_shell("sh".to_owned(), arguments.to_vec(), |walk| {
                 walk.run_derived(&script);
             });
+            self.world.git_config = config;
             self.world.nested -= 1;
             return;
         }
@@ -281,10 +301,38 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Notes a repository that the script makes for itself: a clone, or a new one in a directory for temporary files.
+    fn note_repository(&mut self, name: &str, arguments: &[String]) {
+        let takes_word = |at: usize| {
+            at.checked_sub(1)
+                .and_then(|before| arguments.get(before))
+                .is_some_and(|word| CLONE_VALUED.contains(&word.as_str()))
+        };
+        let operands = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !takes_word(*at));
+        let mut operands = operands.map(|(_, word)| word.as_str());
+        let directory = match name {
+            "init" => operands.next().unwrap_or(".").to_owned(),
+            "clone" => {
+                let Some(source) = operands.next() else { return };
+                let own = crate::walk::files::base_name(source).trim_end_matches(".git");
+                operands.next().unwrap_or(own).to_owned()
+            }
+            _ => return,
+        };
+        let path = self.absolute(&directory);
+        // `git init` works in a repository that is there already, too.
+        let is_temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
+        if is_temporary || name == "clone" && path != self.directory() {
+            self.world.files.repositories.push(path);
+        }
+    }
+
     /// The output of subcommands that list files or refs. A listing of everything that is not ignored is everything.
     fn list_git(&mut self, name: &str, arguments: &[String]) {
         use crate::marks::{FRESH, SOME, STAR, TREE, UNKNOWN};
-        let has_operand = arguments.iter().any(|word| !word.starts_with('-'));
+        // The directory itself narrows nothing down.
+        let has_operand =
+            arguments.iter().any(|word| !word.starts_with('-') && !matches!(word.as_str(), "." | "./" | ":/"));
         let has = |letter: char, long: &str| {
             let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
             arguments.iter().any(|word| is_short(word) || !long.is_empty() && word.starts_with(long))

@@ -8,10 +8,10 @@ use crate::syntax::ast::{ShellCommand, SourceExtent};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellState;
 
-/// How many arguments a definition is called with. Nothing is known about them.
+/// The number of arguments that a definition is called with. All of them are unknown.
 const ARGUMENTS: usize = 4;
 
-/// How many times the walk calls functions that the calls before have defined.
+/// The number of rounds in which functions are called that the round before has defined.
 const MOST_ROUNDS: usize = 3;
 
 impl ScriptWalk<'_> {

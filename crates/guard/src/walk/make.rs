@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::marks::{SOME, UNKNOWN};
 use crate::walk::ScriptWalk;
 
-/// How deep variables may refer to each other.
+/// The longest chain of variables that refer to each other.
 const DEEPEST: usize = 8;
 
-/// How many bytes a recipe may grow to.
+/// The longest recipe after its variables are filled in, in bytes.
 const LONGEST: usize = 8 << 10;
 
 /// The options of `make` that take another word and are not about its text.

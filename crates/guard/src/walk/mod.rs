@@ -4,8 +4,8 @@
 //! taken and joined afterwards, loops over known lists are run through, unknown conditions count as true and as false.
 //! The output of a command is known for the few commands that scripts use to put text together.
 //!
-//! A walk has three parts. The [`WalkBudget`] decides when to give up, the [`World`] holds what bash would know at this point,
-//! and the [`Trail`] holds what has been found and on which way.
+//! A walk has three parts. The [`WalkBudget`] decides when to give up. The [`World`] holds the state of bash at this point. The
+//! [`Trail`] holds the findings and the way to the current command.
 //!
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
@@ -15,6 +15,7 @@ mod budget;
 mod builtins;
 mod call;
 mod code;
+mod code_functions;
 mod code_scan;
 mod compound;
 mod declare;
@@ -58,7 +59,7 @@ use world::World;
 /// The longest text that a command's output or a variable is followed through, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// How often a function may be on the way at once. Deeper levels see nothing that the first ones do not.
+/// The deepest recursion of one function. Deeper calls see nothing that the first ones do not.
 const MOST_RECURSION: usize = 3;
 
 /// The effect of a command on the commands after it.
@@ -73,7 +74,7 @@ pub(crate) enum Flow {
 /// A walk through one script.
 pub(crate) struct ScriptWalk<'g> {
     pub(crate) guard: &'g Guard,
-    /// When to give up.
+    /// The steps, depth and text that are left.
     pub(crate) budget: WalkBudget,
     /// The state that bash would have.
     pub(crate) world: World<'g>,
@@ -111,14 +112,17 @@ impl<'g> ScriptWalk<'g> {
         if !self.budget.spend_derived(text.len()) {
             return Flow::Next;
         }
+        if text.contains(UNKNOWN) {
+            self.world.shell.outside.open();
+        }
         let extent = self.trail.extent;
         let flow = self.walk_lines(Parser::derived(text, extent), false);
         self.trail.extent = extent;
         flow
     }
 
-    /// bash runs each line before it reads the next, so whatever stands before a fault still counts. Whatever stands behind it
-    /// counts as well, because the fault may be the parser's own.
+    /// bash runs each line before it reads the next, so the commands before a fault count. The commands behind it count as well,
+    /// because the fault may be the parser's own.
     fn walk_lines(&mut self, mut parser: Parser<'_>, is_script: bool) -> Flow {
         let mut flow = Flow::Next;
         if !self.budget.enter() {
@@ -170,7 +174,7 @@ impl<'g> ScriptWalk<'g> {
         self.world.shell = before;
     }
 
-    /// Runs `inner` and takes what it writes.
+    /// Runs `inner` and returns its output.
     pub(crate) fn capturing(&mut self, inner: impl FnOnce(&mut Self)) -> String {
         let before = std::mem::take(&mut self.world.out);
         inner(self);
@@ -195,7 +199,7 @@ impl<'g> ScriptWalk<'g> {
         text
     }
 
-    /// `<(…)`: a path from which what the commands write can be read.
+    /// `<(…)`: a path from which the output of the commands can be read.
     pub(crate) fn process_file(&mut self, list: &Rc<List>) -> String {
         let text = self.capture(list);
         let path = self.world.files.new_process_path();
@@ -227,7 +231,7 @@ impl<'g> ScriptWalk<'g> {
         self.write(&written);
     }
 
-    /// Adds to what the commands write.
+    /// Adds to the output of the commands.
     pub(crate) fn write(&mut self, text: &str) {
         // Long texts that go round and round are work, too.
         self.budget.spend(text.len() / 512);
@@ -240,7 +244,7 @@ impl<'g> ScriptWalk<'g> {
         }
     }
 
-    /// Runs what was set to run at the end of this shell.
+    /// Runs the traps of this shell, at its end.
     fn run_traps(&mut self) {
         for (action, extent) in std::mem::take(&mut self.world.shell.traps) {
             self.trail.extent = extent;

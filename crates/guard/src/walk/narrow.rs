@@ -1,10 +1,12 @@
 //! Tests narrow the values of a variable: `[ "$d" = / ] && exit` leaves every other value.
 //!
-//! Only comparisons of one variable with a literal text, `-n` and `-z` are understood. They take a value away; a variable that
+//! Only comparisons of one variable with a literal text, `-n`, `-z` and a variable alone are understood. They take a value away; a variable that
 //! had no other has some other value then.
 
+use crate::marks::{alive, is_wild};
 use crate::syntax::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
+use crate::walk::state::ShellValue;
 
 /// A comparison of a variable with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub(super) struct Comparison {
     text: String,
     /// True if the test succeeds where they are equal.
     pub(super) is_equal: bool,
+    /// `[[ … ]]`: the text is a pattern.
+    is_pattern: bool,
 }
 
 impl Comparison {
@@ -27,6 +31,7 @@ impl Comparison {
     /// The comparison that a pipeline is.
     pub(super) fn of(pipeline: &Pipeline) -> Option<Self> {
         let [stage] = pipeline.stages.as_slice() else { return None };
+        let is_pattern = matches!(stage, ShellCommand::Compound { .. });
         let words: &[ShellWord] = match stage {
             ShellCommand::Simple(simple) => match simple.words.split_first()? {
                 (first, [words @ .., last]) if first.plain() == Some("[") && last.plain() == Some("]") => words,
@@ -39,6 +44,15 @@ impl Comparison {
             },
             ShellCommand::Function { .. } => return None,
         };
+        // `[ "$x" ]`
+        if let [word] = words {
+            return Some(Self {
+                name: variable(word)?.to_owned(),
+                text: String::new(),
+                is_equal: pipeline.prefixed,
+                is_pattern: false,
+            });
+        }
         if let [sign, word] = words {
             let is_equal = match sign.plain()? {
                 "-z" => true,
@@ -46,7 +60,7 @@ impl Comparison {
                 _ => return None,
             };
             let name = variable(word)?.to_owned();
-            return Some(Self { name, text: String::new(), is_equal: is_equal != pipeline.prefixed });
+            return Some(Self { name, text: String::new(), is_equal: is_equal != pipeline.prefixed, is_pattern });
         }
         let [left, sign, right] = words else { return None };
         let is_equal = match sign.plain()? {
@@ -59,7 +73,7 @@ impl Comparison {
             (None, Some(name)) => (name, left.literal()?),
             _ => return None,
         };
-        Some(Self { name: name.to_owned(), text, is_equal: is_equal != pipeline.prefixed })
+        Some(Self { name: name.to_owned(), text, is_equal: is_equal != pipeline.prefixed, is_pattern })
     }
 }
 
@@ -80,9 +94,39 @@ fn variable(word: &ShellWord) -> Option<&str> {
 }
 
 impl ScriptWalk<'_> {
+    /// Narrows a name out of a listing down to the names that a test lets pass: `[[ $f == *.tmp ]] && …`.
+    pub(super) fn narrow_to(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
+        let Some(Comparison { name, text, is_equal, is_pattern }) = comparison else { return };
+        if *is_equal != when_equal {
+            return;
+        }
+        let is_listed = |text: &str| text.contains(is_wild);
+        if self.world.shell.variable(name).is_some_and(|variable| variable.value.scalar().is_some_and(is_listed)) {
+            let text = if *is_pattern { alive(text) } else { text.clone() };
+            self.world.shell.set(name, ShellValue::Scalar(text), None);
+        }
+    }
+
+    /// Notes the variables that a test reads.
+    pub(super) fn note_tested(&mut self, words: &[ShellWord]) {
+        for word in words {
+            self.note_tested_pieces(&word.pieces);
+        }
+    }
+
+    fn note_tested_pieces(&mut self, pieces: &[WordPiece]) {
+        for piece in pieces {
+            match piece {
+                WordPiece::Param(param) => self.world.shell.outside.note_test(&param.name),
+                WordPiece::Double(inner) => self.note_tested_pieces(inner),
+                _ => {}
+            }
+        }
+    }
+
     /// Takes a value away that a test has ruled out.
     pub(super) fn rule_out(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
-        if let Some(Comparison { name, text, is_equal }) = comparison
+        if let Some(Comparison { name, text, is_equal, .. }) = comparison
             && *is_equal == when_equal
         {
             self.world.shell.rule_out(name, text);

@@ -1,20 +1,22 @@
-//! Where commands read from and write to.
+//! Redirections: the files, descriptors and texts that commands read from and write to.
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
-use crate::syntax::ast::{Redirect, RedirectKind};
+use crate::marks::{SOME, UNKNOWN};
+use crate::syntax::ast::{List, Redirect, RedirectKind};
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
-/// Where a command's input comes from and its output goes.
+/// The input and the outputs of one command, after its redirections.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
     pub(crate) input: Option<Rc<str>>,
-    /// Files that get the output, and whether they keep what they have.
+    /// Files that get the output. True for those that the output is appended to.
     pub(crate) files: Vec<(String, bool)>,
     /// Other descriptors that can be read from.
     pub(crate) descriptors: Vec<(u32, Rc<str>)>,
+    /// Other descriptors that can be written to, each with its file.
+    pub(crate) writers: Vec<(u32, String)>,
     /// The output goes where nobody reads it.
     pub(crate) dropped: bool,
     /// There is a here-document or a here-string.
@@ -48,7 +50,9 @@ impl ScriptWalk<'_> {
     /// The descriptor of a redirection. bash picks a free one for `{name}>file`, and puts its number into the variable.
     fn numbered(&mut self, redirect: &Redirect) -> Option<u32> {
         let Some(name) = &redirect.variable else { return redirect.descriptor };
-        let number = (10..1024).find(|number| !self.world.shell.descriptors.contains_key(number))?;
+        let shell = &self.world.shell;
+        let is_free = |number: &u32| !shell.descriptors.contains_key(number) && !shell.writers.contains_key(number);
+        let number = (10..1024).find(is_free)?;
         self.assign(name, ShellValue::Scalar(number.to_string()), None);
         Some(number)
     }
@@ -74,15 +78,26 @@ impl ScriptWalk<'_> {
                 give(channels, redirect.descriptor, text);
             }
             RedirectKind::CopyOut if target.parse::<u32>().is_ok() || target == "-" => {
-                // Only standard output is followed.
+                // Standard error is not followed, and other descriptors only to their files.
                 if matches!(redirect.descriptor, None | Some(1)) && target != "1" {
-                    channels.dropped = true;
+                    let number = target.parse().unwrap_or(0);
+                    match self.writer(number, channels) {
+                        Some(path) => channels.files.push((path, true)),
+                        None => channels.dropped = true,
+                    }
                 }
             }
             RedirectKind::Out | RedirectKind::Append | RedirectKind::Both | RedirectKind::CopyOut => {
-                if matches!(redirect.descriptor, None | Some(1)) {
-                    let keeps = matches!(redirect.kind, RedirectKind::Append);
-                    channels.files.push((target.to_owned(), keeps));
+                let keeps = matches!(redirect.kind, RedirectKind::Append);
+                match self.numbered(redirect) {
+                    None | Some(1) => channels.files.push((target.to_owned(), keeps)),
+                    Some(2) => {}
+                    Some(number) => {
+                        if !keeps {
+                            self.write_file(target, "", false);
+                        }
+                        channels.writers.push((number, target.to_owned()));
+                    }
                 }
             }
             RedirectKind::HereString | RedirectKind::HereDoc(_) => {}
@@ -92,6 +107,29 @@ impl ScriptWalk<'_> {
     fn descriptor(&self, number: u32, channels: &Channels) -> Rc<str> {
         let own = channels.descriptors.iter().rev().find(|(own, _)| *own == number).map(|(_, text)| text);
         own.or_else(|| self.world.shell.descriptors.get(&number)).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
+    }
+
+    fn writer(&self, number: u32, channels: &Channels) -> Option<String> {
+        let own = channels.writers.iter().rev().find(|(own, _)| *own == number).map(|(_, path)| path);
+        own.or_else(|| self.world.shell.writers.get(&number)).cloned()
+    }
+
+    /// `coproc`: the command runs beside the shell. Its input is the text that is written to the second descriptor of the array.
+    pub(super) fn start_coprocess(&mut self, name: &str, body: &Rc<List>) {
+        const READ_FROM: u32 = 63;
+        const WRITTEN_TO: u32 = 60;
+        self.capturing(|walk| {
+            walk.subshell(|walk| {
+                walk.world.shell.input = "".into();
+                walk.world.shell.reads_pipe = true;
+                walk.run_list(body)
+            });
+        });
+        let path = self.world.files.new_process_path();
+        self.world.files.readers.insert(path.clone(), Rc::clone(body));
+        Rc::make_mut(&mut self.world.shell.writers).insert(WRITTEN_TO, path);
+        self.assign(name, ShellValue::list(vec![READ_FROM.to_string(), WRITTEN_TO.to_string()]), None);
+        self.assign(&format!("{name}_PID"), ShellValue::Scalar(SOME.to_string()), None);
     }
 
     /// Runs a command with redirections.
@@ -116,6 +154,10 @@ impl ScriptWalk<'_> {
         if !channels.descriptors.is_empty() {
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
         }
+        let writers_before = Rc::clone(&self.world.shell.writers);
+        if !channels.writers.is_empty() {
+            Rc::make_mut(&mut self.world.shell.writers).extend(channels.writers);
+        }
         let mut flow = Flow::Next;
         if channels.files.is_empty() && !channels.dropped {
             flow = inner(self);
@@ -130,6 +172,7 @@ impl ScriptWalk<'_> {
             self.world.shell.reads_pipe = read_pipe_before;
         }
         self.world.shell.descriptors = descriptors_before;
+        self.world.shell.writers = writers_before;
         flow
     }
 }

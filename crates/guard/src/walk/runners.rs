@@ -3,14 +3,14 @@
 use crate::marks::HOME;
 use crate::walk::ScriptWalk;
 
-/// How many lines of such a script are looked at.
+/// The most lines of such a script that are judged.
 const MOST_LINES: usize = 256;
 
 /// Names of keys that end a line which was typed into a terminal.
 const ENTER: [&str; 5] = ["Enter", "C-m", "C-j", "KPEnter", "^M"];
 
 impl ScriptWalk<'_> {
-    /// Runs what a program of this name is told in its own format, if this is one.
+    /// Runs the commands in the words or the input of a program with a format of its own. False if this is no such program.
     pub(super) fn run_scripted(&mut self, name: &str, arguments: &[String]) -> bool {
         match name {
             "crontab" => self.run_crontab(arguments),
@@ -46,7 +46,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `tmux send-keys`: what is typed into the shell of a window.
+    /// `tmux send-keys`: the keys are typed into the shell of a window.
     fn run_tmux_keys(&mut self, arguments: &[String]) -> bool {
         let Some(at) = arguments.iter().position(|word| matches!(word.as_str(), "send-keys" | "send")) else {
             return false;
@@ -64,7 +64,7 @@ impl ScriptWalk<'_> {
         true
     }
 
-    /// `screen -X stuff text`; false if that is not what this is.
+    /// `screen -X stuff text`. False for every other use of screen.
     pub(super) fn run_screen_keys(&mut self, arguments: &[String]) -> bool {
         let Some(at) = arguments.iter().position(|word| word == "stuff") else { return false };
         let typed = arguments.get(at + 1).map(|keys| keys.replace("^M", "\n").replace("\\n", "\n"));
@@ -84,7 +84,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Commands of Tcl and `expect` that start programs, and what is typed into those.
+    /// Commands of Tcl and `expect` that start programs, and the text that is typed into those.
     fn run_tcl(&mut self, name: &str, arguments: &[String]) {
         let code = match arguments.iter().position(|word| word == "-c") {
             Some(at) if name == "expect" => arguments.get(at + 1).cloned(),

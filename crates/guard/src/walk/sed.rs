@@ -6,7 +6,7 @@ use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
 use crate::walk::filters::joined;
 
-/// How big a compiled expression may be, in bytes. Larger ones leave the text unknown.
+/// The largest compiled expression, in bytes. Larger ones leave the text unknown.
 const LARGEST_EXPRESSION: usize = 1 << 18;
 
 impl ScriptWalk<'_> {
@@ -131,7 +131,7 @@ fn commands_of(script: &str) -> Vec<String> {
     commands
 }
 
-/// Where the last separator of `s///` stands.
+/// The place of the last separator of `s///`.
 fn substitution_length(command: &str) -> Option<usize> {
     let rest = command.strip_prefix('s')?;
     let separator = rest.chars().next().filter(|letter| !letter.is_alphanumeric() && !letter.is_whitespace())?;

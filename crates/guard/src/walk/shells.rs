@@ -11,7 +11,7 @@ const SHELLS: [&str; 18] = [
     "posh", "lksh", "bash5",
 ];
 
-/// Where a shell's script comes from.
+/// The source of a shell's script.
 enum ScriptSource {
     Text(String),
     File(String),
@@ -78,7 +78,7 @@ impl<'w> ShellOptions<'w> {
         options
     }
 
-    /// Where the script comes from, its `$0` if that is not the shell, and its arguments.
+    /// The source of the script, its `$0` if that is not the shell, and its arguments.
     fn source(&self) -> (ScriptSource, Option<&'w String>, &'w [String]) {
         match self.rest.split_first() {
             Some((script, after)) if self.command => {
@@ -120,6 +120,7 @@ impl ScriptWalk<'_> {
         };
         // The files that a login shell and an interactive shell read first, if the script has written them.
         let is_login = has('l') || arguments.iter().any(|word| word == "--login");
+        let reads_files = is_login || has('i') || options.start_file.is_some();
         let read_first: &[&str] = match (is_login, has('i')) {
             (true, _) => &[".bash_profile", ".bash_login", ".profile"],
             (false, true) => &[".bashrc", ".zshrc"],
@@ -140,7 +141,13 @@ impl ScriptWalk<'_> {
         }
         // Only bash needs to be told to expand aliases.
         let aliases = options.aliases || name != "bash";
+        let outside = self.world.shell.outside.clone();
+        // Such a file may set any variable, and with `-u` a script ends at one that is unset.
+        if reads_files || has('u') {
+            self.world.shell.outside.open();
+        }
         self.run_shell(zero.map_or(name, String::as_str), source, arguments.to_vec(), aliases);
+        self.world.shell.outside = outside;
         true
     }
 
@@ -151,7 +158,7 @@ impl ScriptWalk<'_> {
                 let Some(text) = self.known_file(&file) else { return self.write(&UNKNOWN.to_string()) };
                 text
             }
-            // What it reads is gone for the commands in it.
+            // The script has consumed the input: its commands find nothing left.
             ScriptSource::Input => std::mem::replace(&mut self.world.shell.input, "".into()),
             ScriptSource::Nothing => return,
         };

@@ -3,17 +3,17 @@
 //! A copy costs next to nothing, because subshells and pipelines need one each: the maps are shared until one of the
 //! copies writes to them.
 //!
-//! Where two ways through the script meet, a variable may have one of several values. [`ShellState::join`] keeps a few of them;
-//! beyond that nothing is known about it.
+//! A variable may have one of several values after two ways through the script meet. [`ShellState::join`] keeps the few that stand
+//! out; the others become unknown.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
 use crate::syntax::ast::{ShellCommand, SourceExtent};
 use crate::walk::interest::interest_of;
 
-/// How many values of one variable are kept apart where branches meet.
+/// The most other values that a variable keeps after branches meet.
 const MOST_VALUES: usize = 6;
 
 /// The name under which the working directory is kept. No variable is called that.
@@ -107,17 +107,90 @@ pub(crate) struct ShellState {
     pub(crate) input: Rc<str>,
     /// The texts that can be read from other descriptors.
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
+    /// The files that other descriptors write to.
+    pub(crate) writers: Rc<HashMap<u32, String>>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
     pub(crate) traps: Vec<(String, SourceExtent)>,
-    /// How many variables have more than one value.
+    /// The number of variables that have more than one value. A command is followed once if it is zero.
     pub(crate) doubtful: usize,
-    /// Standard input is what another command writes.
+    /// Standard input is the output of another command.
     pub(crate) reads_pipe: bool,
     /// `read` has found nothing more.
     pub(crate) read_failed: bool,
+    /// The variables that this shell may have from outside of the script.
+    pub(crate) outside: OutsideVariables,
 }
+
+/// The variables that a shell may have without the script.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OutsideVariables {
+    /// The names of all of them; none if any variable may be set.
+    names: Option<Rc<BTreeSet<String>>>,
+    /// Variables that the script has tested. It knows then that they may be empty, so the walk takes them for unknown.
+    tested: Rc<BTreeSet<String>>,
+}
+
+impl OutsideVariables {
+    pub(crate) fn of(names: Option<&BTreeSet<String>>) -> Self {
+        Self { names: names.cloned().map(Rc::new), tested: Rc::default() }
+    }
+
+    /// Notes that from here on any variable may be set: by a file that is not known, or by a shell elsewhere.
+    pub(crate) fn open(&mut self) {
+        self.names = None;
+    }
+
+    /// Notes that the script tests a variable.
+    pub(crate) fn note_test(&mut self, name: &str) {
+        if self.names.is_some() && !self.tested.contains(name) {
+            Rc::make_mut(&mut self.tested).insert(name.to_owned());
+        }
+    }
+
+    /// True if a variable that the script has not set is sure to be unset.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
+        let is_unset = |names: &Rc<BTreeSet<String>>| !names.contains(name) && !self.tested.contains(name);
+        !is_of_bash && self.names.as_ref().is_some_and(is_unset)
+    }
+
+    fn join(&mut self, other: &Self) {
+        if other.names.is_none() {
+            self.names = None;
+        }
+        if !Rc::ptr_eq(&self.tested, &other.tested) {
+            Rc::make_mut(&mut self.tested).extend(other.tested.iter().cloned());
+        }
+    }
+}
+
+/// Variables that bash sets by itself, beyond those of [`ShellState::inherited`].
+const SET_BY_BASH: [&str; 22] = [
+    "COLUMNS",
+    "COMP_WORDS",
+    "COPROC",
+    "COPROC_PID",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "GROUPS",
+    "HISTCMD",
+    "LINES",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "PIPESTATUS",
+    "PS4",
+    "PWD",
+    "READLINE_LINE",
+    "REPLY",
+    "SHELLOPTS",
+    "SHLVL",
+    "SRANDOM",
+];
 
 impl ShellState {
     pub(crate) fn new() -> Self {
@@ -136,11 +209,13 @@ impl ShellState {
             last_word: String::new(),
             input: "".into(),
             descriptors: Rc::default(),
+            writers: Rc::default(),
             directories: Vec::new(),
             traps: Vec::new(),
             doubtful: 0,
             reads_pipe: false,
             read_failed: false,
+            outside: OutsideVariables::default(),
         };
         state.set_directory(START.to_string());
         state
@@ -162,6 +237,8 @@ impl ShellState {
             functions: Rc::new(exported_functions.map(|(name, body)| (name.clone(), Rc::clone(body))).collect()),
             input: Rc::clone(&self.input),
             descriptors: Rc::clone(&self.descriptors),
+            writers: Rc::clone(&self.writers),
+            outside: self.outside.clone(),
             ..Self::new()
         };
         child.is_child = true;
@@ -279,7 +356,7 @@ impl ShellState {
                 }
             }
             for (name, variable) in mine.iter_mut() {
-                if !other.variables.contains_key(name) {
+                if !may_be_outside(variable) && !other.variables.contains_key(name) {
                     *variable = Rc::new(doubtful(variable));
                 }
             }
@@ -293,6 +370,7 @@ impl ShellState {
             Rc::make_mut(&mut joined.aliases)
                 .extend(other.aliases.iter().map(|(name, alias)| (name.clone(), alias.clone())));
         }
+        joined.outside.join(&other.outside);
         joined.expand_aliases |= other.expand_aliases;
         joined.no_glob &= other.no_glob;
         if joined.arguments != other.arguments && joined.arguments.is_empty() {
@@ -306,41 +384,53 @@ fn function_key(name: &str) -> String {
     format!("{name}()")
 }
 
-/// A variable that one of the ways did not touch: it may also be whatever it was in the environment.
+/// A variable that one of the ways did not set. On that way it has the value of the environment, which is unknown.
 fn doubtful(variable: &ShellVariable) -> ShellVariable {
     let mut variable = variable.clone();
-    let outside = ShellValue::Scalar(UNKNOWN.to_string());
-    if variable.value != outside && !variable.others.contains(&outside) && variable.others.len() < MOST_VALUES {
-        variable.others.push(outside);
+    if !may_be_outside(&variable) && variable.others.len() < MOST_VALUES {
+        variable.others.push(ShellValue::Scalar(UNKNOWN.to_string()));
     }
     variable
 }
 
+/// True if one of the values is that of the environment.
+fn may_be_outside(variable: &ShellVariable) -> bool {
+    let is_unknown = |value: &ShellValue| value.scalar().is_some_and(|text| text.chars().eq([UNKNOWN]));
+    is_unknown(&variable.value) || variable.others.iter().any(is_unknown)
+}
+
 fn merge(mine: &mut ShellVariable, theirs: &ShellVariable) {
+    let count_before = mine.others.len();
+    // Beyond that, a value that does not stand out is as good as unknown, which the variable may be already.
+    let is_full = mine.others.len() >= MOST_VALUES && may_be_outside(mine);
     for value in std::iter::once(&theirs.value).chain(&theirs.others) {
-        if *value != mine.value && !mine.others.contains(value) {
+        if *value != mine.value && !mine.others.contains(value) && !(is_full && interest_of(value) < 2) {
             mine.others.push(value.clone());
         }
     }
+    mine.exported |= theirs.exported;
+    if mine.origin.is_none() {
+        mine.origin.clone_from(&theirs.origin);
+    }
+    let Some(added) = mine.others.get_mut(count_before..).filter(|added| !added.is_empty()) else { return };
     // A walk that is long already looks at the first value alone.
-    if let Some(other) = mine.others.iter_mut().find(|other| interest_of(other) > interest_of(&mine.value)) {
+    let standing_out = interest_of(&mine.value);
+    if let Some(other) = added.iter_mut().find(|other| interest_of(other) > standing_out) {
         std::mem::swap(&mut mine.value, other);
     }
     if mine.others.len() > MOST_VALUES {
         // Those that stand out are kept; the others are as good as unknown.
-        let mut values: Vec<ShellValue> = std::iter::once(mine.value.clone()).chain(mine.others.drain(..)).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(interest_of(value)));
-        values.retain(|value| interest_of(value) > 1);
-        values.truncate(MOST_VALUES);
+        let all = std::iter::once(mine.value.clone()).chain(mine.others.drain(..));
+        let mut by_interest: Vec<(u8, ShellValue)> = all.map(|value| (interest_of(&value), value)).collect();
+        by_interest.retain(|(interest, _)| *interest > 1);
+        by_interest.sort_by_key(|(interest, _)| std::cmp::Reverse(*interest));
+        by_interest.truncate(MOST_VALUES);
+        let mut values: Vec<ShellValue> = by_interest.into_iter().map(|(_, value)| value).collect();
         let unknown = ShellValue::Scalar(UNKNOWN.to_string());
         if !values.contains(&unknown) {
             values.push(unknown);
         }
         mine.value = values.remove(0);
         mine.others = values;
-    }
-    mine.exported |= theirs.exported;
-    if mine.origin.is_none() {
-        mine.origin.clone_from(&theirs.origin);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Trail<'g> {
     pub(crate) extent: SourceExtent,
     /// The assignments that the words of the current command came from.
     pub(super) assignments: Vec<Rc<str>>,
-    /// The words of the commands around the current one: what it was unwrapped from.
+    /// The words of the commands that the current one was unwrapped from, outermost first.
     pub(super) unwrapped: Vec<String>,
     pub(crate) findings: Vec<Finding>,
     /// Commands for the interceptor, if it listens.

@@ -1,18 +1,21 @@
-//! The values of expressions in other languages: strings, lists of them, and what is often done with them.
+//! The values of expressions in other languages: strings, lists of strings, and common operations on them.
 //!
 //! Whatever is not understood is left out, so that a call with something unknown in it is seen as far as it is known.
 
 use std::collections::HashMap;
 
-use crate::marks::{HOME, UNKNOWN};
+use crate::marks::{HOME, STAR, UNKNOWN, alive};
 use crate::walk::decode;
 use crate::walk::tokens::CodeToken;
 
 /// The values of names. A string is a list of one.
 pub(super) type Values = HashMap<String, Vec<String>>;
 
-/// Options by name that are about what is run or deleted, not about how.
+/// Named options whose value is run or deleted. Other named options are skipped.
 const NAMED: [&str; 7] = ["args", "path", "cmd", "command", "file", "target", "dir"];
+
+/// Calls that list the files of a directory.
+const LISTINGS: [&str; 8] = ["glob", "iglob", "globSync", "listdir", "scandir", "iterdir", "readdirSync", "children"];
 
 /// The deepest that calls may stand in calls.
 const DEEPEST: usize = 12;
@@ -25,7 +28,7 @@ pub(super) struct Arguments {
     pub(super) directory: Option<String>,
     /// `recursive` is among the options.
     pub(super) recursive: bool,
-    /// Where the code goes on.
+    /// The first token behind the call.
     pub(super) next: usize,
 }
 
@@ -45,13 +48,13 @@ struct ArgumentState {
     next: usize,
     /// A closing parenthesis ends the arguments, not the statement.
     parenthesized: bool,
-    /// For every bracket that is open, how many words stand before it.
-    opened: Vec<usize>,
-    /// Where the words of the list begin that has just been closed.
+    /// The brackets that are open, each with how many words stand before it.
+    opened: Vec<(char, usize)>,
+    /// The first word of the list that was closed last.
     closed: Option<usize>,
     /// The next value is a part of the last word.
     joins: bool,
-    /// The value of an option that says nothing about what is run.
+    /// The current value belongs to an option that is skipped.
     skipping: bool,
     /// The value of `cwd`.
     in_directory: bool,
@@ -75,6 +78,12 @@ impl ArgumentState {
         let mut words: Vec<String> = words.collect();
         match (self.words.last_mut(), words.as_slice()) {
             (Some(last), [text]) if self.joins => last.push_str(text),
+            // The variable of a loop holds all of its values, and the text is made with each.
+            (Some(last), [_, ..]) if self.joins => {
+                let last = std::mem::take(last);
+                self.words.pop();
+                self.words.extend(words.into_iter().map(|word| format!("{last}{word}")));
+            }
             _ => self.words.append(&mut words),
         }
         self.joins = false;
@@ -139,12 +148,20 @@ impl<'t> CallReader<'t> {
                 state.next = next;
             }
             '(' | '[' | '{' => {
-                state.opened.push(state.words.len());
+                state.opened.push((sign, state.words.len()));
                 // A list that is added to a list does not become a part of its last word.
                 state.joins &= sign == '(';
             }
             ')' | ']' | '}' => {
-                state.closed = state.opened.pop();
+                state.closed = state.opened.pop().map(|(_, words)| words);
+                // A list in a list is a command of its own, as in `[["git", "add"], ["ls"]]`.
+                if sign == ']'
+                    && state.opened.last().is_some_and(|(opener, _)| *opener == '[')
+                    && let Some(start) = state.closed.filter(|start| start + 1 < state.words.len())
+                {
+                    let command = state.words.split_off(start).join(" ");
+                    state.words.push(command);
+                }
                 let goes_on = matches!(self.token(state.next), Some(CodeToken::Sign('+' | ',' | '.')));
                 if state.closed.is_none() || !state.parenthesized && state.opened.is_empty() && !goes_on {
                     return SignEffect::Ends;
@@ -156,6 +173,11 @@ impl<'t> CallReader<'t> {
                 return SignEffect::Ends;
             }
             '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
+            // `Path("a") / "b"`
+            '/' if before.is_some_and(ends_value) && !state.words.is_empty() => {
+                state.words.iter_mut().next_back().into_iter().for_each(|last| last.push('/'));
+                state.joins = true;
+            }
             '%' if !state.words.is_empty() => {
                 let (with, next) = self.operand(state.next);
                 fill(state.words.last_mut(), &with);
@@ -234,7 +256,21 @@ impl<'t> CallReader<'t> {
             }
             return Some((value.clone(), at));
         }
+        // `command.split()`: a text that has blanks in it is a script, whole or split.
+        if let Some((own, "split" | "strip" | "trim" | "toString")) = name.rsplit_once('.')
+            && let Some(mut value) = self.values.get(own).cloned()
+        {
+            // Of several scripts, those of one word do nothing that a rule is about.
+            if value.iter().any(|text| text.contains(' ')) {
+                value.retain(|text| text.contains(' '));
+            }
+            let next = if self.is_sign(at, '(') { self.arguments(at + 1, true).next } else { at };
+            return Some((value, next));
+        }
         let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        if LISTINGS.contains(&base) && self.is_sign(at, '(') {
+            return Some(self.listing(name, at));
+        }
         let decoder: fn(&[String]) -> Option<String> = match base {
             "b64decode" | "base64_decode" | "atob" | "decode64" | "urlsafe_b64decode" | "decode_base64" => {
                 |words| decode::base64(words.first()?)
@@ -269,6 +305,18 @@ impl<'t> CallReader<'t> {
         let found = self.arguments(at + usize::from(parenthesized), parenthesized);
         let next = if parenthesized { found.next } else { found.next.saturating_sub(1).max(at) };
         Some((decoder(&found.words).into_iter().collect(), next))
+    }
+
+    /// The files that a call lists, as a pattern, and where the code goes on.
+    fn listing(&mut self, name: &str, at: usize) -> (Vec<String>, usize) {
+        let found = self.arguments(at + 1, true);
+        if name.ends_with("glob") {
+            return (found.words.iter().map(|pattern| alive(pattern)).collect(), found.next);
+        }
+        // `directory.iterdir()`
+        let own = name.rsplit_once('.').and_then(|(directory, _)| self.values.get(directory)?.first().cloned());
+        let directory = found.words.first().cloned().or(own).unwrap_or_else(|| ".".to_owned());
+        (vec![listed(&directory)], found.next)
     }
 
     /// The digits in parentheses.
@@ -315,13 +363,18 @@ impl<'t> CallReader<'t> {
                     *last = last.replace(from, to);
                 }
             }
+            "split" => {
+                let last = words.pop()?;
+                words.extend(last.split_whitespace().map(str::to_owned));
+            }
+            "iterdir" => *words.last_mut()? = listed(words.last()?),
             "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
             _ => {}
         }
         Some(found.next)
     }
 
-    /// A string with what its names stand for.
+    /// A template with the values of its names.
     fn filled(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -349,6 +402,11 @@ impl<'t> CallReader<'t> {
         out.push_str(rest);
         out
     }
+}
+
+/// Everything in a directory, as a pattern.
+fn listed(directory: &str) -> String {
+    if directory == "." { STAR.to_string() } else { format!("{directory}/{STAR}") }
 }
 
 fn ends_value(token: &CodeToken) -> bool {

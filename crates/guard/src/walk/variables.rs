@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{UNKNOWN, is_mark};
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, LONGEST_TEXT, ScriptWalk};
 
@@ -27,6 +27,8 @@ pub(super) struct VariableChoices {
     calls: Vec<CallKey>,
     /// The present choices make no difference to the command.
     is_repeated: bool,
+    /// The branches that the command has picked outputs of so far.
+    branches: usize,
 }
 
 /// Everything of a call that choices can change: its words, its input, and the files that get its output.
@@ -38,7 +40,7 @@ pub(super) struct CallKey {
 }
 
 impl VariableChoices {
-    /// Which of `count` values of a variable is seen, counted from zero.
+    /// Picks one of `count` values of a variable for this round, counted from zero.
     fn pick(&mut self, name: &str, count: usize) -> usize {
         if let Some((_, picked)) = self.pinned.iter().rev().find(|(pinned, _)| pinned == name) {
             return *picked;
@@ -49,6 +51,18 @@ impl VariableChoices {
         }
         picks.push(Choice { name: name.to_owned(), picked: 0, of: count });
         0
+    }
+
+    /// Picks the branch, of `count`, whose output the current command reads in this round. None outside of a command that is
+    /// followed once for every combination.
+    ///
+    /// A branch has no name. It goes by its number among the branches of the command, which is the same in every round up to
+    /// the branch that differs.
+    fn pick_branch(&mut self, count: usize) -> Option<usize> {
+        self.picks.as_ref()?;
+        let name = format!("#{}.{}", self.depth, self.branches);
+        self.branches += 1;
+        Some(self.pick(&name, count))
     }
 
     /// Moves on to the next combination, as one counts up a number; false after the last one.
@@ -112,6 +126,10 @@ impl ScriptWalk<'_> {
         {
             self.run_hidden(prompt);
         }
+        // A name that is not known may be any.
+        if name.contains(is_mark) {
+            self.world.shell.outside.open();
+        }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
         let value = match value {
@@ -128,9 +146,36 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Runs a command once for every combination of the doubtful variables that it looks at, and joins what comes of it.
+    /// Runs a command once for every combination of the doubtful variables that it reads, and joins the resulting states.
     pub(super) fn run_with_choices(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
-        if self.world.shell.doubtful == 0 || self.choices.picks.is_some() {
+        if self.world.shell.doubtful == 0 {
+            return command(self);
+        }
+        self.run_with_branches(command)
+    }
+
+    /// Keeps the output of one of the branches that have run since `start`, each of which has written up to an end in `ends`.
+    ///
+    /// Inside of a substitution, the command around it is followed once for every branch. Elsewhere the output is that of all
+    /// branches, one behind the other.
+    pub(super) fn keep_one_output(&mut self, start: usize, ends: &[usize]) {
+        let starts = std::iter::once(start).chain(ends.iter().copied());
+        let outputs: Vec<std::ops::Range<usize>> =
+            starts.zip(ends).map(|(start, end)| start..*end).filter(|output| !output.is_empty()).collect();
+        if self.world.nested == 0 || outputs.len() < 2 {
+            return;
+        }
+        if let Some(kept) = self.choices.pick_branch(outputs.len()).and_then(|picked| outputs.get(picked)) {
+            let text = self.world.out.get(kept.clone()).unwrap_or("").to_owned();
+            self.world.out.truncate(start);
+            self.world.out.push_str(&text);
+        }
+    }
+
+    /// Runs a command as [`Self::run_with_choices`] does, also if no variable is doubtful: a substitution in it may have several
+    /// outputs.
+    pub(super) fn run_with_branches(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {
+        if self.choices.picks.is_some() {
             return command(self);
         }
         let before = self.world.shell.clone();
@@ -138,6 +183,7 @@ impl ScriptWalk<'_> {
         self.choices.picks = Some(Vec::new());
         self.choices.depth = self.budget.depth();
         let calls_before = std::mem::take(&mut self.choices.calls);
+        let branches_before = std::mem::take(&mut self.choices.branches);
         let mut flow = command(self);
         let mut joined: Option<ShellState> = None;
         for _ in 1..self.budget.detail().choices {
@@ -145,9 +191,10 @@ impl ScriptWalk<'_> {
                 break;
             }
             let after = std::mem::replace(&mut self.world.shell, before.clone());
-            // One of the outputs is enough: they only differ in what is doubtful.
+            // One of the outputs is enough: they differ in doubtful values alone.
             let first = self.world.out.split_off(written.min(self.world.out.len()));
             self.choices.is_repeated = false;
+            self.choices.branches = 0;
             let flow_now = command(self);
             if self.world.out.len() == written {
                 self.world.out.push_str(&first);
@@ -164,6 +211,7 @@ impl ScriptWalk<'_> {
         }
         self.choices.picks = None;
         self.choices.calls = calls_before;
+        self.choices.branches = branches_before;
         if let Some(joined) = joined {
             self.world.shell = joined.join(&self.world.shell);
         }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::guard::Prelude;
 use crate::marks::{self, HOME, REPO, START};
 use crate::walk::files::ScriptFiles;
-use crate::walk::state::{ShellState, ShellValue, ShellVariable};
+use crate::walk::state::{OutsideVariables, ShellState, ShellValue, ShellVariable};
 
 /// Everything outside of the script that its commands read or change.
 #[derive(Debug)]
@@ -19,20 +19,22 @@ pub(crate) struct World<'g> {
     pub(crate) shell: ShellState,
     /// Text that commands have written and no reader has taken yet.
     pub(super) out: String,
-    pub(super) files: ScriptFiles,
+    pub(crate) files: ScriptFiles,
     /// Settings that the script has put into git's configuration.
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
     pub(super) calls: Vec<String>,
     /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
     pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
-    /// How often each function was called.
+    /// The number of calls of each function so far.
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
     pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
+    /// Lines that the script has put into the shell's history.
+    pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
-    /// How many substitutions and scripts in scripts the current command is in.
+    /// The depth of substitutions, and of scripts in scripts, around the current command.
     pub(super) nested: usize,
 }
 
@@ -50,6 +52,7 @@ impl<'g> World<'g> {
             directory: prelude.directory.clone().unwrap_or_else(|| "/work/project".to_owned()),
         };
         let mut shell = ShellState::new();
+        shell.outside = OutsideVariables::of(prelude.environment.as_ref());
         for (name, value) in &prelude.variables {
             let value = marks::without_marks(value).into_owned();
             let variable = shell.variable_mut(name);
@@ -70,6 +73,7 @@ impl<'g> World<'g> {
             called: HashMap::new(),
             expressions: HashMap::new(),
             locals: Vec::new(),
+            history: Vec::new(),
             line: 0,
             nested: 0,
         }
@@ -77,7 +81,7 @@ impl<'g> World<'g> {
 
     /// The text with its marked directories spelled out, for cutting pieces off.
     pub(crate) fn concrete(&self, text: &str) -> String {
-        if !text.contains([HOME, START, REPO]) {
+        if !marks::has_mark(text) || !text.contains([HOME, START, REPO]) {
             return text.to_owned();
         }
         let spelled = &self.spelled;

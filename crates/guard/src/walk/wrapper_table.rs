@@ -1,6 +1,6 @@
 //! The table of programs that run another one.
 
-/// How a program takes the command that it runs.
+/// A program that runs another command, and the place of that command among its words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wrapper {
     /// Its name, and the subcommand that has to follow (`bundle exec`).

@@ -79,7 +79,7 @@ impl<'w> WrappedCommand<'w> {
 }
 
 impl ScriptWalk<'_> {
-    /// Runs what a wrapper runs, if this is one.
+    /// Runs the command of a wrapper. False if no wrapper has this name.
     pub(crate) fn run_wrapper(&mut self, name: &str, words: &[String]) -> bool {
         let arguments = words.get(1..).unwrap_or(&[]);
         match name {
@@ -92,7 +92,7 @@ impl ScriptWalk<'_> {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
             }
-            // What follows `--` is for the shell that it starts.
+            // The words behind `--` are for the shell that it starts.
             "capsh" => {
                 if let Some(at) = arguments.iter().position(|word| word == "--" || word == "==") {
                     let mut shell = vec!["bash".to_owned()];
@@ -119,13 +119,16 @@ impl ScriptWalk<'_> {
 
     fn unwrap(&mut self, wrapper: Wrapper, arguments: &[String]) {
         let directory = self.directory();
+        // `direnv exec`, `nix develop` and many others set variables.
+        let mut outside = self.world.shell.outside.clone();
+        self.world.shell.outside.open();
         let mut command = WrappedCommand::new(wrapper, arguments);
         while let Some((word, after)) = command.rest.split_first() {
             let is_assignment =
                 |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if command.options && word == "--" {
                 command.rest = after;
-                // `su user -- -c …` and `script -- …`: what follows is for the shell. Without such options, it is the command.
+                // `su user -- -c …` and `script -- …`: the rest is for the shell. Without such options, it is the command.
                 let has_script =
                     (!wrapper.script.is_empty() || !wrapper.script_long.is_empty()) && wrapper.subcommand.is_none();
                 command.options = wrapper.operands >= ANY_OPERANDS && has_script;
@@ -152,6 +155,7 @@ impl ScriptWalk<'_> {
             }
         }
         self.run_wrapped(wrapper, &command);
+        std::mem::swap(&mut self.world.shell.outside, &mut outside);
         if !wrapper.directory.is_empty() {
             self.world.shell.set_directory(directory);
         }
@@ -164,7 +168,7 @@ impl ScriptWalk<'_> {
     fn run_wrapped(&mut self, wrapper: Wrapper, command: &WrappedCommand<'_>) {
         let rest = command.rest.strip_prefix(&["--".to_owned()]).unwrap_or(command.rest);
         for script in &command.scripts {
-            // Editors and archivers want a sign before what a shell is to run.
+            // Editors and archivers want a sign before a command for the shell.
             let script = script.trim_start_matches([':', '!']);
             let script = script.strip_prefix("exec=").unwrap_or(script);
             self.run_text(script, Vec::new(), wrapper.remote);
@@ -185,7 +189,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Exports a variable for one command, and gives what it was before.
+    /// Exports a variable for one command, and returns its value before.
     fn export_for_now(&mut self, name: &str, value: &str) -> (String, Option<Rc<ShellVariable>>) {
         let before = self.world.remember(name);
         self.assign(name, ShellValue::Scalar(value.to_owned()), None);
@@ -197,6 +201,7 @@ impl ScriptWalk<'_> {
     fn run_text(&mut self, script: &str, arguments: Vec<String>, remote: bool) {
         self.world.nested += 1;
         self.new_shell("bash".to_owned(), arguments, |walk| {
+            walk.world.shell.outside.open();
             if remote {
                 walk.world.shell.set_directory(HOME.to_string());
             }

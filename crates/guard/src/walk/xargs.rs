@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::walk::ScriptWalk;
 
-/// How many items are tried one by one.
+/// The most items that are tried one by one.
 const MOST_ITEMS: usize = 64;
 
 /// Options of `parallel` that take another word.
@@ -114,7 +114,7 @@ impl ScriptWalk<'_> {
         };
         let command: Vec<String> =
             if options.rest.is_empty() { vec!["echo".to_owned()] } else { options.rest.to_vec() };
-        // Without `-a`, the command's own input is what is left, which is nothing.
+        // Without `-a`, xargs has consumed the input, and the command finds nothing left.
         self.world.shell.input = "".into();
         if let Some(mark) = options.replace.as_ref().filter(|mark| !mark.is_empty()) {
             let items = match options.delimiter {
