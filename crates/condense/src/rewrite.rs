@@ -1,0 +1,64 @@
+//! Shorter forms of lines that all stay: columns without padding, and trees without branches.
+
+/// Signs that rulers are drawn with.
+const RULERS: [char; 9] = ['=', '_', '-', '*', '~', '─', '━', '═', '⎯'];
+
+/// So many equal signs in a row are a ruler.
+const SHORTEST_RULER: usize = 8;
+
+/// A line with three blanks and more written as two, and rulers as three signs.
+pub(crate) fn squeeze(line: &str, out: &mut String) {
+    let mut rest = line.trim_end_matches(' ');
+    while let Some(sign) = rest.chars().next() {
+        let length = rest.len() - rest.trim_start_matches(sign).len();
+        let times = length / sign.len_utf8();
+        let shown = match sign {
+            ' ' => times.min(2),
+            _ if RULERS.contains(&sign) && times >= SHORTEST_RULER => 3,
+            _ => times,
+        };
+        out.push_str(&rest[..shown * sign.len_utf8()]);
+        rest = &rest[length..];
+    }
+}
+
+/// A line of `tree` with one blank a level in the place of its branches.
+pub(crate) fn outdent(line: &str, out: &mut String) {
+    let mut rest = line;
+    // `tree` draws four columns a level; some of its blanks do not break.
+    while let Some(after) = ["│   ", "│\u{A0}\u{A0} ", "├── ", "└── ", "    ", "|   ", "|-- ", "`-- "]
+        .iter()
+        .find_map(|branch| rest.strip_prefix(branch))
+    {
+        out.push(' ');
+        rest = after;
+    }
+    out.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(change: fn(&str, &mut String), line: &str) -> String {
+        let mut out = String::new();
+        change(line, &mut out);
+        out
+    }
+
+    #[test]
+    fn columns_keep_two_blanks_between_them() {
+        assert_eq!(with(squeeze, "ii  a      1.2     x y   "), "ii  a  1.2  x y");
+        assert_eq!(with(squeeze, "ii  a  1.2  x y"), "ii  a  1.2  x y");
+        assert_eq!(with(squeeze, "========== FAILURES ==========="), "=== FAILURES ===");
+        assert_eq!(with(squeeze, "⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[1/3]⎯ a----b"), "⎯⎯⎯[1/3]⎯ a----b");
+    }
+
+    #[test]
+    fn levels_of_a_tree_stay() {
+        assert_eq!(with(outdent, "├── src"), " src");
+        assert_eq!(with(outdent, "│\u{A0}\u{A0} └── a b.rs -> x"), "  a b.rs -> x");
+        assert_eq!(with(outdent, "    └── z"), "  z");
+        assert_eq!(with(outdent, "3 directories, 4 files"), "3 directories, 4 files");
+    }
+}
