@@ -42,7 +42,8 @@ pub(crate) fn apply(filters: &[&Filter], text: &str) -> (String, Dropped) {
 fn fates<'f>(filters: &[&'f Filter], lines: &[&str]) -> Vec<Fate<'f>> {
     let mut fates: Vec<Fate<'f>> = lines.iter().map(|line| fate(filters, line)).collect();
     let named = fates.clone();
-    let is_named_by = |at: usize, rule: &Rule| matches!(named.get(at), Some(Fate::LeftOut(own)) if std::ptr::eq(*own, rule));
+    let is_named_by =
+        |at: usize, rule: &Rule| matches!(named.get(at), Some(Fate::LeftOut(own)) if std::ptr::eq(*own, rule));
     keep_ends(filters, &mut fates);
     // The fate of a line that goes with its neighbors is known when theirs is: from the end, if they come behind it.
     for at in (0..fates.len()).rev() {
@@ -156,12 +157,13 @@ impl Writer {
             Operation::Group => self.group(rule, lines),
             Operation::Repeat => self.repeat(rule, lines),
             Operation::Squeeze => self.reform(rule, lines, rewrite::squeeze),
+            Operation::Columns => self.columns(rule, lines),
             Operation::Outdent => self.reform(rule, lines, rewrite::outdent),
             Operation::Drop => {}
         }
     }
 
-    fn reform(&mut self, rule: &Rule, lines: &[&str], reform: fn(&str, &mut String)) {
+    fn reform(&mut self, rule: &Rule, lines: &[&str], reform: impl Fn(&str, &mut String)) {
         let mut changed = 0;
         for line in lines {
             let before = self.out.len();
@@ -186,6 +188,24 @@ impl Writer {
             }
             at += taken.max(1);
         }
+    }
+
+    /// Alone, a line loses only padding between its columns.
+    fn columns(&mut self, rule: &Rule, lines: &[&str]) {
+        let mut rows = lines.iter().map(|line| Row::of(rule, line)).peekable();
+        while let Some(row) = rows.next() {
+            let goes_with = |next: &Row<'_>| !row.shared.is_empty() && next.shared == row.shared;
+            rewrite::squeeze_columns(row.shared, &mut self.out);
+            if !row.shared.is_empty() {
+                self.out.push_str(if rows.peek().is_some_and(goes_with) { "\n " } else { " " });
+            }
+            row.write_rest(&mut self.out);
+            while let Some(next) = rows.next_if(goes_with) {
+                self.out.push(' ');
+                next.write_rest(&mut self.out);
+            }
+        }
+        self.dropped.count_rewritten(rule.operation.form(), lines.len());
     }
 
     fn repeat(&mut self, rule: &Rule, lines: &[&str]) {
@@ -213,9 +233,35 @@ impl Writer {
     }
 }
 
+/// A line of a table.
+struct Row<'t> {
+    /// The columns at the beginning that other lines may have as well.
+    shared: &'t str,
+    columns: &'t str,
+    rest: &'t str,
+}
+
+impl<'t> Row<'t> {
+    fn of(rule: &Rule, line: &'t str) -> Self {
+        let [shared, columns] = rule.parts(line).unwrap_or([0..0, 0..0]);
+        let (line, rest) = line.split_at(columns.end);
+        let (shared, columns) = line.split_at(shared.end);
+        let (columns, rest) = if columns.is_empty() { ("", rest.trim_start_matches(' ')) } else { (columns, rest) };
+        let columns = if shared.is_empty() { columns } else { columns.trim_start_matches(' ') };
+        Self { shared, columns, rest }
+    }
+
+    fn write_rest(&self, out: &mut String) {
+        rewrite::squeeze_columns(self.columns, out);
+        out.push_str(self.rest);
+        out.push('\n');
+    }
+}
+
 /// The path in a line, as the rule finds it.
 fn listed<'t>(rule: &Rule, line: &'t str) -> Option<ListedPath<'t>> {
-    let found = rule.path.as_ref()?.captures(line)?.name("path")?;
+    let [path] = rule.parts(line)?;
     // Text behind the path would be lost in a group.
-    (found.end() == line.len()).then(|| ListedPath::of(line.get(..found.start()).unwrap_or(""), found.as_str()))?
+    let is_last = path.end == line.len();
+    is_last.then(|| line.split_at(path.start)).and_then(|(before, path)| ListedPath::of(before, path))
 }

@@ -42,6 +42,12 @@ pub struct FilterInfo {
     pub family: String,
 }
 
+impl FilterInfo {
+    fn of(filter: &Filter) -> Self {
+        Self { name: filter.name.clone(), family: filter.family.clone() }
+    }
+}
+
 /// Condenses outputs by the filters that come with the crate, and by those of the user.
 #[derive(Debug, Default)]
 pub struct Condenser {
@@ -91,8 +97,7 @@ impl Condenser {
 
     /// The filters that come with the crate.
     pub fn built_in() -> Vec<FilterInfo> {
-        let info = |filter: &Filter| FilterInfo { name: filter.name.clone(), family: filter.family.clone() };
-        built_in::all().map(info).collect()
+        built_in::all().map(FilterInfo::of).collect()
     }
 
     /// Condenses the output of commands that ended with this status; none if they were stopped.
@@ -110,6 +115,11 @@ impl Condenser {
             }
             _ => Condensed::Unchanged,
         }
+    }
+
+    /// The filters that know the commands, whatever their output.
+    pub fn meant(&self, commands: &Sequence) -> Vec<FilterInfo> {
+        self.filters(commands).unwrap_or_default().into_iter().map(FilterInfo::of).collect()
     }
 
     /// The filters for the commands; none if the output may hold lines of a command that no filter knows.

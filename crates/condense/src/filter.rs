@@ -157,14 +157,12 @@ impl Filter {
                 return missing("lines");
             }
             rule_of.extend(rule.lines.iter().map(|_| at));
-            let path = match rule.operation {
-                Operation::Group => {
-                    rule.lines.first().map(|line| Regex::new(line)).transpose().map_err(of_expression)?
-                }
-                _ => None,
-            };
-            if path.as_ref().is_some_and(|path| path.capture_names().flatten().all(|name| name != "path")) {
-                return missing("(?<path>…) in lines");
+            let names = rule.operation.parts();
+            let lines = rule.lines.iter().filter(|_| !names.is_empty());
+            let parts: Vec<Regex> =
+                lines.map(|line| Regex::new(line)).collect::<Result<_, _>>().map_err(of_expression)?;
+            if parts.iter().any(|part| !part.capture_names().flatten().any(|name| names.contains(&name))) {
+                return missing("a part such as (?<path>…) in lines");
             }
             rules.push(Rule {
                 operation: rule.operation,
@@ -172,7 +170,7 @@ impl Filter {
                 verdict: rule.verdict,
                 stays: rule.stays,
                 with: rule.with,
-                path,
+                parts,
             });
         }
         let lines = RegexSetBuilder::new(text.rule.iter().flat_map(|rule| &rule.lines))

@@ -22,6 +22,17 @@ pub(crate) fn squeeze(line: &str, out: &mut String) {
     }
 }
 
+/// Columns with one blank between them.
+pub(crate) fn squeeze_columns(columns: &str, out: &mut String) {
+    let mut was_blank = false;
+    for letter in columns.chars() {
+        if letter != ' ' || !was_blank {
+            out.push(letter);
+        }
+        was_blank = letter == ' ';
+    }
+}
+
 /// A line of `tree` with one blank a level in the place of its branches.
 pub(crate) fn outdent(line: &str, out: &mut String) {
     let mut rest = line;

@@ -1,5 +1,7 @@
 //! One rule of a filter: the lines that it names, and the operation on them.
 
+use std::ops::Range;
+
 use regex::Regex;
 use serde::Deserialize;
 
@@ -15,14 +17,26 @@ pub(crate) enum Operation {
     Group,
     /// Writes three blanks and more as two, and rulers as three signs.
     Squeeze,
+    /// Writes blanks between columns as one, and columns at the beginning that lines in a row share once, on a line of
+    /// their own.
+    Columns,
     /// Writes the branches of a tree as one blank a level.
     Outdent,
 }
 
 impl Operation {
+    /// The names of the parts of a line that the operation is about. An expression has at least one of them.
+    pub(crate) fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Group => &["path"],
+            Self::Columns => &["shared", "columns"],
+            _ => &[],
+        }
+    }
+
     /// True if it must be sure that a line is the command's own: such an operation names lines by little.
     pub(crate) fn needs_own_lines(self) -> bool {
-        matches!(self, Self::Repeat | Self::Group | Self::Outdent)
+        matches!(self, Self::Repeat | Self::Group | Self::Outdent | Self::Columns)
     }
 
     /// The form, for the account of what was done.
@@ -31,6 +45,7 @@ impl Operation {
             Self::Drop | Self::Repeat => "",
             Self::Group => "paths grouped by directory",
             Self::Squeeze => "padding and rulers",
+            Self::Columns => "columns",
             Self::Outdent => "branches drawn as indentation",
         }
     }
@@ -86,6 +101,21 @@ pub(crate) struct Rule {
     pub(crate) verdict: bool,
     pub(crate) stays: Option<Stays>,
     pub(crate) with: Option<Neighbor>,
-    /// For `group`: the path in a line.
-    pub(crate) path: Option<Regex>,
+    /// The lines again, if the operation is about a part of them.
+    pub(crate) parts: Vec<Regex>,
+}
+
+impl Rule {
+    /// The parts of a line that the operation is about, by their places in the line. A part that is missing is empty, at
+    /// the end of the part before it.
+    pub(crate) fn parts<const N: usize>(&self, line: &str) -> Option<[Range<usize>; N]> {
+        let found = self.parts.iter().find_map(|part| part.captures(line))?;
+        let mut end = 0;
+        let mut names = self.operation.parts().iter();
+        Some(std::array::from_fn(|_| {
+            let part = names.next().and_then(|name| found.name(name)).map_or(end..end, |part| part.range());
+            end = part.end;
+            part
+        }))
+    }
 }
