@@ -52,7 +52,7 @@ fn fates<'f>(filters: &[&'f Filter], lines: &[&str]) -> Vec<Fate<'f>> {
             None | Some(Neighbor::Previous) => true,
             // The last of several announcements is the one that the text behind them belongs to.
             Some(Neighbor::Next) => {
-                fates.get(at + 1).is_none_or(|next| next.is_left_out()) || is_named_by(at + 1, rule)
+                fates.get(at + 1).is_some_and(|next| next.is_left_out()) || is_named_by(at + 1, rule)
             }
             Some(Neighbor::Deeper) => are_deeper_gone(lines, &fates, at) == Some(true),
             Some(Neighbor::DeeperOrNone) => are_deeper_gone(lines, &fates, at) != Some(false),

@@ -168,7 +168,7 @@ impl Condenser {
 }
 
 /// Condenses by these filters, however little that gains.
-fn condense(filters: &[&Filter], output: &str, status: i32) -> Condensed {
+pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32) -> Condensed {
     let settled = redraw::settled(output);
     let in_shape: Vec<&Filter> = filters.iter().copied().filter(|filter| filter.has_shape(&settled)).collect();
     if in_shape.is_empty() {

@@ -35,6 +35,8 @@ mod condenser;
 mod dropped;
 mod filter;
 mod paths;
+#[cfg(test)]
+mod properties;
 mod redraw;
 mod repeat;
 mod rewrite;

@@ -65,7 +65,7 @@ pub(crate) enum Stays {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Neighbor {
-    /// The line behind it: an announcement goes with what it announces. Another announcement or the end will do.
+    /// The line behind it: an announcement goes with what it announces. Another announcement will do.
     Next,
     /// All lines below it that are indented deeper, and at least one: a heading goes with its lines.
     Deeper,

@@ -1,5 +1,7 @@
 //! Real outputs of real tools, with the lines that must survive.
 
+pub(crate) mod savings;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -36,6 +38,14 @@ impl Case {
             Condensed::Shorter { text, dropped } => Some((text, dropped)),
             Condensed::Unchanged => None,
         }
+    }
+
+    /// The part of the output that is saved, in percent. The note counts as text.
+    #[expect(clippy::cast_precision_loss, reason = "outputs are far below the limit")]
+    pub(crate) fn saved(&self, condenser: &Condenser) -> f64 {
+        let condensed = self.condense(condenser, &self.output);
+        let after = condensed.map_or(self.output.len(), |(text, dropped)| text.len() + dropped.note().len());
+        100.0 * (1.0 - after as f64 / self.output.len().max(1) as f64)
     }
 
     /// The musts that an output has, and a text made of it lacks. Colors do not count.
