@@ -6,6 +6,7 @@ mod as_dialect;
 mod check;
 mod cli;
 mod color;
+mod condense;
 mod config;
 mod derivation;
 mod direct;

@@ -70,10 +70,11 @@ impl CommandPattern {
     }
 }
 
-/// True if the arguments have the option: as a word, with `=value`, or as a letter among others (`-laR`).
+/// True if the arguments have the option: as a word, with `=value`, or as a letter among others (`-laR`). One behind `--`
+/// counts as well, because it is for the program that the command runs (`cargo test -- --format json`).
 fn has_option(arguments: &[&str], option: &str) -> bool {
     let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1 && *letter != "-");
-    arguments.iter().take_while(|argument| **argument != "--").any(|argument| {
+    arguments.iter().any(|argument| {
         let is_cluster = |letter: &str| {
             let letters = argument.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
             letters.is_some_and(|letters| letters.contains(letter) && letters.chars().all(char::is_alphanumeric))
