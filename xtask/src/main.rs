@@ -29,6 +29,7 @@ tasks:
   condense [--verbose] [DIR...]  how much shorter real outputs get, and what is lost of them
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
+  bench condense [--quick]       only the speed of condensing
 ";
 
 fn main() -> ExitCode {

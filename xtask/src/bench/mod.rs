@@ -4,6 +4,7 @@
 //! Each writes its figures as JSON; here they become tables. Figures never fail the task, because machines are noisy.
 
 mod bars;
+mod condense;
 mod figures;
 mod floor;
 mod guard;
@@ -30,7 +31,11 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// What is measured in a process of its own.
-const PARTS: [&str; 9] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "store", "guard", "mcp"];
+const PARTS: [&str; 10] =
+    ["latency", "latency-2gb", "memory", "many", "output", "jobs", "store", "guard", "condense", "mcp"];
+
+/// The part that can be measured alone.
+const CONDENSE: &str = "condense";
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +79,9 @@ impl Effort {
 
 /// Builds, measures, and prints tables.
 pub(crate) fn main(options: &[&str]) -> Done {
+    if let [CONDENSE, options @ ..] = options {
+        return condense_alone(parse(options)?.0);
+    }
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_dist("bashful")?;
@@ -100,6 +108,13 @@ pub(crate) fn main(options: &[&str]) -> Done {
     Ok(())
 }
 
+/// Measures condensing, which needs no program, and prints its table.
+fn condense_alone(effort: Effort) -> Done {
+    let this = cargo::build_dist("xtask")?;
+    print::data(&tables::condense(&measure(&this, CONDENSE, &this, effort)?));
+    Ok(())
+}
+
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
     if let [output::WRITE, kind, bytes, at_a_time] = arguments {
@@ -117,6 +132,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),
+        CONDENSE => condense::all(effort.rounds()),
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),
     };
