@@ -140,16 +140,35 @@ impl Writer {
                     self.out.push('\n');
                     at += 1;
                 }
-                Fate::Rewritten(rule) => {
-                    let same = |fate: &Fate<'_>| matches!(fate, Fate::Rewritten(own) if std::ptr::eq(*own, *rule));
-                    let length = fates.iter().skip(at).take_while(|fate| same(fate)).count();
-                    self.rewrite(rule, lines.get(at..at + length).unwrap_or(&[]));
-                    at += length;
-                }
+                Fate::Rewritten(rule) => at = self.rewrite_run(rule, lines, fates, at),
             }
             was_blank = matches!(fate, Fate::Stays) && line.trim().is_empty();
             gap = None;
         }
+    }
+
+    /// Rewrites the lines of a rule from here on, and returns the place behind them. Lines among them that are left out do
+    /// not end the run: without them, the others follow each other.
+    fn rewrite_run(&mut self, rule: &Rule, lines: &[&str], fates: &[Fate<'_>], start: usize) -> usize {
+        let mut own = Vec::new();
+        let mut end = start;
+        for (at, (line, fate)) in lines.iter().zip(fates).enumerate().skip(start) {
+            match fate {
+                Fate::Rewritten(other) if std::ptr::eq(*other, rule) => {
+                    own.push(*line);
+                    end = at + 1;
+                }
+                Fate::LeftOut(_) => {}
+                _ => break,
+            }
+        }
+        for fate in fates.get(start..end).unwrap_or(&[]) {
+            if let Fate::LeftOut(rule) = fate {
+                self.dropped.count_left_out(&rule.label, 1);
+            }
+        }
+        self.rewrite(rule, &own);
+        end
     }
 
     fn rewrite(&mut self, rule: &Rule, lines: &[&str]) {

@@ -186,8 +186,10 @@ pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32) -> Conden
 
 /// True if the text is for programs: JSON or markup.
 fn is_data(output: &str) -> bool {
-    let text = output.trim();
-    text.starts_with(['{', '<']) || (text.starts_with('[') && text.ends_with([']', '}']))
+    let text = output.trim_start();
+    // A bracket also begins the lines of some builds: `[ 12%]`.
+    text.starts_with(['{', '<'])
+        || text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with(['{', '[', '"', ']']))
 }
 
 fn is_worth_it(output: &str, text: &str, dropped: &Dropped) -> bool {
