@@ -84,8 +84,7 @@ fn are_deeper_gone(lines: &[&str], fates: &[Fate<'_>], at: usize) -> Option<bool
 }
 
 fn fate<'f>(filters: &[&'f Filter], line: &str) -> Fate<'f> {
-    let found = filters.iter().find_map(|filter| Some((filter, filter.rule_index(line)?)));
-    let Some(rule) = found.and_then(|(filter, at)| filter.rules.get(at)) else { return Fate::Stays };
+    let Some(rule) = filters.iter().find_map(|filter| filter.rule(line)) else { return Fate::Stays };
     match rule.operation {
         Operation::Drop if rule.verdict || !alarm::is_alarming(line) => Fate::LeftOut(rule),
         // A warning counts each time that it comes.
@@ -97,7 +96,7 @@ fn fate<'f>(filters: &[&'f Filter], line: &str) -> Fate<'f> {
 
 /// Lets the first or the last line of a rule stay, if the rule says so.
 fn keep_ends(filters: &[&Filter], fates: &mut [Fate<'_>]) {
-    for rule in filters.iter().flat_map(|filter| &filter.rules) {
+    for rule in filters.iter().flat_map(|filter| filter.rules()) {
         let is_own = |fate: &Fate<'_>| matches!(fate, Fate::LeftOut(own) if std::ptr::eq(*own, rule));
         let at = match rule.stays {
             None => None,
@@ -262,12 +261,9 @@ struct Row<'t> {
 
 impl<'t> Row<'t> {
     fn of(rule: &Rule, line: &'t str) -> Self {
-        let [shared, columns] = rule.parts(line).unwrap_or([0..0, 0..0]);
-        let (line, rest) = line.split_at(columns.end);
-        let (shared, columns) = line.split_at(shared.end);
-        let (columns, rest) = if columns.is_empty() { ("", rest.trim_start_matches(' ')) } else { (columns, rest) };
-        let columns = if shared.is_empty() { columns } else { columns.trim_start_matches(' ') };
-        Self { shared, columns, rest }
+        let (columns, rest) = line.split_at(rewrite::end_of_columns(line, rule.columns));
+        let (shared, columns) = columns.split_at(rewrite::end_of_columns(columns, rule.shared));
+        Self { shared: shared.trim_end_matches(' '), columns, rest }
     }
 
     fn write_rest(&self, out: &mut String) {
@@ -279,8 +275,6 @@ impl<'t> Row<'t> {
 
 /// The path in a line, as the rule finds it.
 fn listed<'t>(rule: &Rule, line: &'t str) -> Option<ListedPath<'t>> {
-    let [path] = rule.parts(line)?;
-    // Text behind the path would be lost in a group.
-    let is_last = path.end == line.len();
-    is_last.then(|| line.split_at(path.start)).and_then(|(before, path)| ListedPath::of(before, path))
+    let (before, path) = rule.path(line);
+    ListedPath::of(before, path)
 }

@@ -89,7 +89,10 @@ impl Condenser {
     /// ```
     pub fn add_filters(&mut self, text: &str) -> Result<(), FilterError> {
         let filters = Filter::read(text)?;
-        filters.iter().try_for_each(check_examples)?;
+        for filter in &filters {
+            filter.check()?;
+            check_examples(filter)?;
+        }
         self.own.retain(|old| filters.iter().all(|new| new.name != old.name));
         self.own.extend(filters);
         Ok(())
@@ -147,7 +150,7 @@ impl Condenser {
         if known + echoes.len() > 1 && filters.iter().any(|filter| filter.needs_own_lines()) {
             return None;
         }
-        let is_named = |line: &str| filters.iter().any(|filter| filter.rule_index(line).is_some());
+        let is_named = |line: &str| filters.iter().any(|filter| filter.rule(line).is_some());
         let is_mistakable = echoes.iter().flat_map(|text| text.split('\n')).any(is_named);
         (known > 0 && !is_mistakable).then_some(filters)
     }
@@ -226,8 +229,10 @@ mod tests {
 
     #[test]
     fn every_filter_does_what_its_examples_say() {
-        let errors: Vec<String> =
-            built_in::all().filter_map(|filter| check_examples(filter).err()).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = built_in::all()
+            .filter_map(|filter| filter.check().and_then(|()| check_examples(filter)).err())
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{}", errors.join("\n"));
     }
 }

@@ -1,14 +1,13 @@
 //! Filters: one command's rules, from TOML to what can be used.
 
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use std::sync::OnceLock;
+
+use regex::bytes::Regex;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::command::CommandPattern;
-use crate::rule::{Operation, Rule, RuleText};
-
-/// Bytes that the compiled lines of one filter may take. Those that come with the crate need a tenth of it.
-const LARGEST_PROGRAM: usize = 4 << 20;
+use crate::rule::{Operation, Rule, RuleText, any_of, expression};
 
 /// Lines that no rule may name: a rule that does would leave out what nobody has recognized.
 const NEVER_NAMED: [&str; 7] = [
@@ -124,18 +123,24 @@ pub(crate) struct Filter {
     pub(crate) valued: Vec<String>,
     /// Options with which the output has another form.
     pub(crate) except: Vec<String>,
-    /// Lines that the output must have; one of them is enough. Empty if any output will do.
-    pub(crate) shape: Vec<Regex>,
-    /// The lines of all rules.
-    pub(crate) lines: RegexSet,
-    /// The rule of each expression in `lines`.
-    pub(crate) rule_of: Vec<usize>,
-    pub(crate) rules: Vec<Rule>,
     pub(crate) examples: Vec<Example>,
+    shape: Vec<String>,
+    rules: Vec<RuleText>,
+    /// The expressions, compiled when the first output needs them: that takes longer than reading the file.
+    compiled: OnceLock<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    /// Lines that the output must have; one of them is enough. None if any output will do.
+    shape: Option<Regex>,
+    /// The lines of all rules: most lines are of none.
+    lines: Option<Regex>,
+    rules: Vec<Rule>,
 }
 
 impl Filter {
-    /// Reads the filters of a file, without trying out their examples.
+    /// Reads the filters of a file. Their expressions and examples are not looked at.
     pub(crate) fn read(text: &str) -> Result<Vec<Self>, FilterError> {
         let file: FilterFile = toml::from_str(text)?;
         file.filter.into_iter().map(|filter| Self::new(&file.family, filter)).collect()
@@ -150,61 +155,35 @@ impl Filter {
         if text.example.is_empty() {
             return missing("example");
         }
-        let of_expression = |source| FilterError::Expression { filter: name.clone(), source };
+        if text.rule.iter().any(|rule| rule.lines.is_empty()) {
+            return missing("lines");
+        }
         let mut commands = Vec::new();
         for command in &text.commands {
             let pattern = CommandPattern::of(command)
                 .ok_or_else(|| FilterError::Command { filter: name.clone(), command: command.clone() })?;
             commands.push(pattern);
         }
-        let shape = text.shape.iter().map(|line| whole_line(line)).collect::<Result<_, _>>().map_err(of_expression)?;
-        let mut rule_of = Vec::new();
-        let mut rules = Vec::new();
-        for (at, rule) in text.rule.iter().enumerate() {
-            if rule.lines.is_empty() {
-                return missing("lines");
-            }
-            rule_of.extend(rule.lines.iter().map(|_| at));
-            let names = rule.operation.parts();
-            let lines = rule.lines.iter().filter(|_| !names.is_empty());
-            let parts: Vec<Regex> =
-                lines.map(|line| Regex::new(line)).collect::<Result<_, _>>().map_err(of_expression)?;
-            if parts.iter().any(|part| !part.capture_names().flatten().any(|name| names.contains(&name))) {
-                return missing("a part such as (?<path>…) in lines");
-            }
-            rules.push(Rule {
-                operation: rule.operation,
-                label: rule.label.clone(),
-                verdict: rule.verdict,
-                stays: rule.stays,
-                with: rule.with,
-                parts,
-            });
-        }
-        let lines = RegexSetBuilder::new(text.rule.iter().flat_map(|rule| &rule.lines))
-            .size_limit(LARGEST_PROGRAM)
-            .build()
-            .map_err(of_expression)?;
-        let filter = Self {
+        Ok(Self {
             family: family.to_owned(),
             commands,
             valued: text.valued,
             except: text.except,
-            shape,
-            lines,
-            rule_of,
-            rules,
             examples: text.example,
+            shape: text.shape,
+            rules: text.rule,
+            compiled: OnceLock::new(),
             name,
-        };
-        filter.check_width()?;
-        Ok(filter)
+        })
     }
 
-    /// A rule that leaves lines out has to know them.
-    fn check_width(&self) -> Result<(), FilterError> {
+    /// Compiles the expressions, and looks for rules that name lines which nobody could recognize.
+    pub(crate) fn check(&self) -> Result<(), FilterError> {
+        let compiled =
+            self.compile().map_err(|source| FilterError::Expression { filter: self.name.clone(), source })?;
         for line in NEVER_NAMED {
-            if let Some(rule) = self.rule(line).filter(|rule| rule.operation == Operation::Drop) {
+            let rule = compiled.rules.iter().find(|rule| rule.operation == Operation::Drop && rule.names(line));
+            if let Some(rule) = rule {
                 let (filter, label) = (self.name.clone(), rule.label.clone());
                 return Err(FilterError::TooWide { filter, label, line: line.to_owned() });
             }
@@ -212,30 +191,42 @@ impl Filter {
         Ok(())
     }
 
-    /// The first rule that names the line.
-    pub(crate) fn rule_index(&self, line: &str) -> Option<usize> {
-        if !self.lines.is_match(line) {
-            return None;
-        }
-        self.lines.matches(line).iter().next().and_then(|expression| self.rule_of.get(expression)).copied()
+    fn compile(&self) -> Result<Compiled, regex::Error> {
+        let shape = match self.shape.as_slice() {
+            [] => None,
+            lines => Some(expression(&lines.join("|"), true)?),
+        };
+        let rules = self.rules.iter().map(Rule::new).collect::<Result<_, _>>()?;
+        let lines = match self.rules.as_slice() {
+            [] => None,
+            rules => Some(any_of(rules.iter().flat_map(|rule| &rule.lines))?),
+        };
+        Ok(Compiled { shape, lines, rules })
     }
 
-    fn rule(&self, line: &str) -> Option<&Rule> {
-        self.rules.get(self.rule_index(line)?)
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| self.compile().expect("it was checked when it was loaded, or by a test"))
+    }
+
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.compiled().rules
+    }
+
+    /// The first rule that names the line.
+    pub(crate) fn rule(&self, line: &str) -> Option<&Rule> {
+        let Compiled { lines, rules, .. } = self.compiled();
+        lines.as_ref().filter(|lines| lines.is_match(line.as_bytes()))?;
+        // The lines of a filter with one rule are that rule's.
+        if let [rule] = rules.as_slice() { Some(rule) } else { rules.iter().find(|rule| rule.names(line)) }
     }
 
     /// True if the text has a line of the expected shape.
     pub(crate) fn has_shape(&self, text: &str) -> bool {
-        self.shape.is_empty() || self.shape.iter().any(|line| line.is_match(text))
+        self.compiled().shape.as_ref().is_none_or(|shape| shape.is_match(text.as_bytes()))
     }
 
     /// True if a rule must be sure that a line is this command's own.
     pub(crate) fn needs_own_lines(&self) -> bool {
         self.rules.iter().any(|rule| rule.operation.needs_own_lines())
     }
-}
-
-/// An expression that is looked for in every line of a text.
-fn whole_line(line: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(line).multi_line(true).size_limit(LARGEST_PROGRAM).build()
 }

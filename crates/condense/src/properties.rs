@@ -72,7 +72,7 @@ proptest! {
         let Some((result, _)) = shorter(filter, &text, status) else { return Ok(()) };
         let mut rest = result.lines();
         for line in redraw::settled(&text).lines() {
-            if filter.rule_index(line).is_none() && !line.trim().is_empty() {
+            if filter.rule(line).is_none() && !line.trim().is_empty() {
                 prop_assert!(rest.any(|kept| kept == line), "{name}: {line:?} is missing or out of order in\n{result}");
             }
         }
@@ -93,7 +93,7 @@ proptest! {
         let text = lines.join("\n");
         let Some((result, dropped)) = shorter(filter, &text, status) else { return Ok(()) };
         prop_assert!(result.len() < text.len());
-        if filter.rules.iter().all(|rule| matches!(rule.operation, Operation::Drop | Operation::Squeeze)) {
+        if filter.rules().iter().all(|rule| matches!(rule.operation, Operation::Drop | Operation::Squeeze)) {
             prop_assert_eq!(text.split('\n').count() - dropped.lines_left_out(), result.split('\n').count(), "{}", name);
         }
     }

@@ -22,6 +22,16 @@ pub(crate) fn squeeze(line: &str, out: &mut String) {
     }
 }
 
+/// The end of the first columns of a line, with the blanks behind them.
+pub(crate) fn end_of_columns(line: &str, columns: usize) -> usize {
+    let mut rest = line;
+    for _ in 0..columns {
+        rest = rest.trim_start_matches(' ').trim_start_matches(|letter| letter != ' ');
+    }
+    let rest = if columns == 0 { rest } else { rest.trim_start_matches(' ') };
+    line.len() - rest.len()
+}
+
 /// Columns with one blank between them.
 pub(crate) fn squeeze_columns(columns: &str, out: &mut String) {
     let mut was_blank = false;

@@ -1,9 +1,10 @@
 //! One rule of a filter: the lines that it names, and the operation on them.
 
-use std::ops::Range;
-
-use regex::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
+
+/// Bytes that a compiled expression may take. Those that come with the crate need a tenth of it.
+const LARGEST_PROGRAM: usize = 4 << 20;
 
 /// The operations. Each keeps every line that its rule does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -25,15 +26,6 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The names of the parts of a line that the operation is about. An expression has at least one of them.
-    pub(crate) fn parts(self) -> &'static [&'static str] {
-        match self {
-            Self::Group => &["path"],
-            Self::Columns => &["shared", "columns"],
-            _ => &[],
-        }
-    }
-
     /// True if it must be sure that a line is the command's own: such an operation names lines by little.
     pub(crate) fn needs_own_lines(self) -> bool {
         matches!(self, Self::Repeat | Self::Group | Self::Outdent | Self::Columns)
@@ -84,11 +76,17 @@ pub(crate) struct RuleText {
     pub(crate) label: String,
     pub(crate) lines: Vec<String>,
     #[serde(default)]
-    pub(crate) verdict: bool,
+    verdict: bool,
     #[serde(default)]
-    pub(crate) stays: Option<Stays>,
+    stays: Option<Stays>,
     #[serde(default)]
-    pub(crate) with: Option<Neighbor>,
+    with: Option<Neighbor>,
+    #[serde(default)]
+    before: Option<String>,
+    #[serde(default)]
+    columns: usize,
+    #[serde(default)]
+    shared: usize,
 }
 
 /// A rule that can be used.
@@ -97,25 +95,59 @@ pub(crate) struct Rule {
     pub(crate) operation: Operation,
     /// The kind of lines, in the plural.
     pub(crate) label: String,
+    /// The lines that the rule names.
+    lines: Regex,
     /// The tool itself says in such a line that something went well. A word such as `error` in it is part of a name.
     pub(crate) verdict: bool,
     pub(crate) stays: Option<Stays>,
     pub(crate) with: Option<Neighbor>,
-    /// The lines again, if the operation is about a part of them.
-    pub(crate) parts: Vec<Regex>,
+    /// For `group`: the text before the path, if there is any.
+    before: Option<Regex>,
+    /// For `columns`: the columns at the beginning that lose their padding. None of them has blanks in it.
+    pub(crate) columns: usize,
+    /// For `columns`: the columns at the beginning that are written once for lines in a row.
+    pub(crate) shared: usize,
 }
 
 impl Rule {
-    /// The parts of a line that the operation is about, by their places in the line. A part that is missing is empty, at
-    /// the end of the part before it.
-    pub(crate) fn parts<const N: usize>(&self, line: &str) -> Option<[Range<usize>; N]> {
-        let found = self.parts.iter().find_map(|part| part.captures(line))?;
-        let mut end = 0;
-        let mut names = self.operation.parts().iter();
-        Some(std::array::from_fn(|_| {
-            let part = names.next().and_then(|name| found.name(name)).map_or(end..end, |part| part.range());
-            end = part.end;
-            part
-        }))
+    pub(crate) fn new(text: &RuleText) -> Result<Self, regex::Error> {
+        Ok(Self {
+            operation: text.operation,
+            label: text.label.clone(),
+            lines: any_of(&text.lines)?,
+            verdict: text.verdict,
+            stays: text.stays,
+            with: text.with,
+            before: text.before.as_deref().map(|before| expression(before, false)).transpose()?,
+            columns: text.columns.max(text.shared),
+            shared: text.shared,
+        })
     }
+
+    /// True if the rule is about the line.
+    pub(crate) fn names(&self, line: &str) -> bool {
+        self.lines.is_match(line.as_bytes())
+    }
+
+    /// The text before the path in a line, and the path.
+    pub(crate) fn path<'t>(&self, line: &'t str) -> (&'t str, &'t str) {
+        let before =
+            self.before.as_ref().and_then(|before| before.find(line.as_bytes())).map_or(0, |found| found.end());
+        line.split_at_checked(before).unwrap_or(("", line))
+    }
+}
+
+/// One expression for all of these.
+pub(crate) fn any_of<'t>(lines: impl IntoIterator<Item = &'t String>) -> Result<Regex, regex::Error> {
+    let lines: Vec<String> = lines.into_iter().map(|line| format!("(?:{line})")).collect();
+    expression(&lines.join("|"), false)
+}
+
+/// Compiles an expression. Classes such as `\d` mean ASCII, which makes it small and quick; one that has other letters
+/// in a class is compiled as Unicode.
+pub(crate) fn expression(text: &str, in_every_line: bool) -> Result<Regex, regex::Error> {
+    let build = |unicode| {
+        RegexBuilder::new(text).unicode(unicode).multi_line(in_every_line).size_limit(LARGEST_PROGRAM).build()
+    };
+    build(false).or_else(|_| build(true))
 }
