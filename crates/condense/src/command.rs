@@ -93,9 +93,9 @@ impl<'w> Readings<'w> {
         let plain: Vec<&str> = words.iter().map(String::as_str).collect();
         let Some(program) = plain.first().copied() else { return Self(Vec::new()) };
         let mut readings = Vec::new();
-        // `pip3.11`, `clang-15`
-        let bare =
-            program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.').trim_end_matches('-');
+        // `pip3.11`, `clang-15`, `jest@30`
+        let bare = program.split_once('@').map_or(program, |(name, _)| name);
+        let bare = bare.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.').trim_end_matches('-');
         if INTERPRETERS.contains(&bare) {
             readings.extend(interpreted(&plain));
         }
@@ -189,6 +189,7 @@ mod tests {
         check("pytest", "python3 -m pytest -q", true);
         check("pytest", "python3.11 -m pytest", true);
         check("pip install", "pip3.11 install x", true);
+        check("jest", "jest@30 --ci", true);
         check("phpunit", "php vendor/bin/phpunit", true);
         check("jest", "node node_modules/.bin/jest.js", true);
         check("pytest", "python3 -c pytest", false);
