@@ -231,20 +231,17 @@ impl Writer {
         let mut at = 0;
         while let Some(line) = lines.get(at) {
             let (rest, rest_keys) = (lines.get(at..).unwrap_or(&[]), keys.get(at..).unwrap_or(&[]));
-            match repeat::at_start(rest, rest_keys) {
-                Some(block) => {
-                    for line in rest.iter().take(block.lines) {
-                        self.out.push_str(line);
-                        self.out.push('\n');
-                    }
-                    self.out.push_str(&block.mark());
-                    self.dropped.count_left_out(&rule.label, block.saved());
-                    at += block.lines * block.times;
-                }
-                None => {
+            if let Some(block) = repeat::at_start(rest, rest_keys) {
+                for line in rest.iter().take(block.lines) {
                     self.out.push_str(line);
-                    at += 1;
+                    self.out.push('\n');
                 }
+                self.out.push_str(&block.mark());
+                self.dropped.count_left_out(&rule.label, block.saved());
+                at += block.lines * block.times;
+            } else {
+                self.out.push_str(line);
+                at += 1;
             }
             self.out.push('\n');
         }

@@ -73,7 +73,7 @@ fn simple_commands(script: &str) -> Option<Vec<SimpleCommand>> {
             if item.background {
                 return None;
             }
-            for pipeline in std::iter::once(item.first).chain(item.rest.into_iter().map(|(_, pipeline)| pipeline)) {
+            for pipeline in std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline)) {
                 simples.push(only_command(script, pipeline)?);
             }
         }
@@ -81,7 +81,7 @@ fn simple_commands(script: &str) -> Option<Vec<SimpleCommand>> {
     Some(simples)
 }
 
-fn only_command(script: &str, pipeline: Pipeline) -> Option<SimpleCommand> {
+fn only_command(script: &str, pipeline: &Pipeline) -> Option<SimpleCommand> {
     let spelled = script.get(pipeline.extent.start..)?;
     // `!` turns the status around, and a coprocess is told apart from its command only by its word.
     if spelled.starts_with('!') || spelled.starts_with("coproc") {
