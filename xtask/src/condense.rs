@@ -27,12 +27,12 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let mut report = String::new();
     let (mut lost, mut longer) = (0, 0);
     for case in &cases {
-        let condensed = case.condense(&condenser, &case.output);
-        let note = condensed.as_ref().map(|(_, dropped)| dropped.note()).unwrap_or_default();
-        let mut missing = condensed.map(|(text, _)| case.lost(&case.output, &text)).unwrap_or_default();
+        let shorter = case.condense(&condenser, &case.output);
+        let note = shorter.as_ref().map(|(_, dropped)| dropped.note()).unwrap_or_default();
+        let mut missing = shorter.map(|(text, _)| case.lost(&case.output, &text)).unwrap_or_default();
         if let Some(output) = &case.terminal {
-            let condensed = case.condense(&condenser, output);
-            missing.extend(condensed.iter().flat_map(|(text, _)| case.lost(output, text)));
+            let shorter = case.condense(&condenser, output);
+            missing.extend(shorter.iter().flat_map(|(text, _)| case.lost(output, text)));
         }
         let saved = case.saved(&condenser);
         lost += missing.len();

@@ -41,11 +41,11 @@ pub(crate) fn main(args: &CondenseArgs) -> Result<Exit, Box<dyn Error>> {
     let mut output = Vec::new();
     std::io::stdin().lock().read_to_end(&mut output).map_err(CondenseError::Stdin)?;
     // Bytes that are no text belong to no tool that a filter knows.
-    let condensed = match (Sequence::of(&args.command), str::from_utf8(&output)) {
+    let answer = match (Sequence::of(&args.command), str::from_utf8(&output)) {
         (Some(commands), Ok(text)) => condenser.condense(&commands, text, Some(args.status)),
         _ => Condensed::Unchanged,
     };
-    let (text, account) = match condensed {
+    let (text, account) = match answer {
         Condensed::Unchanged => (output.clone(), "unchanged".to_owned()),
         Condensed::Shorter { text, dropped } => {
             // Output that ends within a line would take the note into that line.

@@ -28,13 +28,13 @@ pub(crate) fn all(rounds: usize) -> Value {
         .map(|(command, output)| {
             let commands = Sequence::of(command).expect("a plain command");
             let text = output.repeat(SIZE / output.len() + 1);
-            let timed = || {
+            let measure = || {
                 let began = Instant::now();
                 std::hint::black_box(condenser.condense(&commands, &text, Some(0)));
                 began.elapsed()
             };
-            let first = timed();
-            let mut times: Vec<Duration> = (0..rounds.max(3)).map(|_| timed()).collect();
+            let first = measure();
+            let mut times: Vec<Duration> = (0..rounds.max(3)).map(|_| measure()).collect();
             times.sort();
             let median = times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64();
             let megabytes = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / 1e6;

@@ -43,8 +43,8 @@ impl Case {
     /// The part of the output that is saved, in percent. The note counts as text.
     #[expect(clippy::cast_precision_loss, reason = "outputs are far below the limit")]
     pub(crate) fn saved(&self, condenser: &Condenser) -> f64 {
-        let condensed = self.condense(condenser, &self.output);
-        let after = condensed.map_or(self.output.len(), |(text, dropped)| text.len() + dropped.note().len());
+        let shorter = self.condense(condenser, &self.output);
+        let after = shorter.map_or(self.output.len(), |(text, dropped)| text.len() + dropped.note().len());
         100.0 * (1.0 - after as f64 / self.output.len().max(1) as f64)
     }
 
@@ -91,7 +91,7 @@ fn without_colors(text: &str) -> String {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         if letter == '\u{1B}' {
-            letters.by_ref().find(|letter| letter.is_ascii_alphabetic());
+            letters.by_ref().find(char::is_ascii_alphabetic);
         } else {
             out.push(letter);
         }
