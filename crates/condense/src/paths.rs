@@ -9,7 +9,7 @@ const LONGEST_LINE: usize = 1000;
 const SHORTEST_AFFIX: usize = 4;
 
 /// Fewer names than this share nothing but their directory.
-const FEWEST_NAMES: usize = 8;
+const FEWEST_NAMES: usize = 4;
 
 /// A path with the text around it in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
