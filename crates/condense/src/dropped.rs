@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// Lines of one kind, counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineKind {
     /// The kind, as the filter names it: `passing tests`.
     pub label: String,
@@ -12,7 +14,7 @@ pub struct LineKind {
 }
 
 /// The account of a condensed text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Dropped {
     /// Lines that are not in the result, by kind, in the order of their first line.
     pub left_out: Vec<LineKind>,

@@ -63,7 +63,7 @@ fn shorter(filter: &Filter, text: &str, status: i32) -> Option<(String, crate::D
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn lines_that_no_rule_names_stay_in_order((name, lines, status) in texts()) {
@@ -84,6 +84,26 @@ proptest! {
         let Some((once, _)) = shorter(filter, &lines.join("\n"), status) else { return Ok(()) };
         if let Some((twice, _)) = shorter(filter, &once, status) {
             prop_assert_eq!(once, twice, "{}", name);
+        }
+    }
+
+    #[test]
+    fn two_filters_keep_the_lines_of_both((first, lines, status) in texts(), (second, more, _) in texts()) {
+        let filters = [filter(first), filter(second)];
+        // Only such filters are used together.
+        if first == second || filters.iter().any(|filter| filter.needs_own_lines()) {
+            return Ok(());
+        }
+        let text = [lines, more].concat().join("\n");
+        let Condensed::Shorter { text: once, .. } = condense(&filters, &text, status) else { return Ok(()) };
+        let mut rest = once.lines();
+        for line in redraw::settled(&text).lines() {
+            if filters.iter().all(|filter| filter.rule(line).is_none()) && !line.trim().is_empty() {
+                prop_assert!(rest.any(|kept| kept == line), "{first}, {second}: {line:?} is missing in\n{once}");
+            }
+        }
+        if let Condensed::Shorter { text: twice, .. } = condense(&filters, &once, status) {
+            prop_assert_eq!(once, twice, "{}, {}", first, second);
         }
     }
 
