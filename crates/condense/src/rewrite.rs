@@ -6,14 +6,16 @@ const RULERS: [char; 9] = ['=', '_', '-', '*', '~', '─', '━', '═', '⎯'];
 /// So many equal signs in a row are a ruler.
 const SHORTEST_RULER: usize = 8;
 
-/// A line with three blanks and more written as two, and rulers as three signs.
+/// A line with three blanks and more written as two, and rulers as three signs. Between rulers stands a name, in which
+/// blanks count.
 pub(crate) fn squeeze(line: &str, out: &mut String) {
+    let is_ruler = line.starts_with(RULERS);
     let mut rest = line.trim_end_matches(' ');
     while let Some(sign) = rest.chars().next() {
         let length = rest.len() - rest.trim_start_matches(sign).len();
         let times = length / sign.len_utf8();
         let shown = match sign {
-            ' ' => times.min(2),
+            ' ' if !is_ruler => times.min(2),
             _ if RULERS.contains(&sign) && times >= SHORTEST_RULER => 3,
             _ => times,
         };
@@ -72,6 +74,7 @@ mod tests {
         assert_eq!(with(squeeze, "ii  a      1.2     x y   "), "ii  a  1.2  x y");
         assert_eq!(with(squeeze, "ii  a  1.2  x y"), "ii  a  1.2  x y");
         assert_eq!(with(squeeze, "========== FAILURES ==========="), "=== FAILURES ===");
+        assert_eq!(with(squeeze, "__________ test_x[a   b] __________"), "___ test_x[a   b] ___");
         assert_eq!(with(squeeze, "⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[1/3]⎯ a----b"), "⎯⎯⎯[1/3]⎯ a----b");
     }
 
