@@ -189,9 +189,10 @@ pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32) -> Conden
 
 /// True if the text is for programs: JSON or markup.
 fn is_data(output: &str) -> bool {
-    let text = output.trim_start();
-    // A bracket also begins the lines of some builds: `[ 12%]`.
-    text.starts_with(['{', '<'])
+    let text = output.trim();
+    // A bracket also begins the lines of some builds, `[ 12%]`, and `<s>` those of others.
+    text.starts_with('{')
+        || (text.starts_with('<') && text.ends_with('>'))
         || text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with(['{', '[', '"', ']']))
 }
 

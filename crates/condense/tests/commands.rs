@@ -115,7 +115,8 @@ fn a_failure_without_an_error_in_the_result_is_left_alone() {
 #[test]
 fn data_is_left_alone() {
     for start in ["{\"a\": 1}\n", "[\n  {\n", "<testsuite>\n", "[\"x\"]\n"] {
-        assert_eq!(shortened(&Condenser::default(), "cargo test", &cargo_test(start), Some(0)), None, "{start}");
+        let output = cargo_test(start) + "</testsuite>\n";
+        assert_eq!(shortened(&Condenser::default(), "cargo test", &output, Some(0)), None, "{start}");
     }
 }
 
