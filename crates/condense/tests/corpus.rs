@@ -90,3 +90,44 @@ fn outputs_get_as_short_as_promised() {
     let (listings, _) = savings.of_tools(&["listings"]);
     assert!(listings >= 35.0, "{listings:.1} % of listings");
 }
+
+#[test]
+fn a_filter_for_another_tool_loses_nothing_either() {
+    let condenser = Condenser::default();
+    let commands = [
+        "pytest",
+        "cargo test",
+        "cargo nextest run",
+        "go test ./...",
+        "npm test",
+        "make test",
+        "ninja",
+        "cmake -B b",
+        "ctest",
+        "./configure",
+        "mvn test",
+        "./gradlew build",
+        "dotnet test",
+        "npm run build",
+        "pip install x",
+        "uv sync",
+        "npm install",
+        "apt-get install x",
+        "curl x",
+        "wget x",
+        "docker build .",
+        "docker pull x",
+        "git clone x",
+        "git status",
+        "rspec",
+        "phpunit",
+    ];
+    for case in corpus().iter().filter(|case| !case.musts.is_empty()) {
+        for command in commands {
+            let case = Case { command: command.to_owned(), ..case.clone() };
+            if let Some((text, _)) = case.condense(&condenser, &case.output) {
+                assert_eq!(case.lost(&case.output, &text), Vec::<&str>::new(), "{} as {command}:\n{text}", case.name);
+            }
+        }
+    }
+}
