@@ -87,8 +87,8 @@ fn fate<'f>(filters: &[&'f Filter], line: &str) -> Fate<'f> {
     let Some(rule) = filters.iter().find_map(|filter| filter.rule(line)) else { return Fate::Stays };
     match rule.operation {
         Operation::Drop if rule.verdict || !alarm::is_alarming(line) => Fate::LeftOut(rule),
-        // A warning counts each time that it comes.
         Operation::Drop => Fate::Stays,
+        // A warning counts each time that it comes.
         Operation::Repeat if alarm::is_alarming(line) || repeat::is_mark(line) => Fate::Stays,
         _ => Fate::Rewritten(rule),
     }

@@ -1,4 +1,4 @@
-//! Which filters are meant by the words of a command.
+//! Commands as filters name them, and the words of a command as filters read them.
 
 use crate::filter::Filter;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// A block of more lines is not looked for.
 const LONGEST_BLOCK: usize = 8;
 
-/// A block has to come so often. Twice is no habit.
+/// A block has to come so often: twice may be chance.
 const FEWEST_TIMES: usize = 3;
 
 /// A block of lines and how often it comes.
@@ -13,7 +13,7 @@ const FEWEST_TIMES: usize = 3;
 pub(crate) struct RepeatedBlock {
     /// The lines of one block.
     pub(crate) lines: usize,
-    /// How often it is there, one after the other.
+    /// The number of blocks in a row.
     pub(crate) times: usize,
     /// True if the lines are the same letter by letter, and not only but for their numbers.
     pub(crate) is_exact: bool,

@@ -1,4 +1,4 @@
-//! Which commands are condensed, and which are left alone.
+//! The commands that are condensed, and those that are left alone.
 
 use std::fmt::Write as _;
 

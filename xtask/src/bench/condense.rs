@@ -1,4 +1,4 @@
-//! How fast outputs are condensed.
+//! The speed of condensing.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How much shorter outputs get, by the family of their filters and by tool.
+//! The savings on real outputs, by the family of the filters and by tool.
 
 use std::collections::BTreeMap;
 
