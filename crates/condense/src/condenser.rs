@@ -181,7 +181,8 @@ pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32) -> Conden
     if matches!(settled, Cow::Owned(_)) {
         dropped.count_rewritten("redraws and colors", redraw::unsettled_lines(output));
     }
-    if text.len() >= output.len() || (status != 0 && !alarm::names_failure(&text)) {
+    // Without an account, only the ends of lines would be shorter.
+    if dropped.is_empty() || text.len() >= output.len() || (status != 0 && !alarm::names_failure(&text)) {
         return Condensed::Unchanged;
     }
     Condensed::Shorter { text, dropped }

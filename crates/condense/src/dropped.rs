@@ -33,6 +33,10 @@ impl Dropped {
         self.left_out.iter().map(|kind| kind.lines).sum()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.left_out.is_empty() && self.rewritten.is_empty()
+    }
+
     pub(crate) fn count_left_out(&mut self, label: &str, lines: usize) {
         count(&mut self.left_out, label, lines);
     }

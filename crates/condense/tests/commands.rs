@@ -121,6 +121,15 @@ fn data_is_left_alone() {
 }
 
 #[test]
+fn other_ends_of_lines_are_no_reason_to_change_an_output() {
+    let output = "a short line\r\n".repeat(100);
+    assert_eq!(shortened(&Condenser::default(), "make", &output, Some(0)), None);
+    let windows = cargo_test("").replace('\n', "\r\n");
+    let unix = shortened(&Condenser::default(), "cargo test", &cargo_test(""), Some(0));
+    assert_eq!(shortened(&Condenser::default(), "cargo test", &windows, Some(0)), unix);
+}
+
+#[test]
 fn a_user_chooses_filters_by_name_or_family() {
     let with = |only: &[&str], except: &[&str]| {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
