@@ -4,6 +4,7 @@ mod agents;
 mod bench;
 mod cargo;
 mod ci;
+mod condense;
 mod guard;
 mod licenses;
 mod oracle;
@@ -30,10 +31,12 @@ tasks:
                                  how many labelled scripts the guard refuses, and how many it should not have
   guard --oracle [DIR] [--relabel] [--json FILE]
                                  the same for scripts that are labelled by running them in a world of their own
+  condense [--verbose] [DIR...]  how much shorter real outputs get, and what is lost of them
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
   bench peers [--quick] [--json FILE]
                                  the server beside other MCP servers; installs them below target/peers
+  bench condense [--quick]       only the speed of condensing
 ";
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Some((&"workflows", [])) => workflows::main(),
         Some((&"rust-version", [])) => rust_version::main(),
         Some((&"guard", options)) => guard::main(options),
+        Some((&"condense", options)) => condense::main(options),
         Some((&"agents", names)) => agents::main(names),
         Some((&"bench", options)) => bench::main(options),
         Some((&bench::PART, rest)) => bench::part(rest),

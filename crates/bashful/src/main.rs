@@ -7,6 +7,7 @@ mod attend;
 mod check;
 mod cli;
 mod color;
+mod condense;
 mod config;
 mod derivation;
 mod direct;

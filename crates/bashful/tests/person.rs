@@ -68,6 +68,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         "check",
         "allow",
         "explain",
+        "condense",
         "schema",
         "config",
         "doctor",

@@ -65,6 +65,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars.extend(jobs(&figures["jobs"]));
     bars.extend(store(&figures["store"]));
     bars.extend(guard(&figures["guard"]));
+    bars.extend(condense(&figures["condense"]));
     bars.extend(mcp(&figures["mcp"]));
     bars
 }
@@ -133,6 +134,16 @@ fn guard(figures: &Value) -> [Bar; 3] {
         bar("judging a script, p99", 1000.0, "p99_us"),
         bar("judging a script of 64 KiB", 20_000.0, "long_us"),
     ]
+}
+
+fn condense(figures: &Value) -> Vec<Bar> {
+    let bar = |row: &Value| Bar {
+        name: format!("condensing 100 KB of {}", code(row["command"].as_str().unwrap_or_default())),
+        unit: "ms",
+        at_most: 1.0,
+        measured: row["ms_for_100_kb"].as_f64(),
+    };
+    rows(&figures["rows"]).iter().map(bar).collect()
 }
 
 fn jobs(figures: &Value) -> [Bar; 5] {

@@ -4,6 +4,7 @@
 //! Each writes its figures as JSON; here they become tables. Figures never fail the task, because machines are noisy.
 
 mod bars;
+mod condense;
 mod figures;
 mod floor;
 mod guard;
@@ -32,8 +33,11 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// The parts, each measured in its own process.
-const PARTS: [&str; 10] =
-    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", "mcp"];
+const PARTS: [&str; 11] =
+    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", CONDENSE, "mcp"];
+
+/// The part that can be measured alone.
+const CONDENSE: &str = "condense";
 
 /// The extent of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +84,9 @@ pub(crate) fn main(options: &[&str]) -> Done {
     if let Some((&peers::NAME, options)) = options.split_first() {
         return peers::main(options);
     }
+    if let [CONDENSE, options @ ..] = options {
+        return condense_alone(parse(options)?.0);
+    }
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_dist("bashful")?;
@@ -106,6 +113,13 @@ pub(crate) fn main(options: &[&str]) -> Done {
     Ok(())
 }
 
+/// Measures condensing, which needs no program, and prints its table.
+fn condense_alone(effort: Effort) -> Done {
+    let this = cargo::build_dist("xtask")?;
+    print::data(&tables::condense(&measure(&this, CONDENSE, &this, effort)?));
+    Ok(())
+}
+
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
     if let [output::WRITE, kind, bytes, at_a_time] = arguments {
@@ -125,6 +139,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),
         peers::NAME => peers::all(&host, effort)?,
+        CONDENSE => condense::all(effort.rounds()),
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
         other => return Err(format!("there is no part {other}").into()),
     };

@@ -42,7 +42,29 @@ pub(crate) fn all(figures: &Value) -> String {
     terminal(&mut out, &figures["terminal"]);
     jobs(&mut out, &figures["jobs"]);
     store(&mut out, &figures["store"]);
+    out.push_str(&condense(&figures["condense"]));
     mcp(&mut out, &figures["mcp"]);
+    out
+}
+
+/// The table of condensing.
+pub(crate) fn condense(figures: &Value) -> String {
+    let mut out =
+        "\n## Condensing 100 KB of output\n\n| command | MB a second | ms | the first time, ms |\n|---|--:|--:|--:|\n"
+            .to_owned();
+    for row in rows(&figures["rows"]) {
+        let figure = |key: &str| row[key].as_f64().unwrap_or_default();
+        line(
+            &mut out,
+            format_args!(
+                "| {} | {:.0} | {:.2} | {:.1} |",
+                code(text(&row["command"])),
+                figure("mb_a_second"),
+                figure("ms_for_100_kb"),
+                figure("first_ms")
+            ),
+        );
+    }
     out
 }
 

@@ -125,6 +125,24 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Reads the output from standard input. A file filters.toml beside the settings
+adds filters of your own.
+
+Example: cargo test 2>&1 | bashful condense --command 'cargo test' --verbose")]
+pub(crate) struct CondenseArgs {
+    /// The script that wrote the output.
+    #[arg(long, value_name = "SCRIPT")]
+    pub(crate) command: String,
+    /// Exit code of the script.
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) status: i32,
+    /// Print sizes and all that was left out to standard error.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
 Needs a terminal, and a person at it: no command can approve another one.
 
 Example: bashful allow --minutes 2 'git push --force'")]

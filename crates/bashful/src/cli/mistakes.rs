@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use strsim::damerau_levenshtein;
 
 /// Commands that a mistyped word may stand for.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "jobs",
     "ps",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 17] = [
     "check",
     "allow",
     "explain",
+    "condense",
     "schema",
     "config",
     "doctor",

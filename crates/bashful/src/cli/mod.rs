@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub(crate) use args::{
-    AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, ConfigArgs, DoctorArgs, ExplainArgs, LogArgs, McpArgs,
-    McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
+    AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, DoctorArgs, ExplainArgs, LogArgs,
+    McpArgs, McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
 };
 use args::{CompletionsArgs, ManArgs};
 
@@ -24,7 +24,8 @@ use crate::hook::HookCommand;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::{
-    allow, artifacts, check, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema, sessions,
+    allow, artifacts, check, condense, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema,
+    sessions,
 };
 
 /// Runs shell commands for LLM agents, and reports exactly what happened.
@@ -85,6 +86,8 @@ enum Command {
     Allow(AllowArgs),
     /// Show exactly what would run, without running it.
     Explain(ExplainArgs),
+    /// Shorten an output as a model would read it.
+    Condense(CondenseArgs),
     /// Print tool definitions as JSON.
     Schema(SchemaArgs),
     /// Show the settings in force.
@@ -160,6 +163,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),
         Command::Hook(command) => hook::main(command, file),
+        Command::Condense(args) => condense::main(args),
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),

@@ -1,0 +1,1 @@
+env RUST_BACKTRACE=1 cargo test

@@ -1,0 +1,1 @@
+LC_ALL=de_DE.UTF-8 ls -laR src

@@ -1,0 +1,1 @@
+node --test cart.node.js

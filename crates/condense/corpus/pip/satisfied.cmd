@@ -1,0 +1,1 @@
+v3/bin/pip install requests flask rich pandas

@@ -1,0 +1,1 @@
+v3/bin/pip install 'idna<3' requests

@@ -1,0 +1,1 @@
+npx --yes pnpm@10 add express lodash

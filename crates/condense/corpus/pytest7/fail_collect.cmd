@@ -1,0 +1,1 @@
+pytest tests/nothing.py tests/test_cart.py

@@ -1,0 +1,1 @@
+python -m pytest -v tests/test_cart.py tests/bad_tax.py

@@ -1,0 +1,1 @@
+python3 -m unittest tests/bad_tax.py

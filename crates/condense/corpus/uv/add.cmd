@@ -1,0 +1,1 @@
+uv add requests flask rich

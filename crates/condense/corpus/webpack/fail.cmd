@@ -1,0 +1,1 @@
+npx webpack --mode production

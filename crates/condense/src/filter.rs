@@ -1,0 +1,232 @@
+//! Filters: one command's rules, from TOML to what can be used.
+
+use std::sync::OnceLock;
+
+use regex::bytes::Regex;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::command::CommandPattern;
+use crate::rule::{Operation, Rule, RuleText, any_of, expression};
+
+/// Lines that no rule may name: a rule that does would leave out what nobody has recognized.
+const NEVER_NAMED: [&str; 7] = [
+    "",
+    "error: it failed",
+    "src/main.c:12:5: note",
+    "something that no tool says",
+    "as expected, it works",
+    "info: it is done",
+    "Done.",
+];
+
+/// A filter cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// The text is not TOML, or has other keys than a filter.
+    #[error("the filters cannot be read")]
+    Syntax(#[from] toml::de::Error),
+    /// A regular expression is wrong or too large.
+    #[error("filter {filter}: an expression cannot be used")]
+    Expression {
+        /// The filter's name.
+        filter: String,
+        /// The reason.
+        source: regex::Error,
+    },
+    /// A part is missing.
+    #[error("filter {filter}: {part} is missing")]
+    Missing {
+        /// The filter's name.
+        filter: String,
+        /// The key.
+        part: &'static str,
+    },
+    /// A rule would leave out lines that it does not recognize.
+    #[error("filter {filter}: the rule {label:?} names too much: it takes {line:?}")]
+    TooWide {
+        /// The filter's name.
+        filter: String,
+        /// The rule's label.
+        label: String,
+        /// A line that no rule may name.
+        line: String,
+    },
+    /// A command is written in a way that is not understood.
+    #[error("filter {filter}: the command {command:?} is no program with subcommands and options")]
+    Command {
+        /// The filter's name.
+        filter: String,
+        /// The command as written.
+        command: String,
+    },
+    /// An example turns out differently.
+    #[error("filter {filter}: example {example} gives\n{got}\ninstead of\n{expected}")]
+    Example {
+        /// The filter's name.
+        filter: String,
+        /// The number of the example, from 1.
+        example: usize,
+        /// The result.
+        got: String,
+        /// The result that the example promises.
+        expected: String,
+    },
+}
+
+/// A file of filters.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilterFile {
+    family: String,
+    filter: Vec<FilterText>,
+}
+
+/// A filter as it is written in a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilterText {
+    name: String,
+    commands: Vec<String>,
+    #[serde(default)]
+    valued: Vec<String>,
+    #[serde(default)]
+    except: Vec<String>,
+    #[serde(default)]
+    shape: Vec<String>,
+    #[serde(default)]
+    rule: Vec<RuleText>,
+    #[serde(default)]
+    example: Vec<Example>,
+}
+
+/// An output, and what becomes of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Example {
+    pub(crate) command: String,
+    #[serde(default)]
+    pub(crate) status: i32,
+    pub(crate) input: String,
+    /// None if the output stays as it is.
+    pub(crate) output: Option<String>,
+}
+
+/// One command's rules.
+#[derive(Debug)]
+pub(crate) struct Filter {
+    pub(crate) name: String,
+    pub(crate) family: String,
+    pub(crate) commands: Vec<CommandPattern>,
+    /// Options before the subcommand that take the next word.
+    pub(crate) valued: Vec<String>,
+    /// Options with which the output has another form.
+    pub(crate) except: Vec<String>,
+    pub(crate) examples: Vec<Example>,
+    shape: Vec<String>,
+    rules: Vec<RuleText>,
+    /// The expressions, compiled when the first output needs them: that takes longer than reading the file.
+    compiled: OnceLock<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    /// Lines that the output must have; one of them is enough. None if any output will do.
+    shape: Option<Regex>,
+    /// The lines of all rules: most lines are of none.
+    lines: Option<Regex>,
+    rules: Vec<Rule>,
+}
+
+impl Filter {
+    /// Reads the filters of a file. Their expressions and examples are not looked at.
+    pub(crate) fn read(text: &str) -> Result<Vec<Self>, FilterError> {
+        let file: FilterFile = toml::from_str(text)?;
+        file.filter.into_iter().map(|filter| Self::new(&file.family, filter)).collect()
+    }
+
+    fn new(family: &str, text: FilterText) -> Result<Self, FilterError> {
+        let name = text.name;
+        let missing = |part| Err(FilterError::Missing { filter: name.clone(), part });
+        if text.commands.is_empty() {
+            return missing("commands");
+        }
+        if text.example.is_empty() {
+            return missing("example");
+        }
+        if text.rule.iter().any(|rule| rule.lines.is_empty()) {
+            return missing("lines");
+        }
+        let mut commands = Vec::new();
+        for command in &text.commands {
+            let pattern = CommandPattern::of(command)
+                .ok_or_else(|| FilterError::Command { filter: name.clone(), command: command.clone() })?;
+            commands.push(pattern);
+        }
+        Ok(Self {
+            family: family.to_owned(),
+            commands,
+            valued: text.valued,
+            except: text.except,
+            examples: text.example,
+            shape: text.shape,
+            rules: text.rule,
+            compiled: OnceLock::new(),
+            name,
+        })
+    }
+
+    /// Compiles the expressions, and looks for rules that name lines which nobody could recognize.
+    pub(crate) fn check(&self) -> Result<(), FilterError> {
+        let compiled =
+            self.compile().map_err(|source| FilterError::Expression { filter: self.name.clone(), source })?;
+        for line in NEVER_NAMED {
+            let rule = compiled.rules.iter().find(|rule| rule.operation == Operation::Drop && rule.names(line));
+            if let Some(rule) = rule {
+                let (filter, label) = (self.name.clone(), rule.label.clone());
+                return Err(FilterError::TooWide { filter, label, line: line.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    fn compile(&self) -> Result<Compiled, regex::Error> {
+        let shape = match self.shape.as_slice() {
+            [] => None,
+            lines => Some(expression(&lines.join("|"), true)?),
+        };
+        let rules = self.rules.iter().map(Rule::new).collect::<Result<_, _>>()?;
+        let lines = match self.rules.as_slice() {
+            [] => None,
+            rules => Some(any_of(rules.iter().flat_map(|rule| &rule.lines))?),
+        };
+        Ok(Compiled { shape, lines, rules })
+    }
+
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| self.compile().expect("it was checked when it was loaded, or by a test"))
+    }
+
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.compiled().rules
+    }
+
+    /// The first rule that names the line.
+    pub(crate) fn rule(&self, line: &str) -> Option<&Rule> {
+        let Compiled { lines, rules, .. } = self.compiled();
+        lines.as_ref().filter(|lines| lines.is_match(line.as_bytes()))?;
+        // The lines of a filter with one rule are that rule's.
+        if let [rule] = rules.as_slice() { Some(rule) } else { rules.iter().find(|rule| rule.names(line)) }
+    }
+
+    /// True if the text has a line of the expected shape.
+    pub(crate) fn has_shape(&self, text: &str) -> bool {
+        self.compiled().shape.as_ref().is_none_or(|shape| shape.is_match(text.as_bytes()))
+    }
+
+    /// True if a rule must be sure that a line is this command's own.
+    pub(crate) fn needs_own_lines(&self) -> bool {
+        self.rules.iter().any(|rule| rule.operation.needs_own_lines())
+    }
+}
