@@ -26,7 +26,9 @@ fn visit(schema: &Value, check: &mut impl FnMut(&serde_json::Map<String, Value>)
 fn definitions_are_short() {
     for dialect in Dialect::ALL {
         let size = Format::Mcp.write(&tools(dialect), ReplyForm::default()).to_string().len();
-        assert!(size < 2600, "{dialect}: {size} bytes");
+        // With terminals: they have arguments of their own.
+        let most = if dialect == Dialect::NATIVE { 3600 } else { 2600 };
+        assert!(size < most, "{dialect}: {size} bytes");
     }
 }
 

@@ -25,7 +25,7 @@ use bashful_engine::{
 };
 pub use golden::check_golden;
 pub use home::Home;
-pub use official::{check_conformance, node};
+pub use official::{check_conformance, clients, node};
 use tempfile::TempDir;
 pub use terminal::Terminal;
 

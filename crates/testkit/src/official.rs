@@ -6,13 +6,23 @@ use std::process::Command;
 
 use crate::relay;
 
+/// The directory of the clients and tools that `.ci/setup` installed.
+///
+/// # Panics
+///
+/// If it is missing.
+pub fn clients() -> PathBuf {
+    let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
+    clients.canonicalize().unwrap_or_else(|_| panic!("nothing at {}: run .ci/setup", clients.display()))
+}
+
 /// A command for a Node script that `.ci/setup` installed.
 ///
 /// # Panics
 ///
 /// If the script is missing: the test would check nothing.
 pub fn node(script: &str) -> Command {
-    let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/node");
+    let clients = clients().join("node");
     let (node, script) = (clients.join("node"), clients.join("node_modules/@modelcontextprotocol").join(script));
     for path in [&node, &script] {
         assert!(path.exists(), "nothing at {}: run .ci/setup", path.display());

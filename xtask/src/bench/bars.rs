@@ -61,6 +61,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     let wrong = many["commands"].as_f64().zip(many["right"].as_f64()).map(|(all, right)| all - right);
     bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });
     bars.extend(output(&figures["output"]));
+    bars.extend(terminal(&figures["terminal"]));
     bars.extend(jobs(&figures["jobs"]));
     bars.extend(store(&figures["store"]));
     bars.extend(guard(&figures["guard"]));
@@ -83,6 +84,17 @@ fn store(figures: &Value) -> Vec<Bar> {
         measured: figures["list"]["ratio"].as_f64(),
     };
     flat.chain([list]).collect()
+}
+
+/// A terminal costs little more than a pipe, and its output passes almost as fast as a bare reader takes it.
+fn terminal(figures: &Value) -> [Bar; 3] {
+    let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
+    let slower = figures["flood_ratio"].as_f64().map(|ratio| 1.0 / ratio);
+    [
+        bar("engine `true` at a terminal, cold", "× with a pipe, cold", 1.3, figures["cold_ratio"].as_f64()),
+        bar("flood at a terminal", "× the time of a bare reader", 1.0 / 0.8, slower),
+        bar("flood at a terminal, memory", "KB more", 8192.0, figures["flood_grew_kb"].as_f64()),
+    ]
 }
 
 fn mcp(figures: &Value) -> [Bar; 10] {

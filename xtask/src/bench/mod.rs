@@ -17,6 +17,7 @@ mod memory;
 mod output;
 mod store;
 mod tables;
+mod terminal;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// The parts, each measured in its own process.
-const PARTS: [&str; 9] = ["latency", "latency-2gb", "memory", "many", "output", "jobs", "store", "guard", "mcp"];
+const PARTS: [&str; 10] =
+    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", "mcp"];
 
 /// The extent of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +116,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "memory" => memory::all(&host, effort.commands())?,
         "many" => many::all(&host, effort.commands())?,
         "output" => output::all(&host, effort.floods())?,
+        "terminal" => terminal::all(&host, effort.rounds(), effort.floods())?,
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),

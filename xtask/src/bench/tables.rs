@@ -39,10 +39,23 @@ pub(crate) fn all(figures: &Value) -> String {
         line(&mut out, format_args!("\nThe first that was wrong: {error}"));
     }
     output(&mut out, &figures["output"]);
+    terminal(&mut out, &figures["terminal"]);
     jobs(&mut out, &figures["jobs"]);
     store(&mut out, &figures["store"]);
     mcp(&mut out, &figures["mcp"]);
     out
+}
+
+fn terminal(out: &mut String, figures: &Value) {
+    out.push_str("\n## Terminals\n\n| what | measured |\n|---|--:|\n");
+    let number = |name: &str| figures[name].as_f64().unwrap_or_default();
+    line(out, format_args!("| `true`, cold, with a pipe, p50 | {} µs |", figures["pipe"]["p50_us"]));
+    let ratio = number("cold_ratio");
+    line(out, format_args!("| the same at a terminal | {} µs, {ratio:.2} × |", figures["terminal"]["p50_us"]));
+    line(out, format_args!("| flood, a loop that only reads the terminal | {:.0} MB/s |", number("read_only_mb_s")));
+    let ratio = number("flood_ratio");
+    line(out, format_args!("| the same through the engine | {:.0} MB/s, {ratio:.2} × |", number("engine_mb_s")));
+    line(out, format_args!("| memory that the flood took | {} KB |", figures["flood_grew_kb"]));
 }
 
 fn mcp(out: &mut String, figures: &Value) {

@@ -5,6 +5,7 @@ mod edges;
 mod notices;
 mod replies;
 mod server;
+mod terminals;
 
 use bashful_testkit::{Home, eventually};
 use rustix::process::Signal;

@@ -90,13 +90,15 @@ impl Plain {
 
     /// The ends that the engine reads, and those that the command gets as standard output and standard error.
     fn outputs(&self, streams: Streams) -> io::Result<(Outputs, Stdio, Stdio)> {
-        if matches!(self, Self::InTerminal) {
+        if matches!(self, Self::InTerminal) || streams.terminal().is_some() {
             let Terminal { outside, inside, .. } = Terminal::new()?;
             return Ok((Outputs::Terminal(outside), inside.try_clone()?.into(), inside.into()));
         }
         let (stdout, write) = std::io::pipe()?;
         Ok(match streams {
-            Streams::Combined => (Outputs::Combined(stdout.into()), write.try_clone()?.into(), write.into()),
+            Streams::Combined | Streams::Terminal(_) => {
+                (Outputs::Combined(stdout.into()), write.try_clone()?.into(), write.into())
+            }
             Streams::Split => {
                 let (stderr, write_stderr) = std::io::pipe()?;
                 let outputs = Outputs::Split { stdout: stdout.into(), stderr: OwnedFd::from(stderr) };

@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{JobTerminal, Progress, TerminalError};
 use crate::jobs::JobRecord;
@@ -90,7 +91,7 @@ impl JobTerminal {
                 return Ok(over);
             }
             if let ScreenUntil::Matches(matches) = until
-                && matches(&self.screen().text())
+                && self.screen_matches(matches)
             {
                 return Ok(WaitOver::Matched);
             }
@@ -111,6 +112,19 @@ impl JobTerminal {
                 sleep_until(Instant::now() + LOOK_EVERY).await;
             }
         }
+    }
+
+    /// True if the text of the screen matches, or the text with the blanks before the cursor, as behind a prompt.
+    fn screen_matches(&self, matches: &(dyn Fn(&str) -> bool + Send + Sync)) -> bool {
+        let mut screen = self.screen();
+        if matches(&screen.text()) {
+            return true;
+        }
+        let column = usize::from(screen.cursor.column);
+        let Some(row) = screen.rows.get_mut(usize::from(screen.cursor.row)) else { return false };
+        let missing = column.saturating_sub(row.width());
+        row.extend(std::iter::repeat_n(' ', missing));
+        missing > 0 && matches(&screen.text())
     }
 
     /// True if the screen shows everything that was written so far.
