@@ -110,11 +110,15 @@ fn control_c_is_for_the_program() {
     terminal.types(&["C-c"]);
     let screen = terminal.shows("same modes");
     assert!(screen.contains("^Ccaught\n[command failed: exit code 5]\nended 5"), "{screen}");
-    drop(terminal);
+    check_program_is_gone(&home);
+}
+
+#[test]
+fn what_is_said_after_control_c_begins_a_line_of_its_own() {
+    let home = Home::new(BASHFUL);
     let terminal = Terminal::run(&home, &line(&home, "", "echo ready; exec sleep 1000"));
     terminal.shows("ready");
     terminal.types(&["C-c"]);
-    // What is said begins a line of its own.
     let screen = terminal.shows("same modes");
     assert!(screen.contains("^C\n[command") && screen.contains("ended 130"), "{screen}");
     check_program_is_gone(&home);
