@@ -163,7 +163,7 @@ impl Engine {
     /// }
     /// ```
     pub async fn start_job(&self, request: Request) -> Result<Reply, RunError> {
-        self.call(request, Caller { waiting: Waiting::InBackground, ..Caller::default() }).await
+        Box::pin(self.call(request, Caller { waiting: Waiting::InBackground, ..Caller::default() })).await
     }
 
     /// Starts a command on a task of its own: [`call`](Self::call) up to the moment when the command runs. The caller's

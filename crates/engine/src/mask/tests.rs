@@ -94,7 +94,8 @@ fn held_text_is_released_and_the_rest_of_a_value_stays_hidden() {
     };
     check(&["a", "b", "x", "a"], "abxa");
     check(&["ab", "cdefghij", "!"], "ab[withheld: TOKEN]!");
-    check(&["abcdefghij", "abcdefghij"], "[withheld: TOKEN][withheld: TOKEN]");
+    // Neighbors with the same name have one label, as in one piece.
+    check(&["abcdefghij", "abcdefghij"], "[withheld: TOKEN]");
     check(&["x abcdefghij y"], "x [withheld: TOKEN] y");
 }
 

@@ -345,10 +345,10 @@ impl<'t> CallReader<'t> {
             return Some(at + 1);
         }
         let method = name.split('.').next().unwrap_or(name).to_owned();
-        let list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(CodeToken::Sign(']')));
+        let is_list = matches!(at.checked_sub(2).and_then(|before| self.token(before)), Some(CodeToken::Sign(']')));
         let found = self.arguments(at + 2, true);
         match method.as_str() {
-            "join" if list => {
+            "join" if is_list => {
                 let parts = words.split_off(closed.unwrap_or(0).min(words.len()));
                 words.push(parts.join(found.words.first().map_or(",", String::as_str)));
             }
