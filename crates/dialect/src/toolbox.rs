@@ -266,7 +266,7 @@ impl Toolbox {
             Reply::Finished(finished) => Ok(self.finished(finished, call, limit)),
             Reply::Background(background) => {
                 let screen = self.first_screen(&background.job).await;
-                Ok(self.background(background, call, screen, waiting))
+                Ok(self.background(background, call, screen.as_ref(), waiting))
             }
             Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
             Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
@@ -355,7 +355,7 @@ impl Toolbox {
         &self,
         background: Background,
         call: RunCall,
-        screen: Option<ScreenView>,
+        screen: Option<&ScreenView>,
         waiting: &mut WaitingCaller,
     ) -> Answer {
         let Background { mut job, shown, lifetime, notices, redactor } = background;
@@ -366,7 +366,7 @@ impl Toolbox {
         let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
         let answer = match &shown {
-            None => self.dialect.0.started(&job, screen.as_ref(), &asked).redact(&redactor),
+            None => self.dialect.0.started(&job, screen, &asked).redact(&redactor),
             Some(shown) => {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }

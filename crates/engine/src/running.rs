@@ -233,7 +233,7 @@ pub(crate) struct Run {
     /// The host attends to the terminal, and has put its own terminal back when this resolves.
     host_restored: Option<oneshot::Receiver<()>>,
     /// The outcome, while the host puts its own terminal back.
-    over: Option<Outcome>,
+    over: Option<Box<Outcome>>,
     checked: Checked,
     backend: Arc<dyn Backend>,
     options: Arc<Options>,
@@ -409,7 +409,7 @@ impl Run {
         loop {
             if self.over.is_some() {
                 self.wait_for_host().await;
-                return self.over.take();
+                return self.over.take().map(|outcome| *outcome);
             }
             match self.next().await {
                 RunEvent::Wrote(index) => self.read(index),
@@ -436,9 +436,9 @@ impl Run {
                 }
                 RunEvent::Ended(Some(Ended { end, left, shell_stays, at })) => {
                     let elapsed = self.elapsed_at(at);
-                    self.over = Some(self.finish(end, left, shell_stays, elapsed).await);
+                    self.over = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
                 }
-                RunEvent::Ended(None) | RunEvent::Overdue => self.over = Some(self.lost().await),
+                RunEvent::Ended(None) | RunEvent::Overdue => self.over = Some(Box::new(self.lost().await)),
             }
         }
     }

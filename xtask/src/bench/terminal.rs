@@ -16,7 +16,7 @@ use super::host::{self, Host, PAUSE};
 use super::output;
 
 /// Bytes that a flood writes. A terminal passes some 100 MB a second.
-const FLOOD: u64 = 128 << 20;
+const FLOOD: u32 = 128 << 20;
 
 /// Measures starts and floods, each way by turns.
 pub(crate) fn all(host: &Host, rounds: usize, floods: usize) -> Result<Value, Box<dyn Error>> {
@@ -39,7 +39,7 @@ pub(crate) fn all(host: &Host, rounds: usize, floods: usize) -> Result<Value, Bo
         bare.add(read_only(host, &script)?);
         engines.add(runtime.block_on(run(&engine, &script, true))?);
     }
-    let rate = |times: &Times| FLOOD as f64 / times.median().as_secs_f64() / 1e6;
+    let rate = |times: &Times| f64::from(FLOOD) / times.median().as_secs_f64() / 1e6;
     Ok(json!({
         "pipe": pipe.as_json(),
         "terminal": terminal.as_json(),

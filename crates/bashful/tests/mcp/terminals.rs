@@ -33,7 +33,7 @@ impl<'a> Program<'a> {
     fn call(&mut self, mut arguments: Value) -> Value {
         arguments["ids"] = json!([self.id]);
         let result = self.server.call("job", &arguments);
-        self.shown = text(&result).to_owned();
+        text(&result).clone_into(&mut self.shown);
         result
     }
 

@@ -14,6 +14,11 @@ use super::{PUPPET, at_terminal};
 
 const WELL: End = End::Own(Exit::Code(0));
 
+/// The numbers up to this one, each on a line.
+fn numbers(last: u32) -> String {
+    (1..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n")
+}
+
 /// Runs a script at a terminal to its end.
 async fn run(place: &Place, script: &str) -> Outcome {
     let reply = tokio::time::timeout(WIDE, place.engine().run(at_terminal(script))).await.expect("it ends");
@@ -101,7 +106,7 @@ fn exit_codes_and_signals_are_as_without_a_terminal() {
 
 #[test]
 fn what_is_written_last_is_not_lost() {
-    let lines: String = (1..=3000).map(|line| format!("{line}\n")).collect();
+    let lines: String = numbers(3000);
     check("seq 3000", &lines, WELL);
 }
 
@@ -110,7 +115,7 @@ fn a_terminal_that_was_closed_can_be_opened_again() {
     check(
         "exec </dev/null >/dev/null 2>&1; sleep 0.1; seq 2000 >/dev/tty; echo end >/dev/tty",
         &{
-            let mut lines: String = (1..=2000).map(|line| format!("{line}\n")).collect();
+            let mut lines: String = numbers(2000);
             lines.push_str("end\n");
             lines
         },

@@ -84,7 +84,7 @@ async fn a_password_prompt_is_told_and_the_password_is_never_on_the_screen() {
 #[tokio::test]
 async fn the_screen_is_that_of_a_full_screen_program_and_keys_are_as_it_wants_them() {
     let place = Place::new(PUPPET);
-    let lines: String = (1..=200).map(|line| format!("line {line}\n")).collect();
+    let lines: String = (1..=200).fold(String::new(), |text, line| text + "line " + &line.to_string() + "\n");
     std::fs::write(place.path().join("file"), lines).expect("it is written");
     let (job, terminal) = start(&place, at_terminal("LESS= less file")).await;
     wait_for_text(&terminal, "line 23").await;
