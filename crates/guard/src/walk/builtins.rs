@@ -463,7 +463,9 @@ impl ScriptWalk<'_> {
         if name == "mv"
             && let [from @ .., to] = operands.as_slice()
         {
-            from.iter().for_each(|from| self.move_file(from, to));
+            for from in from {
+                self.move_file(from, to);
+            }
         }
         match operands.as_slice() {
             [from] => self.copy_file(from, crate::walk::files::base_name(from)),
