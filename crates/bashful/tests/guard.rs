@@ -89,9 +89,20 @@ fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
 #[test]
 fn a_warning_is_said_and_the_command_runs() {
     let home = Home::new(BASHFUL);
-    let output = home.run(&["run", "false && rm -rf \"$NOWHERE\"/*; echo ran"]);
+    let script = "false && rm -rf \"$SOMEWHERE\"/*; echo ran";
+    let output = with(&home, &["run", script], "", &[("SOMEWHERE", "x")]);
     assert_eq!(text(&output.stdout), "ran\n");
     assert!(text(&output.stderr).starts_with("[warning (rm/unknown-directory): if the variable"), "{output:?}");
+}
+
+#[test]
+fn a_variable_that_a_command_does_not_have_is_empty() {
+    let home = Home::new(BASHFUL);
+    let script = "false && rm -rf \"$NOWHERE\"/*; echo ran";
+    let refused = home.run(&["run", script]);
+    assert_eq!((text(&refused.stdout), refused.status.code()), (String::new(), Some(125)), "{refused:?}");
+    let tested = format!("[ -n \"$NOWHERE\" ] || exit 0; {script}");
+    assert_eq!(home.run(&["run", &tested]).status.code(), Some(0));
 }
 
 #[test]

@@ -86,13 +86,9 @@ pub(super) fn danger(walk: &mut ScriptWalk<'_>, path: &str) -> Danger {
     {
         return Danger::Critical;
     }
-    if walk
-        .world
-        .files
-        .moved_to(place.trim_end_matches('/'))
-        .iter()
-        .any(|before| danger_of(walk, before, before) == Danger::Critical)
-    {
+    let originals = walk.world.files.moved_to(place.trim_end_matches('/'));
+    let is_critical = |path: &String| is_place(walk, path) || danger_of(walk, path, path) == Danger::Critical;
+    if originals.iter().any(is_critical) {
         return Danger::Critical;
     }
     danger_of(walk, &full, path)

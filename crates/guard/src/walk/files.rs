@@ -170,7 +170,8 @@ impl ScriptWalk<'_> {
 
     /// Notes that a path is moved. Deleting it there deletes the original.
     pub(super) fn move_file(&mut self, from: &str, to: &str) {
-        let (from, to) = (self.absolute(from), self.absolute(to));
+        let into = if to.ends_with('/') { format!("{to}{}", base_name(from)) } else { to.to_owned() };
+        let (from, to) = (self.absolute(from), self.absolute(&into));
         let files = &mut self.world.files;
         let original = files.moved.remove(&from).unwrap_or(from);
         if original != to && files.moved.len() < MOST_MOVED {

@@ -364,8 +364,8 @@ impl<'t> CallReader<'t> {
                 }
             }
             "split" => {
-                let last = words.pop()?;
-                words.extend(last.split_whitespace().map(str::to_owned));
+                let text = words.pop()?;
+                words.extend(text.split_whitespace().map(str::to_owned));
             }
             "iterdir" => *words.last_mut()? = listed(words.last()?),
             "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
