@@ -85,10 +85,10 @@ fn an_output_that_was_cut_short_gets_no_line_of_its_own() {
 fn outputs_get_as_short_as_promised() {
     let savings = Savings::of(&Condenser::default(), &corpus());
     let (passing, failing) = savings.of_tools(&["tests", "builds", "installs", "progress"]);
-    assert!(passing >= 60.0, "{passing:.1} % of passing runs");
-    assert!(failing >= 20.0, "{failing:.1} % of failing runs");
     let (listings, _) = savings.of_tools(&["listings"]);
-    assert!(listings >= 40.0, "{listings:.2} % of listings");
+    assert!(passing >= Some(60.0), "{passing:?} % of passing runs");
+    assert!(failing >= Some(20.0), "{failing:?} % of failing runs");
+    assert!(listings >= Some(40.0), "{listings:?} % of listings");
 }
 
 #[test]
