@@ -54,10 +54,15 @@ fn write_tables(savings: &Savings, report: &mut String) -> std::fmt::Result {
             writeln!(report, "  {tool:14} {:>12} {:>12}", shown(passing), shown(failing))?;
         }
         let (passing, failing) = savings.of_tools(&[family]);
-        writeln!(report, "{family:16} {passing:>10.0} % {failing:>10.0} %")?;
+        writeln!(report, "{family:16} {:>12} {:>12}", percent(passing), percent(failing))?;
     }
     let (passing, failing) = savings.of_tools(&FAMILIES[..4]);
-    writeln!(report, "mean of the tools of the first four families: passing {passing:.1} %, failing {failing:.1} %")
+    let (passing, failing) = (percent(passing), percent(failing));
+    writeln!(report, "mean of the tools of the first four families: passing {passing}, failing {failing}")
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"))
 }
 
 fn shown(values: &[f64]) -> String {

@@ -57,8 +57,9 @@ fn fates<'f>(filters: &[&'f Filter], lines: &[&str]) -> Vec<Fate<'f>> {
             Some(Neighbor::Deeper) => are_deeper_gone(lines, &fates, at) == Some(true),
             Some(Neighbor::DeeperOrNone) => are_deeper_gone(lines, &fates, at) != Some(false),
         };
-        if let Some(fate) = fates.get_mut(at).filter(|_| !goes) {
-            *fate = Fate::Stays;
+        let is_alarming = || lines.get(at).is_some_and(|line| alarm::is_alarming(line));
+        if !goes || (rule.with.is_some() && !rule.verdict && is_alarming()) {
+            fates[at] = Fate::Stays;
         }
     }
     let mut is_previous_gone = false;
@@ -86,7 +87,8 @@ fn are_deeper_gone(lines: &[&str], fates: &[Fate<'_>], at: usize) -> Option<bool
 fn fate<'f>(filters: &[&'f Filter], line: &str) -> Fate<'f> {
     let Some(rule) = filters.iter().find_map(|filter| filter.rule(line)) else { return Fate::Stays };
     match rule.operation {
-        Operation::Drop if rule.verdict || !alarm::is_alarming(line) => Fate::LeftOut(rule),
+        // Most lines that need a neighbor stay for the lack of it, so their words are looked at when that is known.
+        Operation::Drop if rule.verdict || rule.with.is_some() || !alarm::is_alarming(line) => Fate::LeftOut(rule),
         Operation::Drop => Fate::Stays,
         // A warning counts each time that it comes.
         Operation::Repeat if alarm::is_alarming(line) || repeat::is_mark(line) => Fate::Stays,

@@ -3,13 +3,13 @@
 //! bash would expand a grouped line to the same paths in the same order, so nothing is lost.
 
 /// A grouped line is not continued beyond this length: a reader, and a limit by lines, should not meet a wall of text.
-const LONGEST_LINE: usize = 1000;
+const LONGEST_LINE: usize = 1200;
 
 /// A common beginning of names shorter than this is written out: the braces would hide more than they save.
-const SHORTEST_AFFIX: usize = 4;
+const SHORTEST_AFFIX: usize = 2;
 
 /// Fewer names than this share nothing but their directory.
-const FEWEST_NAMES: usize = 4;
+const FEWEST_NAMES: usize = 3;
 
 /// A path with the text around it in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,12 +46,12 @@ impl Savings {
         self.0.iter().filter(move |((at, _), _)| is_own(*at)).map(|((_, tool), runs)| (tool.as_str(), runs))
     }
 
-    /// The mean over the tools of some families: of passing runs, and of failing ones.
-    pub(crate) fn of_tools(&self, families: &[&str]) -> (f64, f64) {
+    /// The mean over the tools of some families: of passing runs, and of failing ones. None if there are no such runs.
+    pub(crate) fn of_tools(&self, families: &[&str]) -> (Option<f64>, Option<f64>) {
         let runs = || families.iter().flat_map(|family| self.tools(family)).map(|(_, runs)| runs);
         let passing: Vec<f64> = runs().filter_map(|runs| mean(&runs.passing)).collect();
         let failing: Vec<f64> = runs().filter_map(|runs| mean(&runs.failing)).collect();
-        (mean(&passing).unwrap_or(0.0), mean(&failing).unwrap_or(0.0))
+        (mean(&passing), mean(&failing))
     }
 }
 
