@@ -275,7 +275,7 @@ impl JobCallRun<'_> {
                 Some(directory) => self.engine.verdict_on_lines(script, directory),
                 None => self.engine.verdict_on_input(&job, script),
             };
-            terminal_calls::type_at(&terminal, text, &keys, &judge).await?;
+            terminal_calls::type_at(&terminal, text, &keys, at_most, &judge).await?;
         }
         let until = options.until.clone().unwrap_or_default();
         self.add_screen(id, Some(&until), at_most, options.colors).await
@@ -290,9 +290,8 @@ impl JobCallRun<'_> {
         colors: bool,
     ) -> Result<(), String> {
         let terminal = self.attend(id).await?;
-        let mut screen = terminal_calls::look(&terminal, until, at_most, colors).await?;
         let redactor = self.engine.redactor();
-        screen.text = redactor.redact(&screen.text).into_string();
+        let screen = terminal_calls::look(&terminal, until, at_most, colors, &redactor).await?;
         let mut job = self.get(id).map_err(|problem| problem.text)?;
         job::redact(&mut job, &redactor);
         let view = self.view(job, None);

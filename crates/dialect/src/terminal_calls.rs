@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    JobStore, JobTerminal, Keys, ScreenSnapshot, ScreenUntil, TerminalError, Verdict, WaitOver, error_chain, reason,
-    shell_at,
+    CommandTerminal, InputWait, JobStore, JobTerminal, Keys, Redactor, RunLines, ScreenSnapshot, ScreenUntil,
+    TerminalError, Verdict, WaitOver, error_chain, reason, shell_at,
 };
 use regex::Regex;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::visible::visible_lines;
 
@@ -44,8 +45,8 @@ impl AttendedTerminals {
 
     fn put(&self, terminal: Arc<JobTerminal>) -> Arc<JobTerminal> {
         let mut terminals = self.terminals.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another call may have come first.
-        terminals.retain(|other| other.id() != terminal.id());
+        // Another call may have come first. A job that has ended is drawn anew if somebody asks for it.
+        terminals.retain(|other| other.id() != terminal.id() && !other.is_over());
         terminals.push(Arc::clone(&terminal));
         let too_many = terminals.len().saturating_sub(MOST_ATTENDED);
         terminals.drain(..too_many);
@@ -95,63 +96,170 @@ pub struct ScreenView {
     pub waited: Duration,
 }
 
-/// Types at a terminal, unless the guard refuses a line that a shell would run.
+/// Types at a terminal, unless the guard refuses a line that a shell would run. Gives up after `at_most`.
 ///
-/// `judge` gets the lines that were typed so far, and the directory of the shell that would run them; none if no shell is there.
+/// `judge` gets lines, and the directory of the shell that would run them; none if no shell is there.
 pub async fn type_at(
     terminal: &JobTerminal,
     text: &str,
     keys: &Keys,
+    at_most: Duration,
     judge: &(dyn Fn(&str, Option<&Path>) -> Verdict + Sync),
 ) -> Result<(), String> {
-    let hidden = terminal.terminal().is_some_and(bashful_engine::CommandTerminal::hides_input);
-    // A password is no command, and is not remembered.
-    if !hidden {
+    let failed = |error: TerminalError| error_chain(&error);
+    // The row of the cursor decides if somebody else has begun the line.
+    terminal.wait(&ScreenUntil::Now, ROW_WAIT.min(at_most)).await.map_err(failed)?;
+    let shell = terminal.terminal().and_then(shell_at);
+    let hides_input = terminal.terminal().is_some_and(CommandTerminal::hides_input);
+    let is_judged = match &shell {
+        // Another program gets the input, unless it does not read: then the shell reads it later.
+        Some(shell) => shell.is_foreground || terminal.input_wait() == InputWait::Busy,
+        // A password for a program is no command.
+        None => !hides_input,
+    };
+    if is_judged {
+        let directory = shell.as_ref().map(|shell| shell.directory.as_path());
         let screen = terminal.screen();
-        let row = screen.rows.get(usize::from(screen.cursor.row)).cloned().unwrap_or_default();
-        let (next, script) = terminal.typed_lines().after(text, keys, &row);
-        if let Some(script) = script {
-            let shell = terminal.terminal().and_then(shell_at);
-            let verdict = judge(&script, shell.as_ref().map(|shell| shell.directory.as_path()));
-            if verdict.refuses() {
-                return Err(format!("nothing was sent to job {}: {}", terminal.id(), reason(&verdict)));
-            }
+        let row = screen.rows.get(usize::from(screen.cursor.row)).map_or("", String::as_str);
+        let (next, run) = {
+            let lines = terminal.typed_lines();
+            let row = if shell.is_some() { at_cursor(row, screen.cursor.column) } else { ("", "") };
+            lines.after(text, keys, row, directory.unwrap_or(Path::new("/")))
+        };
+        if let Some(run) = run {
+            refuse_unless_safe(terminal.id(), &run, directory, judge)?;
         }
-        *terminal.typed_lines() = next;
+        // Hidden text is not remembered.
+        if !hides_input {
+            *terminal.typed_lines() = next;
+        }
     }
-    terminal.type_input(text, keys).await.map_err(|error| error_chain(&error))
+    terminal.type_input(text, keys, at_most).await.map_err(failed)
 }
 
-/// Waits at a terminal, and reads its screen.
+/// Longest wait for the row of the cursor to be drawn before something is typed.
+const ROW_WAIT: Duration = Duration::from_secs(1);
+
+/// Judges the new lines alone where the shell is now, and all lines from where it was at first. Each view knows something that the
+/// other does not: the directory, or variables and functions.
+fn refuse_unless_safe(
+    id: u64,
+    run: &RunLines,
+    directory: Option<&Path>,
+    judge: &(dyn Fn(&str, Option<&Path>) -> Verdict + Sync),
+) -> Result<(), String> {
+    if directory.is_some() && !run.is_known {
+        return Err(format!(
+            "nothing was sent to job {id}: the guard cannot see a line that was edited with keys, completed, taken from the history or begun by another program; \
+             press C-c, then send the whole line as input"
+        ));
+    }
+    let first = directory.map(|_| run.first_directory.as_path());
+    for (lines, at) in [(&run.new, directory), (&run.all, first)] {
+        let verdict = judge(lines, at);
+        if verdict.refuses() {
+            return Err(format!("nothing was sent to job {id}: {}", reason(&verdict)));
+        }
+    }
+    Ok(())
+}
+
+/// The text of a row before a column, and behind it.
+fn at_cursor(row: &str, column: u16) -> (&str, &str) {
+    let mut width = 0;
+    let at = row.char_indices().find(|(_, character)| {
+        let begins = width >= usize::from(column);
+        width += character.width().unwrap_or(0);
+        begins
+    });
+    at.map_or((row, ""), |(at, _)| row.split_at(at))
+}
+
+/// Longest time for a call that only shows the screen: a program that never pauses is shown as far as it is drawn.
+const SHOW_WAIT: Duration = Duration::from_millis(500);
+
+/// Most bytes of a screen in a reply.
+const MOST_SHOWN: usize = 32 * 1024;
+
+/// Waits at a terminal, and reads its screen, redacted.
 pub async fn look(
     terminal: &JobTerminal,
     until: Option<&TerminalUntil>,
     at_most: Duration,
     colors: bool,
+    redactor: &Redactor,
 ) -> Result<ScreenView, String> {
     let begun = std::time::Instant::now();
     let pattern = match until {
         Some(TerminalUntil::Pattern(pattern)) => Some(compile(pattern)?),
         _ => None,
     };
-    let matches = |text: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
-    let event = match until {
-        None => ScreenUntil::Now,
-        Some(TerminalUntil::Settled) => ScreenUntil::Settled,
-        Some(TerminalUntil::Input) => ScreenUntil::Input,
-        Some(TerminalUntil::Quiet) => ScreenUntil::Quiet(QUIET),
-        Some(TerminalUntil::End) => ScreenUntil::End,
-        Some(TerminalUntil::Pattern(_)) => ScreenUntil::Matches(&matches),
+    // A withheld value must not be found out letter by letter.
+    let matches = |text: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(redactor.redact(text).as_str()));
+    let (event, at_most) = match until {
+        None => (ScreenUntil::Now, at_most.min(SHOW_WAIT)),
+        Some(TerminalUntil::Settled) => (ScreenUntil::Settled, at_most),
+        Some(TerminalUntil::Input) => (ScreenUntil::Input, at_most),
+        Some(TerminalUntil::Quiet) => (ScreenUntil::Quiet(QUIET), at_most),
+        Some(TerminalUntil::End) => (ScreenUntil::End, at_most),
+        Some(TerminalUntil::Pattern(_)) => (ScreenUntil::Matches(&matches), at_most),
     };
     let over = terminal.wait(&event, at_most).await.map_err(|error| error_chain(&error))?;
+    let over = if until.is_none() && over == WaitOver::TimeUp { WaitOver::UpToDate } else { over };
     let snapshot = terminal.screen();
-    let text = folded(&if colors { colored(terminal) } else { visible_lines(&snapshot.text()) });
-    Ok(ScreenView { text, snapshot, over, waited: begun.elapsed() })
+    let columns = usize::from(snapshot.size.columns());
+    let plain = visible_lines(&redacted_rows(&snapshot.rows, columns, redactor).join("\n"));
+    let mut text = folded(plain.trim_end_matches('\n'));
+    if colors {
+        let colored = folded(&colored_rows(terminal, &snapshot.rows, columns, redactor).join("\n").trim_end());
+        if colored.len() <= MOST_SHOWN {
+            text = colored;
+        }
+    }
+    Ok(ScreenView { text: cut(text), snapshot, over, waited: begun.elapsed() })
 }
 
-/// The screen with colors. The screen itself has written the escape sequences, so nothing of the program's passes.
-fn colored(terminal: &JobTerminal) -> String {
-    terminal.colored_rows().join("\n").trim_end().to_owned()
+/// The rows without withheld values. A row that fills its line may go on in the next one, and so may a value.
+fn redacted_rows(rows: &[String], columns: usize, redactor: &Redactor) -> Vec<String> {
+    let mut redacted = Vec::new();
+    for line in rows.chunk_by(|row, _| row.width() >= columns) {
+        let joined = line.concat();
+        let shown = redactor.redact(&joined);
+        if shown.as_str() == joined {
+            redacted.extend(line.iter().cloned());
+        } else {
+            redacted.push(shown.into_string());
+        }
+    }
+    redacted
+}
+
+/// The rows with colors. The screen itself has written the escape sequences. Rows with a withheld value have no colors, because a
+/// sequence may stand inside of the value.
+fn colored_rows(terminal: &JobTerminal, rows: &[String], columns: usize, redactor: &Redactor) -> Vec<String> {
+    let colored = terminal.colored_rows();
+    let mut at = 0;
+    let mut shown = Vec::new();
+    for line in rows.chunk_by(|row, _| row.width() >= columns) {
+        let joined = line.concat();
+        let redacted = redactor.redact(&joined);
+        if redacted.as_str() == joined {
+            shown.extend(colored.iter().skip(at).take(line.len()).cloned());
+        } else {
+            shown.push(redacted.into_string());
+        }
+        at += line.len();
+    }
+    shown
+}
+
+/// A text that fits into a reply.
+fn cut(mut text: String) -> String {
+    if text.len() > MOST_SHOWN {
+        text.truncate(text.floor_char_boundary(MOST_SHOWN));
+        text.push_str("\n[the rest of the screen is not shown]");
+    }
+    text
 }
 
 /// Compiles a pattern for the screen. `^` and `$` match at every row.

@@ -346,9 +346,7 @@ impl Toolbox {
         // The job runs; without its screen the reply still names it.
         let terminal = self.terminals.attend(store, job.id).await.ok()?;
         let until = TerminalUntil::default();
-        let mut screen = terminal_calls::look(&terminal, Some(&until), SETTLE_WAIT, false).await.ok()?;
-        screen.text = self.engine.redactor().redact(&screen.text).into_string();
-        Some(screen)
+        terminal_calls::look(&terminal, Some(&until), SETTLE_WAIT, false, &self.engine.redactor()).await.ok()
     }
 
     fn background(

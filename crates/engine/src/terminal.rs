@@ -17,7 +17,7 @@ use bashful_sys::terminal_reader::{self, Reading};
 use bashful_sys::{Errno, event};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::running::RunRequest;
 
@@ -44,9 +44,6 @@ pub enum InputWait {
     },
 }
 
-/// The program at a terminal takes no input for so long before typing gives up.
-const TYPING_PATIENCE: Duration = Duration::from_secs(10);
-
 /// The reason why text could not be typed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -61,7 +58,7 @@ pub enum TypeError {
     },
     /// No program reads.
     #[error(
-        "no program reads from the terminal: {taken} of {bytes} bytes were taken; stop the program, or wait until it reads"
+        "no program reads from the terminal: {taken} of {bytes} bytes were taken; stop the job, or wait until it reads"
     )]
     NotRead {
         /// The length of the input.
@@ -81,8 +78,9 @@ impl CommandTerminal {
     }
 
     /// Types these bytes. In canonical mode a line of more than 4,095 bytes is refused before anything is sent, because the kernel
-    /// would drop its end. Dropped halfway, some of the bytes have been typed.
-    pub async fn type_bytes(&self, bytes: &[u8]) -> Result<(), TypeError> {
+    /// would drop its end. Gives up after this time. Dropped halfway, some of the bytes have been typed.
+    pub async fn type_bytes(&self, bytes: &[u8], at_most: Duration) -> Result<(), TypeError> {
+        let give_up = Instant::now().checked_add(at_most);
         if self.line_modes().is_ok_and(|modes| modes.canonical)
             && let Some(line) = longest_line(bytes).filter(|line| *line > LONGEST_LINE)
         {
@@ -95,7 +93,8 @@ impl CommandTerminal {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     let room = event::writable(self.outside.try_clone()?)?;
-                    if timeout(TYPING_PATIENCE, room.writable()).await.is_err() {
+                    let writable = async { room.writable().await.map(drop) };
+                    if within(give_up, writable).await.is_none() {
                         return Err(TypeError::NotRead { bytes: bytes.len(), taken });
                     }
                 }
@@ -200,6 +199,14 @@ impl AttendedTerminal {
             // A command that has ended needs nothing any more.
             let _ = requests.send(request);
         }
+    }
+}
+
+/// Waits for a future until this moment; for ever if there is none.
+async fn within<T>(give_up: Option<Instant>, future: impl Future<Output = T>) -> Option<T> {
+    match give_up {
+        Some(give_up) => timeout_at(give_up, future).await.ok(),
+        None => Some(future.await),
     }
 }
 

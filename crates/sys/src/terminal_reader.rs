@@ -42,6 +42,10 @@ pub fn reading(outside: impl AsFd, modes: LineModes) -> Reading {
 }
 
 fn reading_of(process: &Process, terminal: Option<&Path>, modes: LineModes) -> Reading {
+    // A stopped process is shown in its last call, and reads nothing.
+    if proc::stat_fields(process.pid).is_ok_and(|fields| fields.trim_start().starts_with(['T', 't'])) {
+        return Reading::No;
+    }
     let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", process.pid)) else { return Reading::No };
     let looks = tasks.flatten().take(TASKS_LOOKED_AT).map(|task| {
         let read = |name: &str| fs::read_to_string(task.path().join(name));

@@ -2,11 +2,15 @@
 
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use bashful_engine::{CommandTerminal, TypeError};
 use bashful_sys::event;
 use bashful_sys::terminal::LONGEST_LINE;
 use tokio::io::unix::AsyncFd;
+
+/// Longest time for the program to take one piece of input.
+const TYPING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bytes that are read at once. A person's line of this length is typed without a look at what the terminal holds.
 const AT_ONCE: usize = 1024;
@@ -42,7 +46,7 @@ async fn type_keys(terminal: &CommandTerminal, input: &HostInput) -> Result<(), 
         if keys.is_empty() {
             return Ok(());
         }
-        match terminal.type_bytes(&keys).await {
+        match terminal.type_bytes(&keys, TYPING_PATIENCE).await {
             // Every terminal drops keys that nobody reads.
             Err(TypeError::NotRead { .. }) => {}
             other => other?,
@@ -78,7 +82,7 @@ async fn type_lines(terminal: &CommandTerminal, input: &HostInput) -> Result<(),
 /// Types all of it, however long the program takes to read it.
 async fn type_all(terminal: &CommandTerminal, mut bytes: &[u8]) -> Result<(), TypeError> {
     loop {
-        match terminal.type_bytes(bytes).await {
+        match terminal.type_bytes(bytes, TYPING_PATIENCE).await {
             Err(TypeError::NotRead { taken, .. }) => bytes = &bytes[taken..],
             other => return other,
         }

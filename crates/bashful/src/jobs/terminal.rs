@@ -14,11 +14,14 @@ use super::args::{ResizeArgs, ScreenArgs, SendArgs};
 use crate::exit::Exit;
 use crate::print;
 
+/// Longest time for a program to take what is typed.
+const TYPING_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Prints the screen of a job. The exit code is 124 if the awaited text did not appear in time.
 pub(super) async fn screen(store: &Arc<JobStore>, args: &ScreenArgs) -> Result<Exit, Box<dyn Error>> {
     let terminal = store.terminal(args.id).await?;
     let until = args.until.clone().map(TerminalUntil::Pattern);
-    let view = terminal_calls::look(&terminal, until.as_ref(), args.timeout, args.colors).await;
+    let view = terminal_calls::look(&terminal, until.as_ref(), args.timeout, args.colors, print::redactor()).await;
     let view = view.map_err(JobsError::Screen)?;
     let is_late = until.is_some() && view.over == WaitOver::TimeUp;
     if args.json {
@@ -51,15 +54,13 @@ pub(super) async fn send(
 ) -> Result<Exit, Box<dyn Error>> {
     let keys = terminal_calls::parse_keys(&args.keys).map_err(JobsError::Screen)?;
     let terminal = store.terminal(args.id).await?;
-    // The row of the cursor stands in for a line that was edited, so the screen has to be drawn.
-    terminal_calls::look(&terminal, None, Duration::from_secs(2), false).await.map_err(JobsError::Screen)?;
     let job = terminal.job()?;
     let verdict = |script: &str, shell: Option<&Path>| match (judge, shell) {
         (None, _) => Verdict::default(),
         (Some(judge), Some(directory)) => judge.verdict_on_lines(script, directory),
         (Some(judge), None) => judge.verdict_on_input(&job, script),
     };
-    terminal_calls::type_at(&terminal, text, &keys, &verdict).await.map_err(JobsError::Screen)?;
+    terminal_calls::type_at(&terminal, text, &keys, TYPING_PATIENCE, &verdict).await.map_err(JobsError::Screen)?;
     let sent = format!("{} and {}", print::count(text.len(), "byte"), print::count(keys.0.len(), "key"));
     if args.json {
         print::pretty_json(json!({ "id": args.id, "sent_bytes": text.len(), "keys": keys.0.len() }))?;

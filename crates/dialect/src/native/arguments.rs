@@ -61,13 +61,31 @@ struct JobArgs {
     #[serde(default)]
     signal: Option<String>,
     #[serde(default)]
-    keys: Option<Vec<String>>,
+    keys: Option<KeyNames>,
     #[serde(default)]
     until: Option<UntilWord>,
     #[serde(default)]
     pattern: Option<String>,
     #[serde(default)]
     colors: Option<bool>,
+}
+
+/// Names of keys: a list, or one name alone.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Value")]
+struct KeyNames(Vec<String>);
+
+impl TryFrom<Value> for KeyNames {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let name = |value: Value| if let Value::String(name) = value { Some(name) } else { None };
+        let names = match given {
+            Value::Array(names) => names.into_iter().map(name).collect(),
+            one => name(one).map(|name| vec![name]),
+        };
+        names.map(Self).ok_or_else(|| "a list of key names is expected, like [\"Enter\"]".to_owned())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -161,12 +179,12 @@ pub(crate) fn job(arguments: Value) -> Result<Call, ArgumentError> {
 }
 
 fn terminal_options(
-    keys: Option<Vec<String>>,
+    keys: Option<KeyNames>,
     until: Option<UntilWord>,
     pattern: Option<String>,
     colors: Option<bool>,
 ) -> Result<TerminalOptions, ArgumentError> {
-    let keys = keys.unwrap_or_default();
+    let keys = keys.map(|KeyNames(names)| names).unwrap_or_default();
     // Mistakes are told before anything is done.
     parse_keys(&keys).map_err(ArgumentError::Invalid)?;
     let until = match (until, pattern) {

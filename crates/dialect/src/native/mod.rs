@@ -26,6 +26,7 @@ impl Shape for Native {
         let part = |is_there: bool, text: &'static str| if is_there { text.trim_end() } else { "" };
         let text = include_str!("bash.md")
             .replace("{session}", part(abilities.sessions, include_str!("session.md")))
+            .replace("{unless}", part(abilities.terminals, ", unless pty"))
             .replace("{terminal}", part(abilities.terminals, include_str!("terminal.md")))
             .replace("{jobs}", part(abilities.jobs, include_str!("jobs.md")))
             .replace("{artifacts}", part(abilities.artifacts, include_str!("artifacts.md")));

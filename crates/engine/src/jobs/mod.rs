@@ -28,7 +28,7 @@ pub use control::{ControlError, SendError, Stop};
 pub use follow::{Follow, Followed, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
-pub use terminal::{JobTerminal, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
+pub use terminal::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
 pub use text::{JobText, Part};
 
 pub(crate) use record::{STDERR, StderrFile};

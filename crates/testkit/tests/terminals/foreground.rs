@@ -73,7 +73,7 @@ impl Attended {
     }
 
     async fn types(&self, bytes: &[u8]) {
-        self.terminal.terminal.type_bytes(bytes).await.expect("it is typed");
+        self.terminal.terminal.type_bytes(bytes, WIDE).await.expect("it is typed");
     }
 
     async fn waits_for_input(&self) -> InputWait {
@@ -225,7 +225,7 @@ fn a_line_that_the_terminal_would_cut_is_refused_and_raw_mode_takes_it() {
         let long = vec![b'x'; 6000];
         let attended = attend(&place.engine(), at_terminal("read -r line; echo ${#line}")).await;
         attended.waits_for_input().await;
-        let refused = attended.terminal.terminal.type_bytes(&long).await;
+        let refused = attended.terminal.terminal.type_bytes(&long, WIDE).await;
         assert!(matches!(refused, Err(TypeError::LineTooLong { bytes: 6000 })), "{refused:?}");
         attended.types(&[&long[..4095], b"\n"].concat()).await;
         let outcome = attended.end().await;

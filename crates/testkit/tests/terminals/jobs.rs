@@ -36,7 +36,7 @@ fn keys(names: &[&str]) -> Keys {
 }
 
 async fn type_text(terminal: &JobTerminal, text: &str, names: &[&str]) {
-    terminal.type_input(text, &keys(names)).await.expect("it is typed");
+    terminal.type_input(text, &keys(names), WIDE).await.expect("it is typed");
 }
 
 async fn end(store: &JobStore, id: u64) -> End {
@@ -139,7 +139,7 @@ async fn a_job_that_has_ended_shows_its_last_screen_and_takes_no_input() {
     let terminal = store(&place).terminal(job.id).await.expect("its screen is there");
     assert!(matches!(wait(&terminal, ScreenUntil::Now).await, WaitOver::Ended(_)));
     assert!(terminal.screen().text().starts_with("a\n    b\n"), "{}", terminal.screen().text());
-    let refused = terminal.type_input("x", &Keys::default()).await;
+    let refused = terminal.type_input("x", &Keys::default(), WIDE).await;
     assert!(matches!(refused, Err(TerminalError::Control(ControlError::Ended { .. }))), "{refused:?}");
 }
 

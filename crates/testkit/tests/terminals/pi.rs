@@ -32,7 +32,7 @@ fn person(line: &'static [u8]) -> (TerminalView, JoinHandle<Vec<u8>>) {
 async fn look_on(terminal: oneshot::Receiver<AttendedTerminal>, mut stream: OutputStream, line: &[u8]) -> Vec<u8> {
     let attended = terminal.await;
     if let Ok(attended) = &attended {
-        attended.terminal.type_bytes(line).await.expect("it is typed");
+        attended.terminal.type_bytes(line, WIDE).await.expect("it is typed");
     }
     let mut seen = Vec::new();
     while let Some(heard) = stream.next().await {

@@ -33,6 +33,8 @@ pub(super) struct Attendant {
     answers_to: Option<CommandTerminal>,
     /// Questions before this offset were asked before this attendant came, and are not answered any more.
     answers_from: u64,
+    /// Output was skipped: the next byte may be in the middle of a sequence.
+    resumes: bool,
 }
 
 impl Attendant {
@@ -44,7 +46,8 @@ impl Attendant {
         answers_to: Option<CommandTerminal>,
         answers_from: u64,
     ) -> Self {
-        Self { follow, sizes, shared, progress, answers_to, answers_from }
+        let resumes = follow.offset() > 0;
+        Self { follow, sizes, shared, progress, answers_to, answers_from, resumes }
     }
 
     /// Runs until the job has ended or its output cannot be read.
@@ -73,8 +76,13 @@ impl Attendant {
     /// Draws a piece of output that begins at this offset, in the sizes that hold for it.
     async fn draw(&mut self, offset: u64, bytes: &[u8]) {
         self.sizes.refresh();
-        let mut at = offset;
         let mut rest = bytes;
+        if std::mem::take(&mut self.resumes) {
+            // A sequence, or a line, begins here.
+            let start = bytes.iter().position(|byte| matches!(byte, b'\x1b' | b'\n')).unwrap_or(bytes.len());
+            rest = &bytes[start..];
+        }
+        let mut at = offset + (bytes.len() - rest.len()) as u64;
         while !rest.is_empty() {
             let until_change = self.sizes.next_change(at).map_or(u64::MAX, |change| change - at);
             let length = usize::try_from(until_change).map_or(rest.len(), |until| rest.len().min(until));
@@ -86,7 +94,9 @@ impl Attendant {
             at += consumed as u64;
             rest = &rest[consumed..];
             if self.is_far_behind() {
-                self.shared.screen().skip(rest);
+                // A cancelled sequence has no effect, and lets the screen forget what it shows.
+                self.shared.screen().skip(if rest.is_empty() { b"\x18" } else { rest });
+                self.resumes = true;
                 let before = self.follow.offset();
                 self.follow.skip_to_newest(DRAWN_AFTER_SKIP);
                 self.skip(self.follow.offset() - before);

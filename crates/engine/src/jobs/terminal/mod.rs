@@ -7,7 +7,7 @@ mod waiting;
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bashful_keeper::protocol::{Order, Report};
 use bashful_screen::{Keys, Screen, Snapshot, paste};
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use attendant::Attendant;
 use sizes::Sizes;
-pub use typed::{TypedLines, shell_at};
+pub use typed::{RunLines, TypedLines, shell_at};
 pub use waiting::{ScreenUntil, WaitOver};
 
 use super::control::ANSWER_PATIENCE;
@@ -217,16 +217,21 @@ impl JobTerminal {
         self.terminal.as_ref()
     }
 
+    /// True if the job has ended, and all of its output is drawn.
+    pub fn is_over(&self) -> bool {
+        self.progress.borrow().is_over
+    }
+
     /// The record of the job.
     pub fn job(&self) -> Result<JobRecord, TerminalError> {
         Ok(self.store.get(self.id).map_err(ControlError::from)?)
     }
 
-    /// Types a text, and then keys. Nothing is added: a line ends only with its own newline or an `Enter` key.
+    /// Types a text, and then keys, and gives up after this time. Nothing is added: a line ends only with its own newline or an `Enter` key.
     ///
     /// The text is marked as pasted if the program asks for that and the text has several lines. Dropped halfway, some of the input has
     /// been typed.
-    pub async fn type_input(&self, text: &str, keys: &Keys) -> Result<(), TerminalError> {
+    pub async fn type_input(&self, text: &str, keys: &Keys, at_most: Duration) -> Result<(), TerminalError> {
         let Some(terminal) = &self.terminal else { return Err(ControlError::Ended { id: self.id }.into()) };
         let modes = self.shared.screen().modes();
         // Newlines at the end are Enter: a shell would not run a line that was pasted with its end.
@@ -234,7 +239,7 @@ impl JobTerminal {
         let mut bytes = paste(lines, modes);
         bytes.extend(std::iter::repeat_n(b'\r', text.len() - lines.len()));
         bytes.extend(keys.encode(modes));
-        let typed = terminal.type_bytes(&bytes).await;
+        let typed = terminal.type_bytes(&bytes, at_most).await;
         *self.typed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         match typed {
             // The last program has closed the terminal.
@@ -246,7 +251,10 @@ impl JobTerminal {
     /// Changes the size. The keeper writes it down, so that later readers draw the screen alike.
     pub async fn resize(&self, size: TerminalSize) -> Result<(), TerminalError> {
         let order = Order::Resize { columns: size.columns(), rows: size.rows() };
-        Ok(self.store.send_order(self.id, &order).await?)
+        self.store.send_order(self.id, &order).await?;
+        // The keeper has written it down for others. A quiet program draws nothing that would tell this screen.
+        self.shared.screen().resize(size);
+        Ok(())
     }
 
     /// The lines that were typed at this terminal so far, by this program.

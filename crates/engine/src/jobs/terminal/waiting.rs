@@ -25,6 +25,9 @@ const QUIET_AFTER: Duration = Duration::from_secs(1);
 /// Pause between two looks at a program that is busy. No event tells that it begins to read.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
+/// Pause between two looks at the record of a job whose end is awaited. Its shell may end long before its last process.
+const END_EVERY: Duration = Duration::from_millis(100);
+
 /// The event that a wait is for.
 pub enum ScreenUntil<'a> {
     /// Nothing: the screen is drawn up to date.
@@ -86,6 +89,13 @@ impl JobTerminal {
             if seen.is_over {
                 return Ok(WaitOver::Ended(Box::new(self.job()?)));
             }
+            if matches!(until, ScreenUntil::End) {
+                let job = self.job()?;
+                // Its shell has ended; processes that it left may go on writing.
+                if job.is_over() {
+                    return Ok(WaitOver::Ended(Box::new(job)));
+                }
+            }
             let is_drawn = self.is_drawn(&seen);
             if is_drawn && let Some(over) = self.happened(until, &seen) {
                 return Ok(over);
@@ -100,7 +110,8 @@ impl JobTerminal {
             }
             // Output and the end are told; that a program begins to read is not.
             let look_at = match until {
-                ScreenUntil::End | ScreenUntil::Matches(_) if is_drawn => deadline,
+                ScreenUntil::Matches(_) if is_drawn => deadline,
+                ScreenUntil::End => Some(Instant::now() + END_EVERY).into_iter().chain(deadline).min(),
                 _ => Some(Instant::now() + LOOK_EVERY).into_iter().chain(deadline).min(),
             };
             let changed = match look_at {
@@ -155,7 +166,11 @@ impl JobTerminal {
             return None;
         }
         match self.input_wait() {
-            InputWait::Waiting { password } => Some(WaitOver::WaitsForInput { password, certain: true }),
+            // A look at `/proc` takes a while. A program that has prompted and turned the echo off meanwhile is looked at again.
+            found @ InputWait::Waiting { password } => {
+                let is_settled = self.is_drawn(&self.progress.borrow().clone()) && self.input_wait() == found;
+                is_settled.then_some(WaitOver::WaitsForInput { password, certain: true })
+            }
             InputWait::Perhaps | InputWait::Unknown if quiet >= LIKELY_AFTER => {
                 Some(WaitOver::WaitsForInput { password: false, certain: false })
             }
