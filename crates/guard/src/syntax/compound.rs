@@ -190,14 +190,17 @@ impl Parser<'_> {
                 return Ok(Compound::Test(words));
             }
             let is_regex = words.last().is_some_and(|word| word.plain() == Some("=~"));
-            if !is_regex && (self.take("&&") || self.take("||") || self.take("(") || self.take(")")) {
+            let start = self.at;
+            let operators = ["&&", "||", "(", ")"];
+            if !is_regex && let Some(operator) = operators.into_iter().find(|operator| self.take(operator)) {
+                let pieces = vec![WordPiece::Text(operator.to_owned())];
+                words.push(ShellWord { pieces, extent: self.extent(start) });
                 continue;
             }
             if !is_regex && (self.starts_with("<") || self.starts_with(">")) && self.ahead(1) != Some(b'(') {
                 self.at += 1;
                 continue;
             }
-            let start = self.at;
             let pieces = self.pieces(if is_regex { WordEnd::REGEX } else { WordEnd::WORD })?;
             if self.at == start {
                 return Err(ParseStop::Syntax);

@@ -153,6 +153,42 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// `cp`, `ln`, `mv`: the last operand becomes a copy, a link or the new place of the others.
+    pub(super) fn copy_files(&mut self, name: &str, arguments: &[String]) {
+        let valued =
+            |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
+        let operands: Vec<&String> = arguments
+            .iter()
+            .enumerate()
+            .filter(|(at, word)| !word.starts_with('-') && !at.checked_sub(1).is_some_and(valued))
+            .map(|(_, word)| word)
+            .collect();
+        let is_link = name == "ln"
+            && arguments.iter().any(|word| {
+                word == "--symbolic" || word.starts_with('-') && !word.starts_with("--") && word.contains('s')
+            });
+        if is_link && let [target, link] = operands.as_slice() {
+            self.link_file(target, link);
+        }
+        if name == "mv"
+            && let [from @ .., to] = operands.as_slice()
+        {
+            for from in from {
+                self.move_file(from, to);
+            }
+        }
+        match operands.as_slice() {
+            [from] => self.copy_file(from, base_name(from)),
+            [from, to] => {
+                self.copy_file(from, to);
+                // The target may be a directory.
+                let inside = format!("{to}/{}", base_name(from));
+                self.copy_file(from, &inside);
+            }
+            _ => {}
+        }
+    }
+
     /// Notes a symbolic link.
     pub(crate) fn link_file(&mut self, target: &str, link: &str) {
         let is_inside = link.ends_with('/') || matches!(link, "." | "..");

@@ -17,6 +17,8 @@ pub(super) struct Comparison {
     pub(super) is_equal: bool,
     /// `[[ … ]]`: the text is a pattern.
     is_pattern: bool,
+    /// The test may fail for another reason.
+    is_partial: bool,
 }
 
 impl Comparison {
@@ -44,13 +46,29 @@ impl Comparison {
             },
             ShellCommand::Function { .. } => return None,
         };
+        let is_sign = |word: &ShellWord, signs: &[&str]| word.plain().is_some_and(|text| signs.contains(&text));
+        if !words.iter().any(|word| is_sign(word, &["&&"])) {
+            return Self::of_words(words, pipeline.prefixed, is_pattern);
+        }
+        // Where `[[ a && b ]]` succeeds, both have; where it fails, either may have.
+        if pipeline.prefixed || words.iter().any(|word| is_sign(word, &["||", "(", ")", "!"])) {
+            return None;
+        }
+        let mut parts = words.split(|word| is_sign(word, &["&&"]));
+        let found = parts.find_map(|part| Self::of_words(part, false, is_pattern))?;
+        Some(Self { is_partial: true, ..found })
+    }
+
+    /// The comparison that these words of a test are.
+    fn of_words(words: &[ShellWord], is_negated: bool, is_pattern: bool) -> Option<Self> {
         // `[ "$x" ]`
         if let [word] = words {
             return Some(Self {
                 name: variable(word)?.to_owned(),
                 text: String::new(),
-                is_equal: pipeline.prefixed,
+                is_equal: is_negated,
                 is_pattern: false,
+                is_partial: false,
             });
         }
         if let [sign, word] = words {
@@ -60,7 +78,13 @@ impl Comparison {
                 _ => return None,
             };
             let name = variable(word)?.to_owned();
-            return Some(Self { name, text: String::new(), is_equal: is_equal != pipeline.prefixed, is_pattern });
+            return Some(Self {
+                name,
+                text: String::new(),
+                is_equal: is_equal != is_negated,
+                is_pattern,
+                is_partial: false,
+            });
         }
         let [left, sign, right] = words else { return None };
         let is_equal = match sign.plain()? {
@@ -73,7 +97,7 @@ impl Comparison {
             (None, Some(name)) => (name, left.literal()?),
             _ => return None,
         };
-        Some(Self { name: name.to_owned(), text, is_equal: is_equal != pipeline.prefixed, is_pattern })
+        Some(Self { name: name.to_owned(), text, is_equal: is_equal != is_negated, is_pattern, is_partial: false })
     }
 }
 
@@ -96,7 +120,7 @@ fn variable(word: &ShellWord) -> Option<&str> {
 impl ScriptWalk<'_> {
     /// Narrows a name out of a listing down to the names that a test lets pass: `[[ $f == *.tmp ]] && …`.
     pub(super) fn narrow_to(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
-        let Some(Comparison { name, text, is_equal, is_pattern }) = comparison else { return };
+        let Some(Comparison { name, text, is_equal, is_pattern, .. }) = comparison else { return };
         if *is_equal != when_equal {
             return;
         }
@@ -126,8 +150,10 @@ impl ScriptWalk<'_> {
 
     /// Takes a value away that a test has ruled out.
     pub(super) fn rule_out(&mut self, comparison: Option<&Comparison>, when_equal: bool) {
-        if let Some(Comparison { name, text, is_equal, .. }) = comparison
+        if let Some(Comparison { name, text, is_equal, is_partial, .. }) = comparison
             && *is_equal == when_equal
+            // The test has failed where an equal value is ruled out.
+            && !(*is_partial && when_equal)
         {
             self.world.shell.rule_out(name, text);
         }

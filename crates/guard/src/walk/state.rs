@@ -355,9 +355,12 @@ impl ShellState {
                     }
                 }
             }
-            for (name, variable) in mine.iter_mut() {
-                if !may_be_outside(variable) && !other.variables.contains_key(name) {
-                    *variable = Rc::new(doubtful(variable));
+            // Mostly both have the same variables. Every variable of the other is in mine by now, so a count tells.
+            if mine.len() > other.variables.len() {
+                for (name, variable) in mine.iter_mut() {
+                    if !may_be_outside(variable) && !other.variables.contains_key(name) {
+                        *variable = Rc::new(doubtful(variable));
+                    }
                 }
             }
             joined.doubtful = mine.values().filter(|variable| !variable.others.is_empty()).count();

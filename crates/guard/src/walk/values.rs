@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::marks::{HOME, STAR, UNKNOWN, alive};
+use crate::marks::{HOME, STAR, TREE, UNKNOWN, alive};
 use crate::walk::decode;
 use crate::walk::tokens::CodeToken;
 
@@ -368,6 +368,11 @@ impl<'t> CallReader<'t> {
                 words.extend(text.split_whitespace().map(str::to_owned));
             }
             "iterdir" => *words.last_mut()? = listed(words.last()?),
+            "glob" | "rglob" => {
+                let below = if method == "rglob" { format!("{TREE}/") } else { String::new() };
+                let directory = words.pop()?;
+                words.extend(found.words.iter().map(|pattern| format!("{directory}/{below}{}", alive(pattern))));
+            }
             "lower" | "toLowerCase" | "downcase" => *words.last_mut()? = words.last()?.to_lowercase(),
             _ => {}
         }
