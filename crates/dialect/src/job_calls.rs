@@ -219,7 +219,8 @@ impl JobCallRun<'_> {
             if part.is_none() && self.get(*id).is_ok_and(|job| job.has_terminal) {
                 self.add_screen(*id, options.until.as_ref(), SETTLE_WAIT, options.colors).await?;
             } else {
-                self.add_views(&[*id], Some(part.unwrap_or(JobPart::LastLines(DEFAULT_LINES))));
+                let shown = self.limit.for_each_of(ids.len(), self.shown);
+                self.add_view(*id, Some(part.unwrap_or(JobPart::LastLines(DEFAULT_LINES))), shown);
             }
         }
         Ok(())
@@ -328,10 +329,14 @@ impl JobCallRun<'_> {
     fn add_views(&mut self, ids: &[u64], part: Option<JobPart>) {
         let shown = self.limit.for_each_of(ids.len(), self.shown);
         for id in ids {
-            match self.read_view(*id, part, shown) {
-                Ok(view) => self.views.push(view),
-                Err(problem) => self.problems.push(problem),
-            }
+            self.add_view(*id, part, shown);
+        }
+    }
+
+    fn add_view(&mut self, id: u64, part: Option<JobPart>, shown: ByteSize) {
+        match self.read_view(id, part, shown) {
+            Ok(view) => self.views.push(view),
+            Err(problem) => self.problems.push(problem),
         }
     }
 

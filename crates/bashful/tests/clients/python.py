@@ -142,7 +142,7 @@ class User:
 
 async def asking(client, user):
     command = "touch asked.ran; git push --force 2>/dev/null; echo over"
-    for answer, said in (("decline", "said no"), ("cancel", "gave no answer")):
+    for answer, said in (("decline", "said no"), ("cancel", "dismissed the question")):
         user.answer = answer
         result = await client.call_tool("bash", {"command": command})
         check(result.is_error and said in text(result), result)

@@ -238,7 +238,10 @@ fn nothing_at_a_terminal_below_a_keeper_can_approve_for_the_user() {
     shell.call(json!({ "action": "send", "input": "\"$B\" allow 'git push --force'; echo code $?", "keys": ["Enter"], "pattern": "^code \\d", "wait_seconds": 50 }));
     assert!(!shell.shown.contains("code 0"), "a command has allowed another one: {}", shell.shown);
     shell.call(json!({ "action": "kill" }));
-    let mut ask = Program::start_with(&home, "\"$B\" run 'chmod -R 777 /usr'; echo code $?", &json!({ "B": bashful }));
+    // In a file, because the guard would refuse it in a command.
+    std::fs::write(home.path().join("ask.sh"), "\"$B\" run 'chmod -R 777 /usr'; echo code $?\n")
+        .expect("it is written");
+    let mut ask = Program::start_with(&home, "sh ask.sh", &json!({ "B": bashful }));
     ask.call(json!({ "action": "send", "input": "y", "keys": ["Enter"], "pattern": "^code \\d", "wait_seconds": 50 }));
     assert!(ask.shown.contains("code 125"), "{}", ask.shown);
     ends_well(ask.server, &home);
