@@ -211,7 +211,7 @@ pub async fn look(
     let plain = visible_lines(&redacted_rows(&snapshot.rows, columns, redactor).join("\n"));
     let mut text = folded(plain.trim_end_matches('\n'));
     if colors {
-        let colored = folded(&colored_rows(terminal, &snapshot.rows, columns, redactor).join("\n").trim_end());
+        let colored = folded(colored_rows(terminal, &snapshot.rows, columns, redactor).join("\n").trim_end());
         if colored.len() <= MOST_SHOWN {
             text = colored;
         }
@@ -362,6 +362,7 @@ impl ScreenView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bashful_engine::EnvironmentPolicy;
 
     #[test]
     fn many_equal_rows_are_counted_and_few_are_shown() {
@@ -369,6 +370,45 @@ mod tests {
         assert_eq!(folded("x\n~\n~\n~\n~\n~\nend"), "x\n~\n[4 more rows like this]\nend");
         assert_eq!(folded("\n\n\n\n+--+"), "\n[3 more rows like this]\n+--+");
         assert_eq!(folded(""), "");
+    }
+
+    #[test]
+    fn a_withheld_value_is_redacted_also_where_it_wraps_at_the_edge_of_the_screen() {
+        let host = [("API_TOKEN".into(), "s3cr3t-value-abcdef".into())];
+        let redactor = EnvironmentPolicy::default().resolve(&host, &[]).expect("valid").redactor();
+        let rows = ["12345678s3cr3t-value".to_owned(), "-abcdef".to_owned(), "plain".to_owned()];
+        let shown = redacted_rows(&rows, 20, &redactor).join("\n");
+        assert!(!shown.contains("s3cr3t") && !shown.contains("abcdef") && shown.ends_with("\nplain"), "{shown}");
+        assert_eq!(redacted_rows(&rows[2..], 20, &redactor), ["plain"]);
+    }
+
+    #[test]
+    fn lines_are_judged_alone_where_the_shell_is_and_together_from_where_it_was() {
+        let run = RunLines {
+            new: "rm -rf lib".to_owned(),
+            all: "cd usr\nrm -rf lib".to_owned(),
+            first_directory: "/".into(),
+            is_known: true,
+        };
+        let seen = Mutex::new(Vec::new());
+        let judge = |lines: &str, at: Option<&Path>| {
+            seen.lock().expect("no panic").push((lines.to_owned(), at.map(Path::to_path_buf)));
+            Verdict::default()
+        };
+        refuse_unless_safe(1, &run, Some(Path::new("/usr")), &judge).expect("nothing is found");
+        let expected = [(run.new.clone(), Some("/usr".into())), (run.all.clone(), Some("/".into()))];
+        assert_eq!(*seen.lock().expect("no panic"), expected);
+        let unknown = RunLines { is_known: false, ..run };
+        let refused =
+            refuse_unless_safe(1, &unknown, Some(Path::new("/usr")), &judge).expect_err("nobody knows the line");
+        assert!(refused.contains("press C-c"), "{refused}");
+    }
+
+    #[test]
+    fn a_row_is_split_at_the_cursor_by_columns() {
+        assert_eq!(at_cursor("$ rm", 2), ("$ ", "rm"));
+        assert_eq!(at_cursor("$ 日本x", 6), ("$ 日本", "x"));
+        assert_eq!(at_cursor("$", 5), ("$", ""));
     }
 
     #[test]

@@ -220,6 +220,17 @@ fn the_guard_judges_lines_for_a_shell_however_they_are_typed() {
     shell.shows("^\\$");
     let refused = shell.call(json!({ "action": "send", "input": "git add -A\n" }));
     assert!(refused["isError"] == true && shell.shown.contains("nothing was sent to job"), "{}", shell.shown);
+    for keys in [json!(["C-m"]), json!(["C-j"]), json!(["KPEnter"]), json!("C-o")] {
+        let refused = shell.call(json!({ "action": "send", "input": "git add -A", "keys": keys }));
+        assert!(refused["isError"] == true && shell.shown.contains("git add"), "{keys}: {}", shell.shown);
+    }
+    for input in [json!({ "keys": ["Up", "Enter"] }), json!({ "input": "git add -\t\n" }), json!({ "input": "!git\n" })]
+    {
+        let mut arguments = input.clone();
+        arguments["action"] = "send".into();
+        let refused = shell.call(arguments);
+        assert!(refused["isError"] == true && shell.shown.contains("press C-c"), "{input}: {}", shell.shown);
+    }
     shell.call(json!({ "action": "send", "input": "X=/" , "keys": ["Enter"] }));
     shell.call(json!({ "action": "send", "input": "rm -rf " }));
     let refused = shell.call(json!({ "action": "send", "input": "$X", "keys": ["Enter"] }));
@@ -238,6 +249,7 @@ fn nothing_at_a_terminal_below_a_keeper_can_approve_for_the_user() {
     shell.call(json!({ "action": "send", "input": "\"$B\" allow 'git push --force'; echo code $?", "keys": ["Enter"], "pattern": "^code \\d", "wait_seconds": 50 }));
     assert!(!shell.shown.contains("code 0"), "a command has allowed another one: {}", shell.shown);
     shell.call(json!({ "action": "kill" }));
+    ends_well(shell.server, &home);
     // In a file, because the guard would refuse it in a command.
     std::fs::write(home.path().join("ask.sh"), "\"$B\" run 'chmod -R 777 /usr'; echo code $?\n")
         .expect("it is written");
@@ -245,7 +257,6 @@ fn nothing_at_a_terminal_below_a_keeper_can_approve_for_the_user() {
     ask.call(json!({ "action": "send", "input": "y", "keys": ["Enter"], "pattern": "^code \\d", "wait_seconds": 50 }));
     assert!(ask.shown.contains("code 125"), "{}", ask.shown);
     ends_well(ask.server, &home);
-    ends_well(shell.server, &home);
 }
 
 #[test]
