@@ -84,19 +84,23 @@ impl JobTerminal {
     pub async fn wait(&self, until: &ScreenUntil<'_>, at_most: Duration) -> Result<WaitOver, TerminalError> {
         let deadline = Instant::now().checked_add(at_most);
         let mut progress = self.progress.clone();
+        let mut over_since = None;
         loop {
             let seen = *progress.borrow_and_update();
             if seen.is_over {
                 return Ok(WaitOver::Ended(Box::new(self.job()?)));
             }
+            let is_drawn = self.is_drawn(&seen);
             if matches!(until, ScreenUntil::End) {
                 let job = self.job()?;
-                // Its shell has ended; processes that it left may go on writing.
+                // Its shell has ended. Processes that it left may go on writing, so not all of that has to be drawn.
                 if job.is_over() {
-                    return Ok(WaitOver::Ended(Box::new(job)));
+                    let since = *over_since.get_or_insert_with(Instant::now);
+                    if is_drawn || since.elapsed() >= QUIET_AFTER {
+                        return Ok(WaitOver::Ended(Box::new(job)));
+                    }
                 }
             }
-            let is_drawn = self.is_drawn(&seen);
             if is_drawn && let Some(over) = self.happened(until, &seen) {
                 return Ok(over);
             }
@@ -111,7 +115,7 @@ impl JobTerminal {
             // Output and the end are told; that a program begins to read is not.
             let look_at = match until {
                 ScreenUntil::Matches(_) if is_drawn => deadline,
-                ScreenUntil::End => Some(Instant::now() + END_EVERY).into_iter().chain(deadline).min(),
+                ScreenUntil::End if is_drawn => Some(Instant::now() + END_EVERY).into_iter().chain(deadline).min(),
                 _ => Some(Instant::now() + LOOK_EVERY).into_iter().chain(deadline).min(),
             };
             let changed = match look_at {
