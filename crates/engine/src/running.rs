@@ -3,15 +3,17 @@
 //! [`Run`] is the one loop of every command. It handles reports of the keeper, output of the command, and requests of
 //! callers. A [`Running`] is a handle to a command that runs on a task of its own.
 
+mod attended;
 mod handover;
 mod line_limit;
 mod listen;
+mod registered;
 mod stream;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
@@ -38,12 +40,11 @@ use crate::link::{Ended, Link};
 use crate::mask::Mask;
 use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
-use crate::redact::Redactor;
-use crate::registry::{NewEntry, OutputSoFar, REGISTERED_AFTER, Registration, UPDATED_EVERY};
+use crate::registry::{REGISTERED_AFTER, Registration, UPDATED_EVERY};
 use crate::request::Lines;
 use crate::sessions::{Entered, SessionOutcome};
 use crate::sweeping;
-use crate::terminal::{AttendedTerminal, CommandTerminal};
+use crate::terminal::CommandTerminal;
 use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Shortest time between two updates of live output: nobody reads faster.
@@ -331,32 +332,6 @@ impl Run {
         self.session.as_ref()?.waited
     }
 
-    /// Hands the command's terminal to the host that attends to it; nothing, if it has none.
-    pub(crate) fn attend(&mut self, host: oneshot::Sender<AttendedTerminal>, handles: &Handles) {
-        let Some(terminal) = self.terminal.clone() else { return };
-        let (restored, host_restored) = oneshot::channel();
-        let attended = AttendedTerminal {
-            terminal,
-            suspensions: self.link.suspensions(),
-            requests: handles.requests.downgrade(),
-            _restored: restored,
-        };
-        // A host that is gone needs no terminal.
-        if host.send(attended).is_ok() {
-            self.host_restored = Some(host_restored);
-        }
-    }
-
-    /// Waits until the host has put its own terminal back, if it attends to the command's, and tells the keeper.
-    async fn wait_for_host(&mut self) {
-        if let Some(restored) = &mut self.host_restored {
-            // It is dropped when the host is through with the terminal.
-            let _ = restored.await;
-            self.host_restored = None;
-            self.link.host_terminal_restored().await;
-        }
-    }
-
     /// Streams the output to a listener. Call it before anything is read.
     pub(crate) fn listen(&mut self, listener: OutputListener) {
         for stream in &mut self.streams {
@@ -502,34 +477,6 @@ impl Run {
         self.held_due = None;
         if let Some(feed) = &mut self.feed {
             feed.release(StreamName::Output);
-        }
-    }
-
-    /// Registers the command, or updates its entry. If that fails, other programs do not see the command.
-    fn update_registry(&mut self) {
-        self.registry_due = None;
-        let redactor = Redactor::new(Arc::clone(&self.mask));
-        let live = self.newest();
-        let newest = String::from_utf8_lossy(&live.newest);
-        let last_line = newest.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let output = OutputSoFar { bytes: live.bytes, lines: live.lines, last_line: redactor.redact(last_line) };
-        if let Some(registration) = &mut self.registration {
-            let _ = registration.update(&output);
-            return;
-        }
-        let Some(registry) = &self.options.registry else { return };
-        let plan = self.checked.plan();
-        let entry = NewEntry {
-            pid: self.pid,
-            script: redactor.redact(String::from_utf8_lossy(plan.given_script().as_bytes())),
-            directory: redactor.redact(plan.directory.to_string_lossy()),
-            session: self.session.as_ref().map(|session| redactor.redact(session.name.as_str())),
-            began: SystemTime::now() - boot_time().saturating_sub(self.began),
-            lifetime: plan.lifetime.0,
-        };
-        match registry.register(entry, &output) {
-            Ok(registration) => self.registration = Some(registration),
-            Err(error) => tracing::debug!(%error, "the command is not in the registry"),
         }
     }
 
