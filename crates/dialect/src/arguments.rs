@@ -38,7 +38,7 @@ pub struct Limits {
     pub pi_grace: Grace,
     /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
     pub overlap: bool,
-    /// Whether a command of pi may have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
+    /// Lets a command of pi have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
     /// `BASHFUL_NO_PTY=1` or `PI_NO_PTY=1` among its variables.
     pub virtual_terminal: bool,
 }

@@ -99,7 +99,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// What happened next.
+/// The next event of an attended command.
 pub(crate) enum Happened {
     /// None if the command was never started.
     Began(Option<AttendedTerminal>),

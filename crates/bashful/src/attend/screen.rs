@@ -16,7 +16,7 @@ const LONGEST: usize = 64;
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// What is on.
+/// The modes that the program has turned on.
 #[derive(Debug, Default)]
 pub(super) struct ScreenModes {
     state: State,

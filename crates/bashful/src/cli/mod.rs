@@ -86,7 +86,7 @@ enum Command {
     Allow(AllowArgs),
     /// Show exactly what would run, without running it.
     Explain(ExplainArgs),
-    /// Shorten an output as a model would read it.
+    /// Shorten the output of a known command.
     Condense(CondenseArgs),
     /// Print tool definitions as JSON.
     Schema(SchemaArgs),

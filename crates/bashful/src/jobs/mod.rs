@@ -103,6 +103,7 @@ async fn send(store: &Arc<JobStore>, args: &SendArgs, judge: Option<&Judge>) -> 
         return terminal::send(store, args, &String::from_utf8_lossy(&text), judge).await;
     }
     if !args.keys.is_empty() {
+        store.get(args.id)?;
         return Err(JobsError::NoTerminal { id: args.id }.into());
     }
     if let (Some(judge), Ok(job)) = (judge, store.get(args.id)) {
