@@ -36,6 +36,8 @@ pub struct Limits {
     pub async_enabled: bool,
     /// Time between SIGTERM and SIGKILL in pi, whose tool promises 5 s.
     pub pi_grace: Grace,
+    /// Condenses outputs in pi.
+    pub pi_condense: bool,
     /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
     pub overlap: bool,
     /// Lets a command of pi have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
@@ -54,6 +56,7 @@ impl Default for Limits {
             auto_after: None,
             async_enabled: true,
             pi_grace: Grace(Duration::from_secs(5)),
+            pi_condense: true,
             overlap: false,
             virtual_terminal: true,
         }

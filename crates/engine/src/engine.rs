@@ -16,6 +16,7 @@ use crate::artifacts::ArtifactStore;
 use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
+use crate::condensing::Condensing;
 use crate::environment::{Environment, EnvironmentPolicy};
 use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
 use crate::local::Local;
@@ -59,6 +60,24 @@ pub struct Options {
     pub leftovers: LeftoverPolicy,
     /// Removal of escape sequences and redrawn lines from the shown text.
     pub cleaning: Cleaning,
+    /// Shorter texts for the output of known commands; off by default. Needs a store for artifacts.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use bashful_engine::{ArtifactLimits, ArtifactStore, Engine, Options, Request, Script};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
+    /// let mut options = Options::new("/bin/bash".into(), directory.path().into()).inherit();
+    /// options.artifacts = Some(Arc::new(store));
+    /// options.condensing.enabled = true;
+    /// std::fs::write(directory.path().join("makefile"), "all: $(shell seq 50)\n%:; @echo '  CC      $@.o'\n")?;
+    /// let reply = Engine::new(options)?.run(Request::new(Script::new("make; echo made")?)).await?;
+    /// let text = reply.finished().ok_or("refused")?.output.text();
+    /// assert_eq!(text, "made\n[left out: compile steps (50 lines)]\n[raw output: artifact://1]\n");
+    /// # Ok(()) }
+    /// ```
+    pub condensing: Condensing,
     /// Store for output that is too long to show, and for output of leftover processes. Without it, both are dropped.
     pub artifacts: Option<Arc<ArtifactStore>>,
     /// Store for commands that outlive their call. Without it there are no jobs.
@@ -157,6 +176,7 @@ impl Options {
             grace: Grace(std::time::Duration::from_secs(15)),
             window: Window::middle(ByteSize::kib(128), ByteSize::kib(4)),
             cleaning: Cleaning::ForEyes,
+            condensing: Condensing::default(),
             leftovers: LeftoverPolicy::Keep,
             artifacts: None,
             jobs: None,

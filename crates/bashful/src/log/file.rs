@@ -154,6 +154,7 @@ fn of_job(job: &JobRecord, redactor: &Redactor) -> CommandRecord {
         elapsed: job.elapsed,
         output_bytes: size(&job.output_file) + job.stderr_file.as_deref().map_or(0, size),
         job: Some(job.id),
+        savings: None,
     }
 }
 
@@ -215,6 +216,12 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
         "duration_ms": milliseconds(record.elapsed),
         "output_bytes": record.output_bytes,
         "job": record.job,
+        "condensed": record.savings.as_ref().map(|savings| json!({
+            "filters": savings.filters,
+            "families": savings.families,
+            "before_bytes": savings.before,
+            "after_bytes": savings.after,
+        })),
     })
 }
 

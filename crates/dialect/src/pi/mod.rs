@@ -40,6 +40,7 @@ impl Shape for Pi {
 
     fn adjust(&self, options: &mut Options, limits: &Limits) {
         options.grace = limits.pi_grace;
+        options.condensing.enabled = limits.pi_condense;
         if let Some(snapshot) = &mut options.snapshot {
             snapshot.enabled = true;
         }

@@ -191,7 +191,7 @@ fn notices(outcome: &Outcome, call: &CallFacts) -> Vec<String> {
     let of_outputs = outputs.zip(["stdout", "stderr"]).flat_map(|(output, name)| {
         // Output is raw, so the only change is U+FFFD, which JSON requires.
         let cleaning = text::cleaning_notice(output).map(|notice| format!("{name}: {notice}"));
-        cut_notice(output, name).into_iter().chain(cleaning)
+        cut_notice(output, name).into_iter().chain(condensed_notice(output, name)).chain(cleaning)
     });
     let leftover = outcome.leftover.as_ref().map(leftover_notice);
     fitting(&call.notices).into_iter().chain(of_outputs).chain(leftover).collect()
@@ -226,12 +226,20 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
         Some(artifact) => {
             let (bytes, id, path) = (output.bytes, artifact.id, artifact.path.display());
             match text::missing(artifact) {
+                None if output.condensed.is_some() => format!("{name} was cut as well"),
                 None => format!("{name} was cut; all {bytes} bytes: artifact://{id}, {path}"),
                 Some(missing) => format!("{name} was cut; {NOT_SAVED}: artifact://{id}, {path} lacks {missing}"),
             }
         }
         None => format!("{name} was cut; {NOT_SAVED}: {}", output.not_saved.as_deref().unwrap_or("unknown")),
     })
+}
+
+/// The notice about a condensed stream, with the artifact of the raw one.
+fn condensed_notice(output: &Output, name: &str) -> Option<String> {
+    let (condensed, artifact) = output.condensed.as_ref().zip(output.artifact.as_ref())?;
+    let (account, id, path) = (&condensed.account, artifact.id, artifact.path.display());
+    Some(format!("{name} was condensed ({account}); raw output: artifact://{id}, {path}"))
 }
 
 /// The reply to a refused or failed call.
