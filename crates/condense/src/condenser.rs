@@ -213,7 +213,7 @@ fn is_worth_it(output: &str, text: &str, dropped: &Dropped) -> bool {
 /// Tries out the examples of a filter.
 pub(crate) fn check_examples(filter: &Filter) -> Result<(), FilterError> {
     for (at, example) in filter.examples.iter().enumerate() {
-        let Example { command, status, input, output } = example;
+        let Example { line, command, status, input, output } = example;
         let words = Sequence::of(command).and_then(|sequence| sequence.commands.into_iter().last());
         let is_meant = words.is_some_and(|command| !command.is_vague && Readings::of(&command.words).are_for(filter));
         let got = match condense(&[filter], input, *status) {
@@ -223,6 +223,7 @@ pub(crate) fn check_examples(filter: &Filter) -> Result<(), FilterError> {
         let expected = output.as_ref().unwrap_or(input);
         if got != *expected {
             return Err(FilterError::Example {
+                line: *line,
                 filter: filter.name.clone(),
                 example: at + 1,
                 got,

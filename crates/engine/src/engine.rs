@@ -470,6 +470,11 @@ impl Engine {
         self.options.artifacts.as_ref()
     }
 
+    /// True if outputs of known commands are condensed.
+    pub fn condenses(&self) -> bool {
+        self.options.condensing.enabled && self.options.artifacts.is_some()
+    }
+
     /// Store of jobs, which other engines of the user share.
     pub fn jobs(&self) -> Option<&Arc<JobStore>> {
         self.options.jobs.as_ref()

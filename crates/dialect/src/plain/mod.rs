@@ -18,7 +18,7 @@ use crate::job_calls::JobsReply;
 use crate::native::Native;
 use crate::terminal_calls::ScreenView;
 use crate::text::{self, NOT_SAVED, Reader};
-use crate::tool::{Abilities, Placeholders, Tool};
+use crate::tool::{Abilities, CONDENSED, Placeholders, Tool};
 
 /// Most bytes shown of each stream.
 const SHOWN: ByteSize = ByteSize(1_000_000);
@@ -78,7 +78,9 @@ impl Shape for Plain {
     fn tools(&self, words: &Placeholders, _: &Limits, abilities: Abilities) -> Vec<Tool> {
         let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
         let guard = if abilities.guard { include_str!("guard.md").trim_end() } else { "" };
-        let text = words.fill(&include_str!("bash.md").replace("{guard}", guard));
+        let condensed = if abilities.condensing { CONDENSED } else { "" };
+        let text = include_str!("bash.md").replace("{guard}", guard).replace("{condensed}", condensed);
+        let text = words.fill(&text);
         let bash = Tool::new("bash", "Run a command", text, files);
         let output = serde_json::from_str(include_str!("bash.output.json")).expect("a test reads every schema");
         vec![Tool { output, ..bash }]
