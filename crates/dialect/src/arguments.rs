@@ -20,6 +20,7 @@ pub const MOST_SECONDS: f64 = 3600.0;
 pub const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
 
 /// Default timeouts of a dialect, and the rules for long commands.
+#[expect(clippy::struct_excessive_bools, reason = "settings, each of which may be on without the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Timeout of a command whose call names none.

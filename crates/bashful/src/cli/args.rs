@@ -219,6 +219,7 @@ have cut anyway is not saved. A token is counted as four bytes.
 
 Example: bashful log --failed --since 2h
          bashful log --savings --since 7d")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is an option of the command line")]
 pub(crate) struct LogArgs {
     /// Show only the last N commands.
     #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole_number::<usize>)]

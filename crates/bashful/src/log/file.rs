@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::facts;
 use bashful_engine::{
-    CommandLog, CommandRecord, CommandText, Fate, JobKind, JobRecord, JobStore, Redactor, make_directory,
+    CommandLog, CommandRecord, CommandText, Fate, JobKind, JobRecord, JobStore, Redactor, Savings, make_directory,
 };
 use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
@@ -196,7 +196,7 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
             json!(facts::status(*end))
         }
     };
-    json!({
+    let mut entry = json!({
         "version": VERSION,
         "time": time::text(since),
         "unix_ms": milliseconds(since),
@@ -216,13 +216,12 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
         "duration_ms": milliseconds(record.elapsed),
         "output_bytes": record.output_bytes,
         "job": record.job,
-        "condensed": record.savings.as_ref().map(|savings| json!({
-            "filters": savings.filters,
-            "families": savings.families,
-            "before_bytes": savings.before,
-            "after_bytes": savings.after,
-        })),
-    })
+    });
+    if let Some(Savings { filters, families, before, after }) = &record.savings {
+        entry["condensed"] =
+            json!({ "filters": filters, "families": families, "before_bytes": before, "after_bytes": after });
+    }
+    entry
 }
 
 fn milliseconds(duration: Duration) -> u64 {
