@@ -10,6 +10,7 @@
 //! Invariant: memory is bounded, whatever comes, and a failure of the artifact affects nothing else.
 
 pub(crate) mod aside;
+mod complete_text;
 
 use std::fs::File;
 use std::ops::Range;
@@ -18,15 +19,15 @@ use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
-use crate::cluster;
 use crate::condensing::ShorterText;
-use crate::last_lines::{LastOfFirst, Total};
+use crate::last_lines::LastOfFirst;
 use crate::mask::{Edges, Mask};
 use crate::outcome::{CondensedOutput, Output};
 use crate::running::OutputForm;
 use crate::units::ByteSize;
 use crate::window::{Budget, Clip, View, Window};
 use aside::WriterThread;
+use complete_text::{ClippedOutput, CompleteText};
 
 /// Raw bytes held in memory before they go to an artifact. Progress bars write far more than the text that is left of
 /// them.
@@ -110,13 +111,6 @@ impl Settled for ViewAndListener<'_, '_> {
             listener.repeated(three, times);
         }
     }
-}
-
-/// The shown part of a text.
-struct ClippedOutput {
-    clip: Clip,
-    /// Number of lines that were shortened.
-    shortened: u64,
 }
 
 /// Place of the raw bytes.
@@ -465,82 +459,12 @@ impl Capture {
     }
 }
 
-/// A text to its end, and the rules about the part that is shown.
-struct CompleteText {
-    view: View,
-    last_of_first: Option<LastOfFirst>,
-    columns: Option<usize>,
-}
-
-impl CompleteText {
-    /// Another text with the same rules.
-    fn replaced(&self, text: &[u8]) -> Self {
-        Self {
-            view: View::of(self.view.window(), text),
-            last_of_first: self.last_of_first.as_ref().map(|lines| lines.of_text(text)),
-            columns: self.columns,
-        }
-    }
-
-    /// A clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than its bytes, so the window is scaled
-    /// down until the text fits.
-    fn clip_within(&self, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
-        let widest = self.last_of_first.as_ref().map_or_else(|| self.view.window(), LastOfFirst::window);
-        let total = Total { bytes: self.view.bytes(), lines: self.view.lines() };
-        let mut window = widest;
-        loop {
-            let mut clip = match &self.last_of_first {
-                Some(lines) => lines.clip_to(window, total, mask),
-                None => masked(self.view.clip_to(window), mask),
-            };
-            let is_whole = matches!(clip, Clip::Whole(_)) && window == widest;
-            let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
-            let got = clip.text_bytes();
-            if got <= at_most.0 {
-                return ClippedOutput { clip, shortened };
-            }
-            window = if is_whole { window.without_whole() } else { window.scaled(at_most.0, got) };
-        }
-    }
-}
-
-/// Shortens the shown lines, and returns how many were too long. Comes after redaction, so that no withheld value is
-/// cut in two.
-fn shorten(clip: &mut Clip, columns: usize) -> u64 {
-    let apply = |bytes: &mut Vec<u8>| {
-        cluster::shorten(bytes, columns).map_or(0, |(short, count)| {
-            *bytes = short;
-            count
-        })
-    };
-    match clip {
-        Clip::Whole(bytes) => apply(bytes),
-        Clip::Cut { head, tail, .. } => apply(&mut head.bytes) + apply(&mut tail.bytes),
-    }
-}
-
 /// The error with its cause, for a reader who learns that output was not saved.
 fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-fn masked(mut clip: Clip, mask: &Mask) -> Clip {
-    let apply = |bytes: &mut Vec<u8>, edges| {
-        if let Some(masked) = mask.apply(bytes, edges) {
-            *bytes = masked;
-        }
-    };
-    match &mut clip {
-        Clip::Whole(bytes) => apply(bytes, Edges::None),
-        Clip::Cut { head, tail, .. } => {
-            apply(&mut head.bytes, Edges::End);
-            apply(&mut tail.bytes, Edges::Begin);
-        }
-    }
-    clip
 }
 
 #[cfg(test)]
