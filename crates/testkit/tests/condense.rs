@@ -19,7 +19,12 @@ const STEPS: &str = "all: $(addprefix step,$(shell seq 10 89))\nstep%:; @echo ' 
 
 /// All lines that `make` writes for [`STEPS`].
 fn raw() -> String {
-    (10..90).map(|number| format!("  CC      src/step{number}.o\n")).collect()
+    lines((10..90).map(|number| format!("  CC      src/step{number}.o")))
+}
+
+/// Each text on a line.
+fn lines(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 const SHORT: &str = "  CC      src/step89.o\n";
@@ -217,30 +222,26 @@ fn a_full_disk_leaves_the_output_as_it_is() {
     let mut command = std::process::Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
     command.arg(std::env::current_exe().expect("this test")).args(["--exact", "the_disk_is_full", "--nocapture"]);
-    let ran = command.env("FULL_DISK", &directory).output().expect("it runs");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(
-        ran.status.success() && said.contains("checked on a full disk"),
-        "{said}{}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
+    let checked = place.path().join("checked");
+    let ran = command.env("FULL_DISK", &directory).env("CHECKED", &checked).output().expect("it runs");
+    assert!(ran.status.success() && checked.exists(), "{ran:?}");
 }
 
 /// The part of the test before that runs beside a small disk.
 #[tokio::test]
 async fn the_disk_is_full() {
     let Some(disk) = std::env::var_os("FULL_DISK") else { return };
-    let long: String = (100..900).map(|number| format!("step{number} ")).collect();
-    let mut place = place(&format!("all: {long}\nstep%:; @echo '  CC      src/a/rather/long/name/$@.o'\n"));
+    let mut place =
+        place("all: $(addprefix step,$(shell seq 100 899))\nstep%:; @echo '  CC      src/a/rather/long/name/$@.o'\n");
     let store = ArtifactStore::new(Path::new(&disk).join("artifacts"), ArtifactLimits::default());
     place.options.artifacts = Some(Arc::new(store));
     let outcome = run(&place.engine(), "make").await;
     assert_eq!((outcome.output.lines, outcome.end), (800, End::Own(Exit::Code(0))));
-    let line = |number| format!("  CC      src/a/rather/long/name/step{number}.o\n");
-    check_raw(&outcome, &(100..900).map(line).collect::<String>());
+    let line = |number| format!("  CC      src/a/rather/long/name/step{number}.o");
+    check_raw(&outcome, &lines((100..900).map(line)));
     assert_eq!(outcome.output.artifact, None);
     assert_eq!(artifacts(&place), Vec::<u64>::new(), "nothing is left of the attempt");
-    println!("checked on a full disk");
+    std::fs::write(std::env::var_os("CHECKED").expect("a path"), "").expect("a file");
 }
 
 /// Keeps the savings of every command.
