@@ -1,0 +1,7 @@
+//! bashful for a host program in any language: JSON lines, one request a line in, responses and events out.
+#![doc = ""]
+
+mod schema;
+pub mod wire;
+
+pub use schema::schema;
