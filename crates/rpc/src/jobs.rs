@@ -48,9 +48,9 @@ impl Connection {
 
     fn info_of(&self, mut record: JobRecord) -> JobInfo {
         job::redact(&mut record, &self.service.toolbox.engine().redactor());
-        let facts = job::facts(&record);
-        let info: JobInfo = serde_json::from_value(facts).expect("a test reads the facts of a job as these fields");
-        JobInfo { has_terminal: record.has_terminal, ..info }
+        let mut facts = job::facts(&record);
+        facts["has_terminal"] = record.has_terminal.into();
+        serde_json::from_value(facts).expect("a test reads the facts of a job as these fields")
     }
 
     fn changed(&self, id: u64) -> Result<Answered, RpcError> {

@@ -249,7 +249,6 @@ pub struct JobInfo {
     /// True if `job_send` can write to its standard input.
     pub takes_input: bool,
     /// True if `screen` can show its terminal.
-    #[serde(default)]
     pub has_terminal: bool,
     /// Milliseconds after which it is stopped.
     pub lifetime_ms: u64,
