@@ -120,8 +120,8 @@ impl Shape for Pi {
         true
     }
 
-    fn update(&self, job: &JobRecord, output: &JobOutput, call: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
-        Some(updates::update(job, output, call))
+    fn update(&self, job: &JobRecord, output: &JobOutput, call: &CallFacts) -> (UpdateState, RawAnswer) {
+        updates::update(job, output, call)
     }
 
     fn terminal_needs_view(&self) -> bool {
