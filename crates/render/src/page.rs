@@ -9,8 +9,8 @@ use crate::output::StyledText;
 use crate::visible::visible;
 use crate::{facts, header, preview, wrap};
 
-/// The smallest width that is respected. A narrower screen gets lines of this width.
-pub const NARROWEST: usize = 10;
+/// The smallest width that is respected: every sign and word of a state fits. A narrower screen gets lines of this width.
+pub const NARROWEST: usize = 16;
 
 /// The lines of a card: header, output, notices, a warning if output is missing, and the facts.
 ///
@@ -21,7 +21,7 @@ pub fn lines(card: &Card, width: usize, look: &Look) -> Vec<Line> {
     header::add(&mut page, card, look);
     preview::add(&mut page, card, look);
     for notice in &card.notices {
-        page.add_text("  ", notice, PLAIN);
+        page.add_text(look.bullet(), notice, PLAIN);
     }
     if let Some(reason) = &card.truncated {
         page.add_text(look.warning(), &warning(reason, card.artifact.as_deref()), WARNING);
@@ -60,15 +60,17 @@ impl Page {
         self.lines.push(whole);
     }
 
-    /// Adds a text of ours after a sign of one column, wrapped; later lines are indented by two columns.
-    fn add_text(&mut self, sign: &str, text: &str, style: Style) {
-        let mut sign = sign.trim_end();
+    /// Adds a text of ours after a sign of one column. All of it is indented by two columns and wrapped.
+    pub(crate) fn add_text(&mut self, sign: &str, text: &str, style: Style) {
+        let mut sign = sign;
         for part in text.trim_end().split('\n') {
             let mut styled = StyledText::default();
             styled.push(&visible(part), style);
-            for line in wrap::wrap(&styled, 0, styled.text.len(), self.width - 2) {
+            let mut wrapped = Vec::new();
+            wrap::wrap_words(&styled, self.width - 2, &mut wrapped);
+            for line in wrapped {
                 let gap = if sign.is_empty() { "  " } else { " " };
-                self.add_indented(&[(sign, style), (gap, PLAIN)], line);
+                self.add_indented(&[(sign, style), (gap, style)], line);
                 sign = "";
             }
         }
