@@ -1,15 +1,15 @@
 //! A dialect with an engine behind it.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
-    JobRecord, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName, StopReason, Streams, Waiting,
-    error_chain,
+    JobRecord, JobStore, Live, Patience, Redactor, Reply, ReplyLimit, Request, RunError, SessionName, StopReason,
+    Streams, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -19,6 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::answer::{Answer, Conclusion, RawAnswer};
 use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, RunCall, WaitMode};
+use crate::bang::BangShells;
 use crate::dialect::{CallFacts, Dialect, EndedCommand};
 use crate::job;
 use crate::job_calls;
@@ -27,6 +28,7 @@ use crate::resource::{self, ResourceError, ResourcePage};
 use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::terminal::{self, TerminalView};
 use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
+use crate::terminal_sessions::{self, TerminalSessionCall, TerminalSessions};
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
@@ -46,8 +48,12 @@ pub struct Toolbox {
     /// Identifies this toolbox in the records of its jobs.
     id: String,
     terminals: Arc<AttendedTerminals>,
+    terminal_sessions: Arc<TerminalSessions>,
     /// Connections whose shared shell runs a command. Empty unless calls may overlap.
     busy_connections: Arc<Mutex<HashSet<String>>>,
+    pub(crate) bang_shells: BangShells,
+    /// Working directory of commands that name none.
+    pub(crate) directory: PathBuf,
     /// Reason why the host keeps no state, if the user should know it. The first reply to a command names it, and so does every
     /// reply to a call that needs a job.
     pub no_state: Option<String>,
@@ -122,8 +128,8 @@ impl Toolbox {
     /// Makes the tools of a dialect. Commands run in `directory` unless a call names another one. The options of the engine
     /// should have passed [`Dialect::adjust`].
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
-        let directory = engine.redactor().redact(directory.to_string_lossy());
-        let tools = dialect.tools(&limits, Path::new(directory.as_str()), Abilities::of(&engine));
+        let shown = engine.redactor().redact(directory.to_string_lossy());
+        let tools = dialect.tools(&limits, Path::new(shown.as_str()), Abilities::of(&engine));
         Self {
             latest_engine: LatestEngine::new(engine.clone()),
             engine,
@@ -132,7 +138,10 @@ impl Toolbox {
             tools,
             id: Owner::new_toolbox_id(),
             terminals: Arc::default(),
+            terminal_sessions: Arc::default(),
             busy_connections: Arc::default(),
+            bang_shells: BangShells::default(),
+            directory: directory.to_path_buf(),
             no_state: None,
             no_state_was_told: Arc::default(),
             log: None,
@@ -177,6 +186,7 @@ impl Toolbox {
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
             Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
+            Ok(Call::TerminalSession(call)) => self.type_in_session(*call, &mut waiting).await,
             Ok(Call::Jobs(call)) => self.call_jobs(call, &mut waiting).await,
         };
         Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
@@ -188,6 +198,10 @@ impl Toolbox {
     }
 
     async fn call_jobs(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+        Ok(self.jobs_answer(call, waiting).await?.redact(&self.engine.redactor()))
+    }
+
+    async fn jobs_answer(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<RawAnswer, Failure> {
         let failed = |text| Failure::new("failed", text);
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(waiting);
@@ -195,7 +209,53 @@ impl Toolbox {
         let carried_out =
             job_calls::carry_out(&self.engine, store, &self.terminals, call, &owner, shown, waiting).await;
         let reply = carried_out.map_err(failed)?;
-        Ok(self.dialect.0.jobs(&reply).redact(&self.engine.redactor()))
+        Ok(self.dialect.0.jobs(&reply))
+    }
+
+    /// Types a command at the prompt of a session with a terminal, which is started if there is none.
+    async fn type_in_session(&self, call: TerminalSessionCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+        let failed = |text| Failure::new("failed", text);
+        let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
+        let owner = self.owner(waiting).id();
+        let id = match self.terminal_sessions.find(&owner, &call.name, store) {
+            Some(_) if call.start.workdir.is_some() || !call.start.env.is_empty() => {
+                let name = call.name.as_str();
+                return Err(failed(format!("session {name:?} has its shell already: `cwd` and `env` do not apply")));
+            }
+            Some(id) => id,
+            None => {
+                let id = self.start_terminal_session(call.start.clone(), store, waiting).await?;
+                self.terminal_sessions.add(owner, call.name.clone(), id);
+                id
+            }
+        };
+        terminal_sessions::check_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
+        let mut answer = self.jobs_answer(call.typing(id), waiting).await?;
+        for notice in &call.notices {
+            answer.text = format!("[{notice}]\n{}", answer.text);
+        }
+        Ok(answer.redact(&self.engine.redactor()))
+    }
+
+    /// Starts the shell of a session with a terminal, and waits for its prompt. Returns the id of its job.
+    async fn start_terminal_session(
+        &self,
+        start: Request,
+        store: &Arc<JobStore>,
+        waiting: &mut WaitingCaller,
+    ) -> Result<u64, Failure> {
+        let caller = self.engine_caller(WaitMode::InBackground, None, waiting);
+        let (engine, _) = self.latest_engine();
+        let reply = Box::pin(engine.call(start, caller)).await.map_err(|error| Failure::failed(&error))?;
+        let id = match reply {
+            Reply::Background(background) => background.job.id,
+            Reply::Refused(refusal) => return Err(Failure::new("refused", refusal_text(&refusal))),
+            other => return Err(Failure::new("failed", format!("the shell did not become a job: {other:?}"))),
+        };
+        let terminal = self.terminals.attend(store, id).await.map_err(|error| Failure::failed(&error))?;
+        let (prompt, redactor) = (TerminalUntil::Input, self.engine.redactor());
+        let shown = terminal_calls::look(&terminal, Some(&prompt), SETTLE_WAIT, false, &redactor).await;
+        shown.map(|_| id).map_err(|text| Failure::new("failed", text))
     }
 
     fn owner(&self, waiting: &WaitingCaller) -> Owner {
@@ -218,6 +278,11 @@ impl Toolbox {
         let in_use =
             BusyConnection { connection: connection.to_owned(), busy_connections: Arc::clone(&self.busy_connections) };
         SharedShell::Shared(name, Some(in_use))
+    }
+
+    /// The engine with the newest settings of the host, and a notice if they changed or cannot be used.
+    pub(crate) fn latest_engine(&self) -> (Engine, Option<String>) {
+        self.latest_engine.next(self.shell_settings.as_deref())
     }
 
     /// The reason why the host keeps no state, for the first call only.
@@ -250,7 +315,7 @@ impl Toolbox {
             (caller.terminal, caller.listener) = (Some(host), Some(listener));
         }
         call.notices.extend(self.take_no_state_notice());
-        let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
+        let (engine, notice) = self.latest_engine();
         call.notices.extend(notice);
         let request = call.request.clone();
         let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
@@ -311,6 +376,7 @@ impl Toolbox {
         };
         engine::Caller {
             terminal: None,
+            is_person: false,
             waiting: engine_waiting,
             approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
             interceptor: self.interceptor.clone(),
@@ -387,7 +453,7 @@ impl Toolbox {
 }
 
 /// The notice to a call that overlaps another one.
-const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
+pub(crate) const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
 
 /// The shell of a call, in a dialect whose calls share one.
 enum SharedShell {
