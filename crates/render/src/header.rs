@@ -44,7 +44,7 @@ pub(crate) fn add(page: &mut Page, card: &Card, look: &Look) {
             page.add_indented(&[("    ", PLAIN)], line);
         }
     }
-    preview::add_hidden(page, hidden, ("more", " of the command"), look);
+    preview::add_hidden(page, hidden as u64, ("more", " of the command"), Some("all"), look);
 }
 
 /// A value as the shell would read it. Quotes are added only where they are needed.

@@ -38,6 +38,6 @@ pub use bashful_screen::{Attributes, Color, Style};
 pub use card::{Card, CardExit, CardKind, CardState};
 pub use line::{Line, Span};
 pub use look::{Look, Signs};
-pub use page::{NARROWEST, lines};
+pub use page::{NARROWEST, body_lines, lines, output_lines};
 pub use partial::PartialArguments;
 pub use visible::{visible, visible_lines};

@@ -101,8 +101,13 @@ fn others() -> Vec<(String, Card)> {
     card.origin = Some("claude-code, process 4711".to_owned());
     card.output = numbered(3);
     card.elapsed = Some(Duration::from_secs(83));
-    card.size = Some(3_400_000);
-    add("watched", card);
+    (card.size, card.line_count, card.earlier_lines) = (Some(3_400_000), Some(9003), 9000);
+    card.hint = Some("x stops it".to_owned());
+    add("watched", card.clone());
+    card.output = numbered(11);
+    add("watched, with more than its end", card.clone());
+    card.expanded = true;
+    add("watched, expanded", card);
 
     let mut card = done(CardKind::Tool, "journalctl", &numbered(12));
     card.truncated = Some("output exceeds 50KB; the last 50KB are shown".to_owned());
@@ -193,6 +198,14 @@ fn signs_can_be_ascii() {
     let text = text.join("\n");
     assert!(text.is_ascii(), "{text}");
     check("ascii-60.txt", &text);
+}
+
+#[test]
+fn an_output_keeps_its_lines_tabs_and_colors() {
+    let drawn = bashful_render::output_lines("a\tb\n\u{1b}[32mgreen\nstill\u{1b}[m \u{1b}[2Jplain\n\nend");
+    let styled: Vec<String> = drawn.iter().map(Line::ansi).collect();
+    let expected = ["a\tb", "\u{1b}[0;32mgreen\u{1b}[0m", "\u{1b}[0;32mstill\u{1b}[0m plain", "", "end"];
+    assert_eq!(styled, expected);
 }
 
 #[test]
