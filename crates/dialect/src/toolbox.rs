@@ -387,6 +387,7 @@ impl Toolbox {
             shared_session: shared,
             progress: waiting.open_progress(),
             listener: None,
+            pausing: None,
         }
     }
 

@@ -15,9 +15,6 @@ const INDENT: &str = "  ";
 /// Characters of one line of a bang command that are shown.
 const LONGEST_BANG_LINE: usize = 4000;
 
-/// Lines before those that are shown.
-const EARLIER: (&str, &str) = ("earlier", "");
-
 pub(crate) fn add(page: &mut Page, card: &Card, look: &Look) {
     let styled = StyledText::of_output(&card.output);
     let width = page.width - INDENT.len();
