@@ -2,10 +2,12 @@
 //!
 //! The text of a reply has none: the engine removes escape sequences before it cuts and redacts. The raw output has them, so
 //! its beginning and its end are kept beside the reply. A line of the reply gets its colors if the raw output has a line of
-//! the very same text there. Any other line stays as it is: one that was redacted, redrawn, condensed or cut.
+//! the very same text there. Any other line stays as it is: one that was redacted, redrawn, condensed or cut. So a secret
+//! with colors in its middle, which escapes the redaction of raw output, is never shown.
 //!
 //! Invariant: at most [`KEPT`] bytes for each end of a stream, whatever the command writes.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputListener, StreamName, WhenBehind};
@@ -51,9 +53,17 @@ impl ColoredOutput {
         (colored, listener, is_done)
     }
 
-    /// The newest output of both streams, from the start of a line.
-    pub(crate) fn newest(&self) -> String {
-        self.raw().newest.text(NEWEST)
+    /// Adds colors to the newest text of both streams. The raw output may be ahead of it or behind, so a line of the same
+    /// text is looked for anywhere in it.
+    pub(crate) fn paint_newest(&self, text: &str) -> String {
+        let raw = self.raw();
+        if !raw.newest.has_escapes() {
+            return text.to_owned();
+        }
+        let lines = output_lines(&raw.newest.text(NEWEST));
+        let colored: HashMap<String, String> = lines.iter().map(|line| (line.plain(), line.ansi())).collect();
+        let paint = |line| colored.get(line).map_or(line, String::as_str);
+        text.split('\n').map(paint).collect::<Vec<_>>().join("\n")
     }
 
     /// Adds colors to the text of a reply.
@@ -118,7 +128,7 @@ impl RawEnds {
     }
 
     fn has_escapes(&self) -> bool {
-        self.head.contains(&b'\x1b') || self.tail.bytes.contains(&b'\x1b')
+        self.head.contains(&b'\x1b') || self.tail.has_escapes()
     }
 
     /// The text with colors: from its first line on as long as its lines are those of the beginning, and before its last
@@ -156,6 +166,10 @@ impl RawTail {
             self.bytes.drain(..self.bytes.len() - most);
             self.is_cut = true;
         }
+    }
+
+    fn has_escapes(&self) -> bool {
+        self.bytes.contains(&b'\x1b')
     }
 
     /// At most so many bytes of the end, from the start of a line unless there is only one.
@@ -210,6 +224,14 @@ mod tests {
         let blue = |number: usize| format!("\x1b[0;34mline {number}\x1b[0m\n");
         let expected = format!("{}{}\n[cut]\n\n{}{}", blue(0), blue(1), blue(all - 2), blue(all - 1));
         assert_eq!(ends.paint(&shown), expected);
+    }
+
+    #[test]
+    fn the_newest_text_gets_colors_wherever_its_lines_are() {
+        let colored = ColoredOutput::default();
+        let bytes = b"old\n\x1b[32mgreen\x1b[m\nsec\x1b[31mret\x1b[m\n\x1b[33mahead\n".to_vec();
+        colored.raw().push(Heard::Chunk(Chunk { stream: StreamName::Output, bytes }));
+        assert_eq!(colored.paint_newest("old\ngreen\n[withheld]\n"), "old\n\x1b[0;32mgreen\x1b[0m\n[withheld]\n");
     }
 
     #[test]

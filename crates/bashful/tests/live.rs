@@ -227,6 +227,20 @@ fn the_live_display_has_the_colors_of_the_command() {
 }
 
 #[test]
+fn colors_bring_no_withheld_value_to_the_screen() {
+    let home = Home::new(BASHFUL);
+    let terminal = shell(&home);
+    terminal.types(&["export API_TOKEN=hunter2hunter2", "Enter"]);
+    let script = format!("printf '\\033[32mgreen\\033[m\\nhunter2\\033[31mhunter2\\033[m\\n'; {UNTIL_GO}");
+    types_run(&home, &terminal, "", &script, "; echo ended");
+    let screen = terminal.shows("● running");
+    assert!(screen.contains("\n  green\n") && !screen.contains("hunter2"), "{screen}");
+    go(&home);
+    let screen = terminal.shows("\nended\n");
+    assert!(screen.contains("\ngreen\n") && !screen.contains("hunter2"), "{screen}");
+}
+
+#[test]
 fn a_trailing_head_is_still_a_limit_on_a_terminal_with_colors() {
     let home = Home::new(BASHFUL);
     let terminal = shell(&home);
