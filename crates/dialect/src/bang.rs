@@ -21,7 +21,7 @@ use crate::approval::{NoApprover, refusal_text};
 use crate::pi;
 use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// Begins the name of the session that is a person's shell; its key follows.
 pub const BANG_PREFIX: &str = "bang-";
