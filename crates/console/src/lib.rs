@@ -1,0 +1,3 @@
+//! `bashful console`: runs commands, and watches those of agents, on one screen.
+mod model;
+mod view;
