@@ -203,7 +203,11 @@ impl Engine {
         let waits = caller.waiting != Waiting::InBackground;
         let has_terminal = request.streams.terminal().is_some();
         let is_cut = waits && caller.listener.is_none() && !has_terminal;
-        let purpose = if is_cut { RewriteFor::Reply } else { RewriteFor::Job };
+        let purpose = match is_cut {
+            _ if caller.is_person => RewriteFor::Person,
+            true => RewriteFor::Reply,
+            false => RewriteFor::Job,
+        };
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();

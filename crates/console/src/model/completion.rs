@@ -85,9 +85,9 @@ impl PathWord {
             _ => {
                 let common = common_beginning(&fitting);
                 let word = self.quoted(&format!("{}{common}", self.directory));
-                let listed = fitting.iter().map(|entry| {
-                    if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() }
-                });
+                let listed = fitting
+                    .iter()
+                    .map(|entry| if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() });
                 (Some(word), listed.collect())
             }
         }
@@ -143,10 +143,10 @@ mod tests {
         let word = PathWord::before(text);
         let (with, shown) = word.complete(&names());
         let with = with.unwrap_or_else(|| text[word.start..].to_owned());
-        assert_eq!((format!("{}{with}", &text[..word.start]), shown), (
-            completed.to_owned(),
-            listed.iter().map(|name| (*name).to_owned()).collect()
-        ));
+        assert_eq!(
+            (format!("{}{with}", &text[..word.start]), shown),
+            (completed.to_owned(), listed.iter().map(|name| (*name).to_owned()).collect())
+        );
     }
 
     #[test]

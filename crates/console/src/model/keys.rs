@@ -109,7 +109,11 @@ impl Model {
             return vec![Effect::Quit];
         }
         self.confirming = Some(Confirming::Quit);
-        let (commands, them) = if running == 1 { ("1 command runs".to_owned(), "it") } else { (format!("{running} commands run"), "them") };
+        let (commands, them) = if running == 1 {
+            ("1 command runs".to_owned(), "it")
+        } else {
+            (format!("{running} commands run"), "them")
+        };
         self.note = Some(format!("{commands}; the same key again stops {them} and leaves"));
         Vec::new()
     }

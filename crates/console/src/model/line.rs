@@ -13,8 +13,13 @@ pub(crate) enum EnteredLine {
     /// A call of the tool that starts a job.
     Background(String),
     /// Text for a job.
-    Send { job: u64, text: String },
-    Stop { job: Option<u64> },
+    Send {
+        job: u64,
+        text: String,
+    },
+    Stop {
+        job: Option<u64>,
+    },
     Search(String),
     Sessions,
     Clear,
@@ -30,7 +35,11 @@ impl EnteredLine {
         let line = line.trim();
         if let Some(command) = line.strip_prefix('!') {
             let command = command.strip_prefix('!').unwrap_or(command).trim();
-            return if command.is_empty() { Self::Incomplete("! needs a command") } else { Self::Bang(command.to_owned()) };
+            return if command.is_empty() {
+                Self::Incomplete("! needs a command")
+            } else {
+                Self::Bang(command.to_owned())
+            };
         }
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -49,7 +58,9 @@ impl EnteredLine {
                 _ => Self::Incomplete("/send needs the number of a job and a text, as in: /send 3 yes"),
             },
             "/stop" if rest.is_empty() => Self::Stop { job: None },
-            "/stop" => rest.parse().map_or(Self::Incomplete("/stop takes the number of a job"), |job| Self::Stop { job: Some(job) }),
+            "/stop" => rest
+                .parse()
+                .map_or(Self::Incomplete("/stop takes the number of a job"), |job| Self::Stop { job: Some(job) }),
             "/sessions" => Self::Sessions,
             "/clear" => Self::Clear,
             "/help" | "?" => Self::Help,

@@ -203,7 +203,9 @@ impl CardList {
     fn top(&self) -> usize {
         let anchored = match self.scroll {
             Scroll::Following => None,
-            Scroll::At { card, line, .. } => self.cards.iter().position(|listed| listed.id == card).map(|at| (at, line)),
+            Scroll::At { card, line, .. } => {
+                self.cards.iter().position(|listed| listed.id == card).map(|at| (at, line))
+            }
         };
         match anchored {
             None => self.most_top(),
@@ -225,7 +227,8 @@ impl CardList {
         let mut count = self.cards.len();
         let newest = self.cards.last().map(|card| card.id);
         self.cards.retain(|card| {
-            let is_needed = card.is_under_way() || Some(card.id) == newest || (count <= MOST_CARDS && bytes <= MOST_BYTES);
+            let is_needed =
+                card.is_under_way() || Some(card.id) == newest || (count <= MOST_CARDS && bytes <= MOST_BYTES);
             if !is_needed {
                 count -= 1;
                 bytes -= card.card.output.len();

@@ -36,12 +36,23 @@ pub(crate) use search::{Search, matches};
 pub(crate) enum Event {
     Key(Key),
     Paste(String),
-    Resized { columns: u16, rows: u16 },
+    Resized {
+        columns: u16,
+        rows: u16,
+    },
     /// A second has passed while something runs.
     Tick,
     /// The newest output of an own command.
-    Progress { card: CardId, text: String, bytes: u64, lines: u64 },
-    Ended { card: CardId, ending: Box<Ending> },
+    Progress {
+        card: CardId,
+        text: String,
+        bytes: u64,
+        lines: u64,
+    },
+    Ended {
+        card: CardId,
+        ending: Box<Ending>,
+    },
     Question(Question),
     /// Nobody waits for the answer any more.
     Withdrawn(QuestionId),
@@ -50,10 +61,18 @@ pub(crate) enum Event {
     Job(Box<JobNews>),
     Sessions(Vec<SessionRow>),
     /// The names in the directory of a word that is to be completed.
-    Names { word: PathWord, text: String, names: Vec<PathName> },
+    Names {
+        word: PathWord,
+        text: String,
+        names: Vec<PathName>,
+    },
     /// A command has its terminal.
-    TerminalBegan { card: CardId },
-    TerminalEnded { card: CardId },
+    TerminalBegan {
+        card: CardId,
+    },
+    TerminalEnded {
+        card: CardId,
+    },
     /// Something to tell.
     Note(String),
 }
@@ -61,19 +80,36 @@ pub(crate) enum Event {
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    Run { card: CardId, how: How, command: String, size: Size },
+    Run {
+        card: CardId,
+        how: How,
+        command: String,
+        size: Size,
+    },
     Cancel(CardId),
     StopWatched(WatchedKey),
     StopJob(u64),
-    Send { job: u64, text: String },
+    Send {
+        job: u64,
+        text: String,
+    },
     Type(Vec<u8>),
     Resize(Size),
     KillTerminal,
     Copy(String),
     /// Shows a text, or the artifact with all of it, in the pager.
-    Page { text: String, artifact: Option<String> },
-    Complete { word: PathWord, text: String },
-    Answer { question: QuestionId, yes: bool },
+    Page {
+        text: String,
+        artifact: Option<String>,
+    },
+    Complete {
+        word: PathWord,
+        text: String,
+    },
+    Answer {
+        question: QuestionId,
+        yes: bool,
+    },
     Remember(String),
     ListSessions,
     EndSession(String),
@@ -132,7 +168,9 @@ pub(crate) enum Purpose {
     #[default]
     Command,
     Search,
-    Send { job: u64 },
+    Send {
+        job: u64,
+    },
 }
 
 /// A page over the list.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bashful_render::{CardExit, CardKind, CardState};
 
-use super::card::{CardId, CardOwner, ListedCard, WatchedKey};
 use super::Model;
+use super::card::{CardId, CardOwner, ListedCard, WatchedKey};
 
 /// The end of an own command, or of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]

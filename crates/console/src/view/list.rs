@@ -17,7 +17,8 @@ pub(super) fn draw_title(model: &Model, buffer: &mut Buffer, area: Rect) {
     let [running, elsewhere, jobs] = model.counts();
     let some = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
     let jobs = some(jobs, if jobs == 1 { "job" } else { "jobs" });
-    let counts: Vec<String> = [some(running, "running"), some(elsewhere, "elsewhere"), jobs].into_iter().flatten().collect();
+    let counts: Vec<String> =
+        [some(running, "running"), some(elsewhere, "elsewhere"), jobs].into_iter().flatten().collect();
     let shown = if counts.is_empty() { "? help".to_owned() } else { counts.join(" · ") };
     paint::text_right(buffer, area, 0, column + 1, &plain_signs(model, &format!("{shown} ")), paint::DIM);
 }

@@ -57,7 +57,10 @@ pub(super) fn draw(model: &Model, buffer: &mut Buffer, area: Rect, prompt: &Prom
     let (row, column) = prompt.cursor;
     let row = u16::try_from(row - prompt.top).unwrap_or_default();
     let column = indent.saturating_add(u16::try_from(column).unwrap_or_default());
-    Position { x: area.x + column.min(area.width.saturating_sub(1)), y: area.y + row.min(area.height.saturating_sub(1)) }
+    Position {
+        x: area.x + column.min(area.width.saturating_sub(1)),
+        y: area.y + row.min(area.height.saturating_sub(1)),
+    }
 }
 
 pub(super) fn draw_status(model: &Model, buffer: &mut Buffer, area: Rect) {

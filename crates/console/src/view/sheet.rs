@@ -39,7 +39,8 @@ pub(super) fn draw_question(model: &Model, buffer: &mut Buffer, area: Rect) {
     let rows = paint::wrapped(&bashful_render::visible_lines(&question.about), width);
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
-    let from = question.origin.as_ref().map_or_else(|| "your command".to_owned(), |origin| format!("a command of {origin}"));
+    let from =
+        question.origin.as_ref().map_or_else(|| "your command".to_owned(), |origin| format!("a command of {origin}"));
     let more = model.questions.len() - 1;
     let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
     let title = format!("The guard asks about {from}{more}");
