@@ -63,8 +63,14 @@ pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option
     let guard = guard(settings, around)?;
     Ok(Some(Judge {
         guard: Arc::new(guard),
-        approver: Some(Arc::new(UserApprover { allowances: allowances(around) })),
+        approver: Some(Arc::new(UserApprover { allowances: allowances(around), asks: true })),
     }))
+}
+
+/// The same judge without questions on the terminal, which a console draws on. The console asks by itself.
+pub(crate) fn silent_judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
+    let approver = Arc::new(UserApprover { allowances: allowances(around), asks: false });
+    Ok(judge(settings, around)?.map(|judge| Judge { approver: Some(approver), ..judge }))
 }
 
 /// A guard with the levels and rules of the settings.
@@ -140,6 +146,8 @@ impl Interceptor for ToolAdvice {
 /// Approves by stored allowances, or by a question on the terminal.
 struct UserApprover {
     allowances: Option<Allowances>,
+    /// Asks on the terminal, if there is no allowance.
+    asks: bool,
 }
 
 impl Approver for UserApprover {
@@ -152,7 +160,7 @@ impl Approver for UserApprover {
             if self.allowances.as_ref().is_some_and(take) {
                 return Approval::Approved;
             }
-            if verdict.level() != Some(Level::Ask) || find_person().is_err() {
+            if !self.asks || verdict.level() != Some(Level::Ask) || find_person().is_err() {
                 return Approval::NotAsked;
             }
             let about = about(plan, verdict, &plan.redactor());

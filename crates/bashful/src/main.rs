@@ -9,6 +9,7 @@ mod cli;
 mod color;
 mod condense;
 mod config;
+mod console;
 mod derivation;
 mod direct;
 mod doctor;

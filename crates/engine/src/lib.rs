@@ -115,7 +115,7 @@ pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
 pub use redact::{Redacted, Redactor, error_chain};
-pub use registry::{ListRegistryError, RegisteredCommand, Registry};
+pub use registry::{ListRegistryError, RegisteredCommand, Registry, StopRegisteredError};
 pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest};
 pub use rewrite::{

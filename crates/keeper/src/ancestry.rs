@@ -43,7 +43,7 @@ fn read_chain() -> Option<Ancestry> {
     for _ in 0..MOST_ANCESTORS {
         let Some(parent) = Pid::from_raw(process.parent) else { return Some(Ancestry::Free) };
         let id = parent.as_raw_nonzero().get();
-        if is_keeper(id) {
+        if is_keeper(parent) {
             return Some(Ancestry::BelowKeeper(id));
         }
         process = match (Process::read(parent), test_kill_process(parent)) {
@@ -58,7 +58,7 @@ fn read_chain() -> Option<Ancestry> {
 }
 
 /// True if the process has the name of a keeper. `cmdline` is readable even of a process that forbids inspection.
-fn is_keeper(id: i32) -> bool {
-    let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+pub fn is_keeper(process: Pid) -> bool {
+    let line = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
     line.split(|byte| *byte == 0).next() == Some(NAME.to_bytes())
 }

@@ -10,10 +10,10 @@ use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
 use super::{
-    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, DialectLevels, Environment, GuardSettings,
-    InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
-    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Terminal,
-    Variables, WhenBusy,
+    Artifacts, Async, Bytes, ClientRows, Columns, ConsoleSettings, Count, Days, DialectLevels, DialectName,
+    Environment, EscapeKey, GuardSettings, InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels,
+    Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions,
+    Settings, Shell, Sizes, Snapshots, Stop, Terminal, Variables, WhenBusy,
 };
 
 /// Variables that are set for unattended work.
@@ -144,6 +144,11 @@ impl Settings {
             },
             r#async: Async { enabled: true },
             terminal: Terminal { virtual_terminal: true },
+            console: ConsoleSettings {
+                dialect: DialectName::Native,
+                escape: EscapeKey::Kill,
+                timeout_seconds: Seconds(3600.0),
+            },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),

@@ -6,7 +6,7 @@ use bashful_render::{Card, CardKind, CardState, Line, Look};
 
 /// The number of a card, in the order in which cards came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CardId(pub u64);
+pub(crate) struct CardId(pub(crate) u64);
 
 /// The program that runs the command of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub(crate) enum CardOwner {
 
 /// The name of another program's command, for as long as it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct WatchedKey {
+pub(crate) struct WatchedKey {
     /// Process id of the program that waits for it.
-    pub host_pid: u32,
+    pub(crate) host_pid: u32,
     /// Process id of its shell; none if that was never known.
-    pub pid: Option<i32>,
+    pub(crate) pid: Option<i32>,
     /// Start, in milliseconds by the wall clock. Process ids are used again.
-    pub began_ms: u64,
+    pub(crate) began_ms: u64,
 }
 
 /// A card of the list, with its lines for the present width.
@@ -57,15 +57,13 @@ impl ListedCard {
         self.drawn = None;
     }
 
-    /// Sets the time that the command has run. True if that is another second.
-    pub(crate) fn tick(&mut self, now: Instant) -> bool {
-        let Some(began) = self.began else { return false };
+    /// Sets the time that the command has run.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        let Some(began) = self.began else { return };
         let elapsed = Duration::from_secs(now.saturating_duration_since(began).as_secs());
-        let is_new = self.card.elapsed != Some(elapsed);
-        if is_new {
+        if self.card.elapsed != Some(elapsed) {
             self.change(|card| card.elapsed = Some(elapsed));
         }
-        is_new
     }
 
     pub(crate) fn is_under_way(&self) -> bool {

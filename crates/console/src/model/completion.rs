@@ -2,24 +2,24 @@
 
 /// A word that is to be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathWord {
+pub(crate) struct PathWord {
     /// Byte offset of the word in the text.
-    pub start: usize,
+    pub(crate) start: usize,
     /// The quote that the word begins with.
-    pub quote: Option<char>,
+    pub(crate) quote: Option<char>,
     /// The directory part as typed, unquoted: empty, or up to its last slash.
-    pub directory: String,
+    pub(crate) directory: String,
     /// The beginning of the name, unquoted.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 /// A name in the directory of a [`PathWord`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathName {
+pub(crate) struct PathName {
     /// The name.
-    pub name: String,
+    pub(crate) name: String,
     /// True if it is a directory.
-    pub is_directory: bool,
+    pub(crate) is_directory: bool,
 }
 
 impl PathWord {

@@ -28,7 +28,8 @@ pub(crate) use input::InputText;
 pub(crate) use line::EnteredLine;
 pub(crate) use list::{CardList, PlacedLine};
 pub(crate) use news::{Ending, JobEnd, JobNews, WatchedCommand};
-pub(crate) use overlay::{Escape, Overlay, OverlayKey};
+pub use overlay::Escape;
+pub(crate) use overlay::{Overlay, OverlayKey};
 pub(crate) use search::{Search, matches};
 
 /// Something that has happened.
@@ -229,7 +230,7 @@ impl Model {
             Event::Key(key) => return self.key(key, now),
             Event::Paste(text) => return self.paste(&text),
             Event::Resized { columns, rows } => return self.resized((columns, rows)),
-            Event::Tick => self.list.iter_mut().for_each(|card| drop(card.tick(now))),
+            Event::Tick => self.list.iter_mut().for_each(|card| card.tick(now)),
             Event::Progress { card, text, bytes, lines } => self.progress(card, text, bytes, lines),
             Event::Ended { card, ending } => self.ended(card, *ending),
             Event::Question(question) => self.questions.push_back(question),
@@ -250,10 +251,6 @@ impl Model {
     /// True while something runs, so that times on the screen change.
     pub(crate) fn is_ticking(&self) -> bool {
         self.list.cards().iter().any(ListedCard::is_under_way)
-    }
-
-    pub(crate) fn size(&self) -> (u16, u16) {
-        self.size
     }
 
     fn resized(&mut self, size: (u16, u16)) -> Vec<Effect> {

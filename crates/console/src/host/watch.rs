@@ -1,0 +1,265 @@
+//! Watches commands of other programs, jobs and sessions.
+//!
+//! One inotify queue tells of new commands, of jobs and of output. Without one, the ticks of a console that shows something running
+//! do. A job's end comes from its keeper.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use bashful_engine::{
+    ByteSize, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, RegisteredCommand, Registry, SessionEntry,
+};
+use bashful_render::CardState;
+use bashful_sys::event;
+use bashful_sys::notify::PathWatch;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::sleep;
+
+use super::Message;
+use super::commands::ended;
+use crate::model::{Event, JobEnd, JobNews, SessionRow, WatchedCommand, WatchedKey};
+
+/// Shortest pause between two looks. A busy machine changes something all the time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Output of a job that its card has at most.
+const JOB_SHOWN: ByteSize = ByteSize::kib(16);
+
+/// Jobs at terminals whose screens are drawn at most.
+const MOST_SCREENS: usize = 8;
+
+/// The watcher, on a task of its own.
+pub(super) struct Watcher {
+    engine: Engine,
+    registry: Option<Arc<Registry>>,
+    messages: mpsc::UnboundedSender<Message>,
+    /// Asked to look again.
+    asked: Arc<Notify>,
+    watch: Option<(PathWatch, AsyncFd<OwnedFd>)>,
+    /// The jobs that ran at the last look, with the size of their output.
+    jobs: HashMap<u64, u64>,
+    terminals: HashMap<u64, JobTerminal>,
+    commands: Vec<WatchedCommand>,
+}
+
+impl Watcher {
+    /// Starts to watch. The returned handle asks it to look again.
+    pub(super) fn start(
+        engine: Engine,
+        registry: Option<Arc<Registry>>,
+        messages: mpsc::UnboundedSender<Message>,
+    ) -> Arc<Notify> {
+        let asked = Arc::new(Notify::new());
+        let watch = PathWatch::new().and_then(|watch| Ok((event::readable(watch.queue()?)?, watch)));
+        let watcher = Self {
+            engine,
+            registry,
+            messages,
+            asked: Arc::clone(&asked),
+            watch: watch.ok().map(|(queue, watch)| (watch, queue)),
+            jobs: HashMap::new(),
+            terminals: HashMap::new(),
+            commands: Vec::new(),
+        };
+        drop(tokio::spawn(watcher.run()));
+        asked
+    }
+
+    async fn run(mut self) {
+        while self.look().await.is_some() {
+            self.changed().await;
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Waits for a change, or until somebody asks.
+    async fn changed(&mut self) {
+        let Some((watch, queue)) = &self.watch else { return self.asked.notified().await };
+        loop {
+            tokio::select! {
+                () = self.asked.notified() => return,
+                ready = queue.readable() => match ready {
+                    Ok(mut ready) => {
+                        ready.clear_ready();
+                        if watch.drain() {
+                            return;
+                        }
+                    }
+                    Err(_) => return self.asked.notified().await,
+                },
+            }
+        }
+    }
+
+    /// Tells of everything that has changed. None if nobody listens any more.
+    async fn look(&mut self) -> Option<()> {
+        // Watches come before the look, so that no change falls between the two.
+        if let (Some((watch, _)), Some(registry)) = (&self.watch, &self.registry) {
+            let _ = watch.add_directory(registry.directory());
+        }
+        let commands = self.registry.as_ref().map(|registry| watched(registry)).unwrap_or_default();
+        if commands != self.commands {
+            self.commands.clone_from(&commands);
+            self.messages.send(Message::Event(Event::Watched(commands))).ok()?;
+        }
+        if let Some(store) = self.engine.jobs().cloned() {
+            self.look_at_jobs(&store).await?;
+        }
+        Some(())
+    }
+
+    async fn look_at_jobs(&mut self, store: &Arc<JobStore>) -> Option<()> {
+        if let Some((watch, _)) = &self.watch {
+            let _ = watch.add_directory(store.directory());
+            let _ = watch.add_directory(&store.directory().join("live"));
+        }
+        let live: Vec<JobRecord> =
+            store.list_live().unwrap_or_default().into_iter().filter(|job| !job.is_over()).collect();
+        let ids: HashSet<u64> = live.iter().map(|job| job.id).collect();
+        let over: Vec<u64> = self.jobs.keys().copied().filter(|id| !ids.contains(id)).collect();
+        for id in over {
+            self.jobs.remove(&id);
+            if let Ok(job) = store.get(id) {
+                self.tell(&job).await?;
+            }
+            self.terminals.remove(&id);
+        }
+        for job in live {
+            let size = job.output_file.metadata().map_or(0, |facts| facts.len());
+            match self.jobs.insert(job.id, size) {
+                Some(before) if before == size => continue,
+                Some(_) => {}
+                None => self.begin(store, &job),
+            }
+            self.tell(&job).await?;
+        }
+        Some(())
+    }
+
+    /// Watches a new job: its output, and its end.
+    fn begin(&self, store: &Arc<JobStore>, job: &JobRecord) {
+        if let Some((watch, _)) = &self.watch {
+            let _ = watch.add_file(&job.output_file);
+        }
+        let (store, asked, id) = (Arc::clone(store), Arc::clone(&self.asked), job.id);
+        drop(tokio::spawn(async move {
+            let _ = store.wait(id).await;
+            asked.notify_one();
+        }));
+    }
+
+    async fn tell(&mut self, job: &JobRecord) -> Option<()> {
+        let mut shown = job.clone();
+        bashful_dialect::job::redact(&mut shown, &self.engine.redactor());
+        let text = match self.screen(job).await {
+            Some(screen) => screen,
+            None => self.output(job),
+        };
+        let end = match &job.state {
+            JobState::Lost => Some(JobEnd { state: CardState::Failed, exit: None }),
+            _ => job.end().filter(|_| job.is_over()).map(|end| {
+                let (state, exit) = ended(end);
+                JobEnd { state, exit }
+            }),
+        };
+        let news = JobNews {
+            id: job.id,
+            script: shown.script,
+            directory: shown.directory.to_string_lossy().into_owned(),
+            age: job.elapsed,
+            timeout: job.lifetime,
+            takes_input: job.takes_input || job.has_terminal,
+            text,
+            bytes: job.output_file.metadata().map_or(0, |facts| facts.len()),
+            end,
+        };
+        self.messages.send(Message::Event(Event::Job(Box::new(news)))).ok()
+    }
+
+    fn output(&self, job: &JobRecord) -> String {
+        match job.text(JobPart::LastLines(u64::MAX), JOB_SHOWN) {
+            Ok(text) => {
+                let shown = self.engine.output_redactor().show_part(&text.before, &text.raw, &text.after);
+                String::from_utf8_lossy(&shown).into_owned()
+            }
+            // It has not written anything yet, or was removed.
+            Err(_) => String::new(),
+        }
+    }
+
+    /// The screen of a job with a terminal.
+    async fn screen(&mut self, job: &JobRecord) -> Option<String> {
+        if !job.has_terminal {
+            return None;
+        }
+        if !self.terminals.contains_key(&job.id) {
+            if self.terminals.len() >= MOST_SCREENS {
+                return None;
+            }
+            let terminal = self.engine.jobs()?.terminal(job.id).await.ok()?;
+            self.terminals.insert(job.id, terminal);
+        }
+        let terminal = self.terminals.get(&job.id)?;
+        let until = bashful_engine::ScreenUntil::Now;
+        let _ = terminal.wait(&until, PAUSE).await;
+        let rows = terminal.colored_rows();
+        let used = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1);
+        Some(self.engine.output_redactor().mask(rows[..used].join("\n")))
+    }
+}
+
+/// Commands of other programs that run now.
+fn watched(registry: &Registry) -> Vec<WatchedCommand> {
+    let commands = registry.list().unwrap_or_default().into_iter();
+    commands.filter(|command| command.host_pid != std::process::id()).map(watched_command).collect()
+}
+
+fn watched_command(command: RegisteredCommand) -> WatchedCommand {
+    let session = command.session.as_ref().map(|name| format!(", session {name}")).unwrap_or_default();
+    WatchedCommand {
+        key: key(&command),
+        origin: format!("{} (process {}{session})", command.surface, command.host_pid),
+        script: command.script,
+        directory: command.directory,
+        // Whole seconds: everything else tells the two apart from a look before.
+        age: Duration::from_secs(command.began.elapsed().unwrap_or_default().as_secs()),
+        timeout: command.lifetime,
+        bytes: command.output_bytes,
+        lines: command.output_lines,
+        last_line: command.last_line,
+    }
+}
+
+fn key(command: &RegisteredCommand) -> WatchedKey {
+    let began = command.began.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let began_ms = u64::try_from(began.as_millis()).unwrap_or(u64::MAX);
+    WatchedKey { host_pid: command.host_pid, pid: command.pid, began_ms }
+}
+
+/// Asks the keeper of another program's command to stop it. Returns a sentence about it.
+pub(super) fn stop(registry: Option<&Registry>, wanted: WatchedKey) -> String {
+    let listed = registry.and_then(|registry| Some((registry, registry.list().ok()?)));
+    let found = listed.and_then(|(registry, commands)| {
+        let command = commands.into_iter().find(|command| key(command) == wanted)?;
+        Some(registry.stop(&command))
+    });
+    match found {
+        None => "it has ended".to_owned(),
+        Some(Ok(())) => "stopping it".to_owned(),
+        Some(Err(error)) => format!("cannot stop it: {}", bashful_engine::error_chain(&error)),
+    }
+}
+
+/// A row about a session.
+pub(super) fn session_row(session: &SessionEntry) -> SessionRow {
+    let word = if session.busy { "busy" } else { "idle" };
+    SessionRow {
+        name: session.name.clone(),
+        state: format!("{word} {}s", session.since.as_secs()),
+        directory: session.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
+        commands: session.commands,
+    }
+}
