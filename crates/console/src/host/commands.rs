@@ -119,8 +119,9 @@ impl Commands {
         let mut arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
         let bash = self.toolbox.tools().iter().find(|tool| tool.name == "bash");
         let takes_timeout = bash.is_some_and(|tool| tool.input["properties"].get("timeout").is_some());
-        // A job has the time of jobs.
-        if let Some(timeout) = self.timeout.filter(|_| takes_timeout && how != How::Background) {
+        // A job has the time of jobs, and a dialect whose modes have times knows one for a person's terminal.
+        let has_time = how == How::Background || more.iter().any(|(name, _)| *name == "mode");
+        if let Some(timeout) = self.timeout.filter(|_| takes_timeout && !has_time) {
             arguments.insert("timeout".to_owned(), timeout.as_secs().into());
         }
         arguments.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));

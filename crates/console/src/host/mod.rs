@@ -27,7 +27,7 @@ use bashful_screen::Decoded;
 use bashful_sys::signal;
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal as listen};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
@@ -37,7 +37,7 @@ use commands::Commands;
 use history_file::HistoryFile;
 use keyboard::Keyboard;
 use person_screen::PersonScreen;
-use watch::Watcher;
+use watch::{WatchRequest, Watcher};
 
 /// Shortest time between two frames. Faster ones would only cost.
 const FRAME: Duration = Duration::from_millis(16);
@@ -108,6 +108,7 @@ impl Console {
         ConsoleSettings {
             escape: self.escape,
             title: format!("{}  {}", self.dialect, bashful_render::visible(&directory)),
+            timeout: self.timeout,
             no_person: self.no_person.clone(),
         }
     }
@@ -173,7 +174,7 @@ struct OpenConsole {
     messages: (mpsc::UnboundedSender<Message>, mpsc::UnboundedReceiver<Message>),
     terminal: Option<ShownTerminal>,
     answers: HashMap<QuestionId, oneshot::Sender<bool>>,
-    watcher: Arc<Notify>,
+    watcher: mpsc::UnboundedSender<WatchRequest>,
     /// A pager has the terminal.
     paging: Option<JoinHandle<Option<String>>>,
     /// The time of the next frame, if something has changed.
@@ -264,7 +265,7 @@ impl OpenConsole {
             Happened::Resized | Happened::Continued => return self.resized(now),
             Happened::Tick => {
                 self.tick_at = now + TICK;
-                self.watcher.notify_one();
+                let _ = self.watcher.send(WatchRequest::Look);
                 return self.handle(Event::Tick, now);
             }
             Happened::Frame => self.draw(now)?,
@@ -296,8 +297,12 @@ impl OpenConsole {
     fn receive(&mut self, message: Message, now: Instant) -> io::Result<bool> {
         match message {
             Message::Event(event) => {
-                if let Event::Ended { card, .. } = &event {
+                if let Event::Ended { card, ending } = &event {
                     self.commands.ended(*card);
+                    let job = ending.job.map(WatchRequest::Job);
+                    if let Some(job) = job {
+                        let _ = self.watcher.send(job);
+                    }
                 }
                 if let Event::Withdrawn(id) = &event {
                     self.answers.remove(id);

@@ -10,12 +10,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bashful_engine::{
     ByteSize, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, RegisteredCommand, Registry, SessionEntry,
+    make_directory,
 };
 use bashful_render::CardState;
 use bashful_sys::event;
 use bashful_sys::notify::PathWatch;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::Message;
@@ -31,67 +32,83 @@ const JOB_SHOWN: ByteSize = ByteSize::kib(16);
 /// Jobs at terminals whose screens are drawn at most.
 const MOST_SCREENS: usize = 8;
 
+/// A request to the watcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WatchRequest {
+    /// Look again.
+    Look,
+    /// A command of this console has become this job. It may have ended already.
+    Job(u64),
+}
+
 /// The watcher, on a task of its own.
 pub(super) struct Watcher {
     engine: Engine,
     registry: Option<Arc<Registry>>,
     messages: mpsc::UnboundedSender<Message>,
-    /// Asked to look again.
-    asked: Arc<Notify>,
+    requests: mpsc::UnboundedReceiver<WatchRequest>,
+    /// For tasks that wait for the end of a job.
+    asking: mpsc::WeakUnboundedSender<WatchRequest>,
     watch: Option<(PathWatch, AsyncFd<OwnedFd>)>,
-    /// The jobs that ran at the last look, with the size of their output.
-    jobs: HashMap<u64, u64>,
+    /// The jobs that are shown as running, with the size of their output at the last look.
+    jobs: HashMap<u64, Option<u64>>,
     terminals: HashMap<u64, JobTerminal>,
     commands: Vec<WatchedCommand>,
 }
 
 impl Watcher {
-    /// Starts to watch. The returned handle asks it to look again.
+    /// Starts to watch, until the returned end is dropped.
     pub(super) fn start(
         engine: Engine,
         registry: Option<Arc<Registry>>,
         messages: mpsc::UnboundedSender<Message>,
-    ) -> Arc<Notify> {
-        let asked = Arc::new(Notify::new());
+    ) -> mpsc::UnboundedSender<WatchRequest> {
+        let (asking, requests) = mpsc::unbounded_channel();
+        // Only directories that exist can be watched. One that cannot be made stays empty.
+        let live = engine.jobs().map(|jobs| jobs.directory().join("live"));
+        for directory in registry.iter().map(|registry| registry.directory()).chain(live.as_deref()) {
+            let _ = make_directory(directory);
+        }
         let watch = PathWatch::new().and_then(|watch| Ok((event::readable(watch.queue()?)?, watch)));
         let watcher = Self {
             engine,
             registry,
             messages,
-            asked: Arc::clone(&asked),
+            requests,
+            asking: asking.downgrade(),
             watch: watch.ok().map(|(queue, watch)| (watch, queue)),
             jobs: HashMap::new(),
             terminals: HashMap::new(),
             commands: Vec::new(),
         };
         drop(tokio::spawn(watcher.run()));
-        asked
+        asking
     }
 
     async fn run(mut self) {
-        while self.look().await.is_some() {
-            self.changed().await;
+        while self.look().await.is_some() && self.changed().await.is_some() {
             sleep(PAUSE).await;
         }
     }
 
-    /// Waits for a change, or until somebody asks.
-    async fn changed(&mut self) {
-        let Some((watch, queue)) = &self.watch else { return self.asked.notified().await };
-        loop {
-            tokio::select! {
-                () = self.asked.notified() => return,
-                ready = queue.readable() => match ready {
-                    Ok(mut ready) => {
-                        ready.clear_ready();
-                        if watch.drain() {
-                            return;
-                        }
-                    }
-                    Err(_) => return self.asked.notified().await,
-                },
-            }
+    /// Waits for a change, or until somebody asks. None if nobody can ask any more.
+    async fn changed(&mut self) -> Option<()> {
+        let queue = self.watch.as_ref().map(|(_, queue)| queue);
+        let request = tokio::select! {
+            request = self.requests.recv() => request?,
+            () = readable(queue) => WatchRequest::Look,
+        };
+        if let Some((watch, _)) = &self.watch {
+            watch.drain();
         }
+        let mut next = Some(request);
+        while let Some(request) = next {
+            if let WatchRequest::Job(id) = request {
+                self.jobs.entry(id).or_insert(None);
+            }
+            next = self.requests.try_recv().ok();
+        }
+        Some(())
     }
 
     /// Tells of everything that has changed. None if nobody listens any more.
@@ -129,7 +146,7 @@ impl Watcher {
         }
         for job in live {
             let size = job.output_file.metadata().map_or(0, |facts| facts.len());
-            match self.jobs.insert(job.id, size) {
+            match self.jobs.insert(job.id, Some(size)).flatten() {
                 Some(before) if before == size => continue,
                 Some(_) => {}
                 None => self.begin(store, &job),
@@ -144,10 +161,12 @@ impl Watcher {
         if let Some((watch, _)) = &self.watch {
             let _ = watch.add_file(&job.output_file);
         }
-        let (store, asked, id) = (Arc::clone(store), Arc::clone(&self.asked), job.id);
+        let (store, asking, id) = (Arc::clone(store), self.asking.clone(), job.id);
         drop(tokio::spawn(async move {
             let _ = store.wait(id).await;
-            asked.notify_one();
+            if let Some(asking) = asking.upgrade() {
+                let _ = asking.send(WatchRequest::Look);
+            }
         }));
     }
 
@@ -262,4 +281,15 @@ pub(super) fn session_row(session: &SessionEntry) -> SessionRow {
         directory: session.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         commands: session.commands,
     }
+}
+
+/// Waits until the queue has something; for ever without one.
+async fn readable(queue: Option<&AsyncFd<OwnedFd>>) {
+    if let Some(queue) = queue
+        && let Ok(mut ready) = queue.readable().await
+    {
+        ready.clear_ready();
+        return;
+    }
+    std::future::pending().await
 }

@@ -42,18 +42,21 @@ pub(crate) struct ListedCard {
     pub(crate) written: u64,
     /// True if text can be sent to it.
     pub(crate) takes_input: bool,
+    /// Lines of `card.output`.
+    shown: u64,
     drawn: Option<(usize, Vec<Line>)>,
 }
 
 impl ListedCard {
     pub(crate) fn new(id: CardId, owner: CardOwner, kind: CardKind, command: &str) -> Self {
         let card = Card::new(kind, command);
-        Self { id, owner, card, began: None, written: 0, takes_input: false, drawn: None }
+        Self { id, owner, card, began: None, written: 0, takes_input: false, shown: 0, drawn: None }
     }
 
     /// Changes the card, and forgets its lines.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Card)) {
         change(&mut self.card);
+        self.shown = self.card.output.lines().count() as u64;
         self.drawn = None;
     }
 
@@ -83,8 +86,8 @@ impl ListedCard {
         self.drawn.as_ref().map(|(_, lines)| lines.as_slice()).unwrap_or_default()
     }
 
-    /// Lines that came so far: those on the screen, or those that the command wrote and that a collapsed card does not show.
+    /// Lines that came so far: the command, and its output whether it is shown or not. How they are wrapped does not matter.
     pub(crate) fn count(&self) -> u64 {
-        self.written.max(self.drawn().len() as u64)
+        1 + self.written.max(self.shown)
     }
 }

@@ -225,8 +225,9 @@ impl Model {
             EnteredLine::Bang(command) => return vec![self.run(How::Bang, command, now)],
             EnteredLine::Terminal(command) => return vec![self.run(How::Terminal, command, now)],
             EnteredLine::Background(command) => return vec![self.run(How::Background, command, now)],
-            EnteredLine::Send { job, text } => return vec![Effect::Send { job, text }],
-            EnteredLine::Stop { job: Some(job) } => return vec![Effect::StopJob(job)],
+            EnteredLine::Send { job, text } if self.may_act() => return vec![Effect::Send { job, text }],
+            EnteredLine::Stop { job: Some(job) } if self.may_act() => return vec![Effect::StopJob(job)],
+            EnteredLine::Send { .. } | EnteredLine::Stop { job: Some(_) } => {}
             EnteredLine::Stop { job: None } => return self.stop(None),
             EnteredLine::Search(text) => self.start_search(&text),
             EnteredLine::Sessions => return vec![Effect::ListSessions],
@@ -332,16 +333,22 @@ impl Model {
             (CardOwner::Job(job), None) => Effect::StopJob(*job),
             (CardOwner::Elsewhere(key), _) => Effect::StopWatched(*key),
         };
-        if let Some(why) = self.settings.no_person.clone().filter(|_| card.owner != CardOwner::Own) {
-            self.note = Some(format!("cannot stop it: {why}"));
-            return Vec::new();
-        }
         if card.owner == CardOwner::Own || confirming == Some(Confirming::Stop(card.id)) {
             return vec![effect];
         }
-        self.confirming = Some(Confirming::Stop(card.id));
-        self.note = Some(format!("s again stops {}", card.card.command.lines().next().unwrap_or_default()));
+        let (id, command) = (card.id, card.card.command.lines().next().unwrap_or_default().to_owned());
+        if self.may_act() {
+            self.confirming = Some(Confirming::Stop(id));
+            self.note = Some(format!("s again stops {command}"));
+        }
         Vec::new()
+    }
+
+    /// True if this console may act on what others have started. Otherwise it says why not.
+    fn may_act(&mut self) -> bool {
+        let why = self.settings.no_person.as_ref();
+        self.note = why.map(|why| format!("not allowed here: {why}")).or(self.note.take());
+        self.settings.no_person.is_none()
     }
 
     fn start_sending(&mut self) {
@@ -350,8 +357,7 @@ impl Model {
             self.note = Some("the selected command takes no input".to_owned());
             return;
         };
-        if let Some(why) = &self.settings.no_person {
-            self.note = Some(format!("cannot send: {why}"));
+        if !self.may_act() {
             return;
         }
         (self.purpose, self.focus) = (Purpose::Send { job }, Focus::Input);
@@ -388,12 +394,8 @@ impl Model {
 
     fn end_session(&mut self) -> Vec<Effect> {
         let Some(Sheet::Sessions { rows, selected }) = &self.sheet else { return Vec::new() };
-        let Some(row) = rows.get(*selected) else { return Vec::new() };
-        if let Some(why) = &self.settings.no_person {
-            self.note = Some(format!("cannot end it: {why}"));
-            return Vec::new();
-        }
-        vec![Effect::EndSession(row.name.clone())]
+        let Some(name) = rows.get(*selected).map(|row| row.name.clone()) else { return Vec::new() };
+        if self.may_act() { vec![Effect::EndSession(name)] } else { Vec::new() }
     }
 }
 

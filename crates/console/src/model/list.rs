@@ -13,6 +13,9 @@ const MOST_CARDS: usize = 500;
 /// Bytes of output that are kept in all cards together.
 const MOST_BYTES: usize = 8 << 20;
 
+/// Lines in sight before a line that was searched for.
+const CONTEXT: usize = 3;
+
 /// All cards, and the part of them that is on the screen.
 #[derive(Debug, Default)]
 pub(crate) struct CardList {
@@ -185,7 +188,8 @@ impl CardList {
         let at = self.offset(index) + line;
         let top = self.top();
         if at < top {
-            self.scroll_to(at);
+            // A line in the middle of a card has some lines before it in sight.
+            self.scroll_to(at.saturating_sub(line.min(CONTEXT)));
         } else if at >= top + self.height {
             // Some lines below it belong to it.
             self.scroll_to((at + 1).saturating_sub(self.height / 2));
@@ -274,8 +278,10 @@ mod tests {
         list.add(listed(9, 5));
         list.fit(40, 8);
         assert_eq!(first(&list), top);
-        // Header, five lines, and the facts.
-        assert_eq!(list.unseen(), Some(7));
+        // The command, and five lines.
+        assert_eq!(list.unseen(), Some(6));
+        list.fit(10, 8);
+        assert_eq!(list.unseen(), Some(6));
         list.scroll(1000);
         assert_eq!(list.unseen(), None);
     }
@@ -286,7 +292,7 @@ mod tests {
         list.scroll(-5);
         let id = list.cards()[2].id;
         list.get_mut(id).expect("a card").written = 1000;
-        assert_eq!(list.unseen(), Some(1000 - 12));
+        assert_eq!(list.unseen(), Some(1000 - 10));
     }
 
     #[test]

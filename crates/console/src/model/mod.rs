@@ -16,7 +16,7 @@ mod search;
 mod tests;
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bashful_render::{CardKind, CardState, Look};
 use bashful_screen::{Key, Size};
@@ -187,6 +187,8 @@ pub(crate) struct ConsoleSettings {
     pub(crate) escape: Escape,
     /// The name of the dialect, and the directory: for the first line.
     pub(crate) title: String,
+    /// The timeout in the arguments of typed commands.
+    pub(crate) timeout: Option<Duration>,
     /// The reason why this console may not act for a person, if it may not.
     pub(crate) no_person: Option<String>,
 }
@@ -265,6 +267,7 @@ impl Model {
         let kind = if how == How::Bang { CardKind::Bang } else { CardKind::Tool };
         let mut card = ListedCard::new(id, CardOwner::Own, kind, &command);
         card.began = Some(now);
+        card.change(|card| card.timeout = self.settings.timeout.filter(|_| how == How::Tool));
         self.list.add(card);
         self.list.select_newest();
         self.list.follow();

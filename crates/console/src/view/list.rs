@@ -12,7 +12,7 @@ use crate::model::{CardId, Focus, Model, PlacedLine, matches};
 const MARGIN: u16 = 2;
 
 pub(super) fn draw_title(model: &Model, buffer: &mut Buffer, area: Rect) {
-    let mut column = paint::text(buffer, area, 0, 1, "bashful", paint::BOLD) + 2;
+    let mut column = paint::text(buffer, area, 0, 1, "bashful", paint::BOLD) + 3;
     column += paint::text(buffer, area, 0, column, &model.settings.title, paint::DIM);
     let [running, elsewhere, jobs] = model.counts();
     let some = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));

@@ -6,6 +6,8 @@ mod overlay;
 mod paint;
 mod prompt;
 mod sheet;
+#[cfg(test)]
+mod tests;
 
 use bashful_render::Signs;
 use ratatui_core::buffer::Buffer;
@@ -13,6 +15,7 @@ use ratatui_core::layout::{Position, Rect};
 
 use crate::model::{Focus, Model, Sheet};
 use paint::FrameSigns;
+pub(crate) use paint::is_unfit;
 
 /// Fewer columns or rows than this show only a request for more.
 const SMALLEST: (u16, u16) = (20, 8);

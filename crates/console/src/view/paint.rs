@@ -103,6 +103,14 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     rows
 }
 
+/// Characters that would change more than their own cell.
+pub(crate) fn is_unfit(character: char) -> bool {
+    let is_invisible = matches!(character,
+        '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+    character.is_control() || is_invisible
+}
+
 pub(super) fn cell_style(style: Style) -> CellStyle {
     let mut cell = CellStyle::new();
     cell.fg = color(style.foreground);

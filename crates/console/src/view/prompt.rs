@@ -86,7 +86,7 @@ fn hint(model: &Model) -> &'static str {
         (Some(Sheet::Sessions { .. }), ..) => "↑↓ select · s ends the session · any other key closes",
         (_, _, Purpose::Search) => "Enter searches · Esc leaves",
         (_, _, Purpose::Send { .. }) => "Enter sends the line · Esc leaves",
-        (_, Focus::Input, _) => "Enter run · F2 at a terminal · F3 background · Tab complete · Esc cards · ? help",
-        (_, Focus::Cards, _) => "↑↓ select · Enter expand · / search · y copy · o pager · s stop · Esc type · ? help",
+        (_, Focus::Input, _) => "Enter run · F2 terminal · F3 background · Tab complete · Esc cards · ? help",
+        (_, Focus::Cards, _) => "↑↓ · Enter expand · / search · y copy · o pager · s stop · Esc type · ? help",
     }
 }
