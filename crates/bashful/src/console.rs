@@ -44,6 +44,7 @@ pub(crate) fn main(args: &ConsoleArgs, file: Option<&Path>) -> Result<Exit, Box<
             colors: color::on_stdout(),
             unicode: is_unicode(&around),
             pager: pager(&around),
+            questions: guard::questions(&settings, &around, "console").map(Arc::new),
             no_person: guard::find_no_keeper().err().map(|why| why.to_string()),
             directory,
         };

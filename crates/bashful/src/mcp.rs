@@ -98,6 +98,7 @@ fn toolbox(
     options.directory.clone_from(&directory);
     options.ready = settings.mcp.ready.number();
     options.registry = setup::registry(around, "mcp").map(Arc::new);
+    options.judge = guard::judge_for(settings, around, "mcp")?;
     // Two servers may use the same session name for different shells.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     if let Some(http) = http {

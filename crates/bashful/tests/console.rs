@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use bashful_testkit::{Home, Terminal, eventually};
 
@@ -60,6 +60,7 @@ fn check_left(terminal: &Terminal<'_>, said: &str) {
 struct Agent {
     child: Child,
     input: ChildStdin,
+    output: BufReader<ChildStdout>,
 }
 
 impl Agent {
@@ -70,11 +71,19 @@ impl Agent {
         let mut input = child.stdin.take().expect("a pipe");
         let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
         writeln!(input, "{hello}").expect("it is written");
-        let mut answer = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut answer).expect("an answer");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut agent = Self { child, input, output };
+        let answer = agent.answer();
         assert!(answer.contains("serverInfo"), "{answer}");
-        writeln!(input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).expect("it is written");
-        Self { child, input }
+        writeln!(agent.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).expect("it is written");
+        agent
+    }
+
+    /// The next message of the server.
+    fn answer(&mut self) -> String {
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).expect("an answer");
+        answer
     }
 
     fn runs(&mut self, command: &str) {
@@ -128,9 +137,7 @@ fn a_whole_visit() {
     terminal.shows("s again stops echo agent at work");
     terminal.types(&["s"]);
     terminal.shows("has ended: echo agent at work");
-    // Stop the job.
-    terminal.types(&["s"]);
-    terminal.shows("s again stops");
+    // Stop the job, which is of this console.
     terminal.types(&["s"]);
     terminal.shows("⊘ cancelled");
     terminal.types(&["Tab"]);
@@ -144,6 +151,8 @@ fn a_whole_visit() {
     terminal.types(&["Escape"]);
     terminal.shows("Esc kills the program");
     terminal.resize(90, 25);
+    let frame = || terminal.screen().lines().nth(1).map_or(0, |line| line.chars().count());
+    assert!(eventually(|| frame() == 90), "{}", terminal.screen());
     terminal.types(&["-l", ":set columns? lines?"]);
     terminal.types(&["Enter"]);
     terminal.shows("lines=21");
@@ -176,13 +185,13 @@ fn a_bang_command_keeps_its_shell_its_colors_and_its_errors() {
 fn a_pager_and_less_in_the_overlay_give_the_terminal_back() {
     let home = Home::new(BASHFUL);
     let terminal = open(&home, "");
-    enter(&terminal, "seq 5000", "truncated");
+    enter(&terminal, "seq 50000", "truncated");
     select_cards(&terminal);
     terminal.types(&["o"]);
     terminal.shows("\n29\n");
     // All of it is there, and not only the part in the reply.
-    terminal.types(&["-l", "2500g"]);
-    terminal.shows("\n2520\n");
+    terminal.types(&["-l", "25000g"]);
+    terminal.shows("\n25020\n");
     terminal.types(&["q"]);
     terminal.shows(CARDS);
     terminal.types(&["Tab"]);
@@ -299,7 +308,7 @@ fn no_output_garbles_the_screen() {
     enter(&terminal, "!cat hostile; echo; echo the end", "the end\n");
     enter(&terminal, "cat hostile; echo; echo the end", "✓ done");
     let screen = terminal.screen();
-    assert!(screen.starts_with(" bashful native") && screen.contains(TYPING), "{screen}");
+    assert!(screen.starts_with(" bashful  native") && screen.contains(TYPING), "{screen}");
     assert_eq!(terminal.facts("#{alternate_on} #{cursor_flag}"), "1 1");
     leave(&terminal);
 }
@@ -327,6 +336,52 @@ fn a_console_that_a_command_has_started_answers_and_stops_nothing() {
     assert!(terminal.screen().contains("agent at work"));
     terminal.types(&["C-d"]);
     assert!(eventually(|| terminal.facts("#{alternate_on}") == "0"), "{}", terminal.screen());
+}
+
+/// Tries to answer every question, as a command would.
+const FORGED: &str = r#"
+import glob, os, socket, sys
+for path in glob.glob(os.path.expanduser("~/.local/state/bashful/questions/*.ask")):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(path)
+    try:
+        peer.sendall(b"yes\n")
+        print("read", peer.recv(100000))
+    except OSError as error:
+        print("read", error)
+"#;
+
+#[test]
+fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
+    let home = Home::new(BASHFUL);
+    let settings = "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\nconsole_answers = true\n";
+    std::fs::write(home.path().join("settings.toml"), settings).expect("a file");
+    std::fs::write(home.path().join("forge.py"), FORGED).expect("a file");
+    let terminal = open(&home, "--config settings.toml");
+    let mut agent = Agent::start(&home, &["--config", "settings.toml"]);
+    agent.runs("git push --force nowhere");
+    let screen = terminal.shows("The guard asks about a command of mcp (process");
+    assert!(screen.contains("  | git push --force nowhere"), "{screen}");
+    // A command connects, but reads nothing, and its answer does not count.
+    let forged = home.run(&["run", "python3 forge.py"]);
+    let said = String::from_utf8_lossy(&forged.stdout).into_owned();
+    assert!(said.starts_with("read ") && !said.contains("May this run"), "{said}");
+    terminal.shows("The guard asks about a command of mcp (process");
+    terminal.types(&["M-y"]);
+    assert!(eventually(|| !terminal.screen().contains("The guard asks")), "{}", terminal.screen());
+    let answer = agent.answer();
+    assert!(answer.contains("not a git repository"), "{answer}");
+    // Declined.
+    agent.runs("git push --force elsewhere");
+    terminal.shows("git push --force elsewhere");
+    terminal.types(&["M-n"]);
+    let answer = agent.answer();
+    assert!(answer.contains("the user said no"), "{answer}");
+    leave(&terminal);
+    // Nobody is there any more, and this client cannot ask.
+    agent.runs("git push --force nowhere");
+    let answer = agent.answer();
+    assert!(answer.contains("this client cannot ask the user"), "{answer}");
 }
 
 #[test]

@@ -59,6 +59,7 @@ mod outcome;
 mod output_redactor;
 mod plan;
 mod promises;
+mod questions;
 mod ready;
 mod redact;
 mod registry;
@@ -114,6 +115,7 @@ pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Trun
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
+pub use questions::{OpenQuestion, PersonPresence, Questions};
 pub use redact::{Redacted, Redactor, error_chain};
 pub use registry::{ListRegistryError, RegisteredCommand, Registry, StopRegisteredError};
 pub use reply_limit::ReplyLimit;

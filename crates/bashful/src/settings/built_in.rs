@@ -166,6 +166,7 @@ fn guard() -> GuardSettings {
         levels: Levels(BTreeMap::new()),
         dialects: DialectLevels(BTreeMap::from([("plain".to_owned(), Levels(BTreeMap::from(plain)))])),
         rules_file: String::new(),
+        console_answers: false,
     }
 }
 

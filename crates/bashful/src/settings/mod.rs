@@ -134,7 +134,7 @@ settings! {
     /// `bashful console`.
     console: ConsoleSettings, ConsoleLayer { dialect: DialectName, escape: EscapeKey, timeout_seconds: Seconds, }
     /// Levels and rules of the guard.
-    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
+    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, console_answers: bool, }
     /// The interceptor, which points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// The MCP server and its clients.

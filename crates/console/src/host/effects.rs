@@ -8,7 +8,7 @@ use bashful_engine::{Engine, JobStore, Key, Keys, SessionName, Stop, error_chain
 use bashful_sys::signal;
 
 use super::pager::{self, Paged};
-use super::{Message, OpenConsole, clipboard, paths, watch};
+use super::{Message, OpenConsole, clipboard, paths, person_screen, watch};
 use crate::model::{Effect, Event, QuestionId};
 
 /// Longest time for a job to take a line.
@@ -58,7 +58,7 @@ impl OpenConsole {
 
     fn copy(&mut self, text: &str) -> io::Result<()> {
         let (sequence, copied) = clipboard::copy_sequence(text);
-        self.screen.copy(&sequence)?;
+        person_screen::write(sequence.as_bytes())?;
         self.model.note = Some(if copied >= clipboard::MOST - 4 {
             format!("copied the last {copied} bytes; o opens all of it in the pager")
         } else {

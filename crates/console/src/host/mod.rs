@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bashful_dialect::{Dialect, Toolbox};
-use bashful_engine::Registry;
+use bashful_engine::{PersonPresence, Questions, Registry};
 use bashful_render::{Look, Signs};
 use bashful_screen::Decoded;
 use bashful_sys::signal;
@@ -37,7 +37,7 @@ use commands::Commands;
 use history_file::HistoryFile;
 use keyboard::Keyboard;
 use person_screen::PersonScreen;
-use watch::{WatchRequest, Watcher};
+use watch::{Places, WatchRequest, Watcher};
 
 /// Shortest time between two frames. Faster ones would only cost.
 const FRAME: Duration = Duration::from_millis(16);
@@ -70,6 +70,8 @@ pub struct Console {
     pub unicode: bool,
     /// The command line of the pager.
     pub pager: OsString,
+    /// Questions of other programs that may be answered here.
+    pub questions: Option<Arc<Questions>>,
     /// The reason why this console may not act for a person: a command has started it.
     pub no_person: Option<String>,
 }
@@ -175,6 +177,8 @@ struct OpenConsole {
     terminal: Option<ShownTerminal>,
     answers: HashMap<QuestionId, oneshot::Sender<bool>>,
     watcher: mpsc::UnboundedSender<WatchRequest>,
+    /// Others know that a person is here.
+    _presence: Option<PersonPresence>,
     /// A pager has the terminal.
     paging: Option<JoinHandle<Option<String>>>,
     /// The time of the next frame, if something has changed.
@@ -193,12 +197,22 @@ impl OpenConsole {
         let look = Look { signs, expand_key: Some("Ctrl-O".to_owned()), ..Look::default() };
         let entries = history.as_ref().map(HistoryFile::read).unwrap_or_default();
         let now = Instant::now();
+        // No command may answer for a person.
+        let questions = console.questions.clone().filter(|_| console.no_person.is_none());
+        // Told before the first look, so that no question falls between the two.
+        let presence = questions.as_ref().and_then(|questions| questions.attend().ok());
+        let places = Places {
+            engine: console.toolbox.engine().clone(),
+            registry: console.registry.clone(),
+            questions: questions.filter(|_| presence.is_some()),
+        };
         Ok(Self {
             model: Model::new(console.settings(), look, entries, person_screen::size()),
             keyboard: Keyboard::new()?,
             signals,
             commands: Commands::new(&console, messages.0.clone()),
-            watcher: Watcher::start(console.toolbox.engine().clone(), console.registry.clone(), messages.0.clone()),
+            watcher: Watcher::start(places, messages.0.clone()),
+            _presence: presence,
             history,
             messages,
             terminal: None,

@@ -19,7 +19,7 @@ impl Paged {
     pub(super) fn show(self) -> Option<String> {
         match self.run() {
             Ok(()) => None,
-            Err(error) => Some(format!("cannot run the pager {:?}: {error}", self.pager)),
+            Err(error) => Some(format!("cannot run the pager {}: {error}", self.pager.display())),
         }
     }
 

@@ -71,15 +71,12 @@ impl PersonScreen {
         if self.is_taken {
             self.terminal.draw(|frame| {
                 let cursor = view::draw(model, frame.buffer_mut());
-                cursor.into_iter().for_each(|cursor| frame.set_cursor_position(cursor));
+                if let Some(cursor) = cursor {
+                    frame.set_cursor_position(cursor);
+                }
             })?;
         }
         Ok(())
-    }
-
-    /// Hands a text to the clipboard of the terminal.
-    pub(super) fn copy(&mut self, sequence: &str) -> io::Result<()> {
-        write(sequence.as_bytes())
     }
 }
 
@@ -96,7 +93,8 @@ pub(super) fn size() -> (u16, u16) {
     (columns.min(LARGEST.0), rows.min(LARGEST.1))
 }
 
-fn write(bytes: &[u8]) -> io::Result<()> {
+/// Writes a sequence of the console's own.
+pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(bytes)?;
     out.flush()

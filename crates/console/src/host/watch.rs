@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bashful_engine::{
-    ByteSize, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, RegisteredCommand, Registry, SessionEntry,
-    make_directory,
+    ByteSize, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, Questions, RegisteredCommand, Registry,
+    SessionEntry, make_directory,
 };
 use bashful_render::CardState;
 use bashful_sys::event;
 use bashful_sys::notify::PathWatch;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
 use super::Message;
 use super::commands::ended;
-use crate::model::{Event, JobEnd, JobNews, SessionRow, WatchedCommand, WatchedKey};
+use crate::model::{Event, JobEnd, JobNews, Question, QuestionId, SessionRow, WatchedCommand, WatchedKey};
 
 /// Shortest pause between two looks. A busy machine changes something all the time.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,10 +41,20 @@ pub(super) enum WatchRequest {
     Job(u64),
 }
 
+/// The places to watch.
+pub(super) struct Places {
+    pub(super) engine: Engine,
+    pub(super) registry: Option<Arc<Registry>>,
+    pub(super) questions: Option<Arc<Questions>>,
+}
+
 /// The watcher, on a task of its own.
 pub(super) struct Watcher {
     engine: Engine,
     registry: Option<Arc<Registry>>,
+    questions: Option<Arc<Questions>>,
+    /// Questions that are shown, or were.
+    asked: HashSet<String>,
     messages: mpsc::UnboundedSender<Message>,
     requests: mpsc::UnboundedReceiver<WatchRequest>,
     /// For tasks that wait for the end of a job.
@@ -59,10 +69,10 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Starts to watch, until the returned end is dropped.
     pub(super) fn start(
-        engine: Engine,
-        registry: Option<Arc<Registry>>,
+        places: Places,
         messages: mpsc::UnboundedSender<Message>,
     ) -> mpsc::UnboundedSender<WatchRequest> {
+        let Places { engine, registry, questions } = places;
         let (asking, requests) = mpsc::unbounded_channel();
         // Only directories that exist can be watched. One that cannot be made stays empty.
         let live = engine.jobs().map(|jobs| jobs.directory().join("live"));
@@ -73,6 +83,8 @@ impl Watcher {
         let watcher = Self {
             engine,
             registry,
+            questions,
+            asked: HashSet::new(),
             messages,
             requests,
             asking: asking.downgrade(),
@@ -125,7 +137,22 @@ impl Watcher {
         if let Some(store) = self.engine.jobs().cloned() {
             self.look_at_jobs(&store).await?;
         }
+        self.look_at_questions();
         Some(())
+    }
+
+    fn look_at_questions(&mut self) {
+        let Some(questions) = &self.questions else { return };
+        if let Some((watch, _)) = &self.watch {
+            let _ = watch.add_directory(questions.directory());
+        }
+        let names = questions.names();
+        self.asked.retain(|name| names.contains(name));
+        for name in names {
+            if self.asked.insert(name.clone()) {
+                drop(tokio::spawn(show_question(Arc::clone(questions), name, self.messages.clone())));
+            }
+        }
     }
 
     async fn look_at_jobs(&mut self, store: &Arc<JobStore>) -> Option<()> {
@@ -230,6 +257,27 @@ impl Watcher {
     }
 }
 
+/// Shows a question of another program until it is answered, here or elsewhere.
+async fn show_question(questions: Arc<Questions>, name: String, messages: mpsc::UnboundedSender<Message>) {
+    let Ok(Some(mut open)) = questions.read(&name).await else { return };
+    let id = QuestionId::Elsewhere(name);
+    let origin = Some(format!("{} (process {})", open.surface, open.host_pid));
+    let question = Question { id: id.clone(), origin, about: open.about.clone() };
+    let (answer, answered) = oneshot::channel();
+    if messages.send(Message::Question { question, answer }).is_err() {
+        return;
+    }
+    let answer = tokio::select! {
+        answer = answered => answer.ok(),
+        () = open.withdrawn() => None,
+    };
+    if let Some(yes) = answer {
+        // A program that is gone needs no answer.
+        let _ = open.answer(yes).await;
+    }
+    let _ = messages.send(Message::Event(Event::Withdrawn(id)));
+}
+
 /// Commands of other programs that run now.
 fn watched(registry: &Registry) -> Vec<WatchedCommand> {
     let commands = registry.list().unwrap_or_default().into_iter();
@@ -291,5 +339,5 @@ async fn readable(queue: Option<&AsyncFd<OwnedFd>>) {
         ready.clear_ready();
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

@@ -111,7 +111,8 @@ fn escaped(path: &str) -> String {
     let mut word = String::new();
     for (at, character) in path.char_indices() {
         let is_plain = character.is_alphanumeric() || "/._-+,:@%^=".contains(character) || !character.is_ascii();
-        if !is_plain && !(at == 0 && character == '~') {
+        let is_home = at == 0 && character == '~';
+        if !is_plain && !is_home {
             word.push('\\');
         }
         word.push(character);

@@ -38,8 +38,13 @@ impl InputText {
 
     /// Inserts at the cursor. Tabs become spaces and other control characters are left out, because they would not be seen.
     pub(crate) fn insert(&mut self, text: &str) {
-        let text: String =
-            text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ").chars().filter(is_typed).collect();
+        let text: String = text
+            .replace("\r\n", "\n")
+            .replace('\r', "\n")
+            .replace('\t', "    ")
+            .chars()
+            .filter(|character| is_typed(*character))
+            .collect();
         if self.text.len() + text.len() <= LONGEST {
             self.text.insert_str(self.cursor, &text);
             self.cursor += text.len();
@@ -141,8 +146,8 @@ impl InputText {
     }
 }
 
-fn is_typed(character: &char) -> bool {
-    *character == '\n' || !character.is_control()
+fn is_typed(character: char) -> bool {
+    character == '\n' || !character.is_control()
 }
 
 /// Bytes of the first `count` graphemes; of all if there are fewer.

@@ -220,14 +220,13 @@ impl Model {
 
     fn carry_out(&mut self, line: EnteredLine, now: Instant) -> Vec<Effect> {
         match line {
-            EnteredLine::Nothing => {}
             EnteredLine::Tool(command) => return vec![self.run(How::Tool, command, now)],
             EnteredLine::Bang(command) => return vec![self.run(How::Bang, command, now)],
             EnteredLine::Terminal(command) => return vec![self.run(How::Terminal, command, now)],
             EnteredLine::Background(command) => return vec![self.run(How::Background, command, now)],
             EnteredLine::Send { job, text } if self.may_act() => return vec![Effect::Send { job, text }],
             EnteredLine::Stop { job: Some(job) } if self.may_act() => return vec![Effect::StopJob(job)],
-            EnteredLine::Send { .. } | EnteredLine::Stop { job: Some(_) } => {}
+            EnteredLine::Nothing | EnteredLine::Send { .. } | EnteredLine::Stop { job: Some(_) } => {}
             EnteredLine::Stop { job: None } => return self.stop(None),
             EnteredLine::Search(text) => self.start_search(&text),
             EnteredLine::Sessions => return vec![Effect::ListSessions],
@@ -274,7 +273,7 @@ impl Model {
             (Code::Char('u'), CTRL) => self.list.scroll(-half),
             (Code::Char('d'), CTRL) => self.list.scroll(half),
             (Code::Home, _) | (Code::Char('g'), PLAIN) => self.list.scroll(isize::MIN / 2),
-            (Code::End, _) | (Code::Char('G'), _) => self.list.follow(),
+            (Code::End | Code::Char('G'), _) => self.list.follow(),
             (Code::Enter, _) | (Code::Char('e' | ' '), PLAIN) => self.toggle(),
             (Code::Char('/'), PLAIN) => {
                 self.purpose = Purpose::Search;
@@ -306,13 +305,11 @@ impl Model {
     }
 
     fn copy(&mut self, text: impl Fn(&ListedCard) -> String) -> Vec<Effect> {
-        match self.list.selected().map(text).filter(|text| !text.is_empty()) {
-            Some(text) => vec![Effect::Copy(text)],
-            None => {
-                self.note = Some("there is nothing to copy".to_owned());
-                Vec::new()
-            }
+        if let Some(text) = self.list.selected().map(text).filter(|text| !text.is_empty()) {
+            return vec![Effect::Copy(text)];
         }
+        self.note = Some("there is nothing to copy".to_owned());
+        Vec::new()
     }
 
     fn page(&mut self) -> Vec<Effect> {

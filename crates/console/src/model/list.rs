@@ -252,7 +252,7 @@ mod tests {
         let mut card = ListedCard::new(CardId(id), CardOwner::Own, CardKind::Tool, &format!("command {id}"));
         card.change(|card| {
             card.state = CardState::Done;
-            card.output = (0..lines).map(|line| format!("{id}.{line}\n")).collect();
+            card.output = (0..lines).map(|line| format!("{id}.{line}")).collect::<Vec<_>>().join("\n");
             card.expanded = true;
         });
         card

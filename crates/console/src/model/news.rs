@@ -160,7 +160,8 @@ impl Model {
         card.change(|card| {
             card.state = news.end.map_or(CardState::Backgrounded, |end| end.state);
             card.exit = news.end.and_then(|end| end.exit);
-            card.elapsed = Some(Duration::from_secs(news.age.as_secs()));
+            let has_ended = news.end.is_some();
+            card.elapsed = Some(if has_ended { news.age } else { Duration::from_secs(news.age.as_secs()) });
             card.timeout = Some(news.timeout);
             card.size = Some(news.bytes);
             card.output = news.text;

@@ -27,8 +27,8 @@ impl Search {
             let index = if back { (begin + count - step % count) % count } else { (begin + step) % count };
             let lines = self.lines_of(list, index);
             let rest = match (self.last, step) {
-                (Some((_, last)), 0) if back => lines.iter().rev().find(|line| **line < last),
-                (Some((_, last)), 0) => lines.iter().find(|line| **line > last),
+                (Some((_, before)), 0) if back => lines.iter().rev().find(|line| **line < before),
+                (Some((_, before)), 0) => lines.iter().find(|line| **line > before),
                 _ if back => lines.last(),
                 _ => lines.first(),
             };
@@ -53,10 +53,10 @@ impl Search {
         }
         card.change(|card| card.expanded = true);
         let lines = card.lines(width, &look);
-        let with = |(at, line): (usize, &bashful_render::Line)| {
+        let place = |(at, line): (usize, &bashful_render::Line)| {
             matches(&line.plain(), &self.text).next().is_some().then_some(at)
         };
-        let found: Vec<usize> = lines.iter().enumerate().filter_map(with).collect();
+        let found: Vec<usize> = lines.iter().enumerate().filter_map(place).collect();
         // A text that is wrapped in its middle is in no line.
         if found.is_empty() { vec![0] } else { found }
     }

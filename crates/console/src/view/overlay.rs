@@ -46,10 +46,11 @@ fn draw_screen(overlay: &Overlay, buffer: &mut Buffer, area: Rect) {
             // The right half of a wide character would stand on the frame.
             let is_cut = cell.width == Width::Wide && column + 1 >= area.width;
             symbol.clear();
-            if is_cut {
-                symbol.push(' ')
-            } else {
-                cell.push_to(&mut symbol)
+            cell.push_to(&mut symbol);
+            // A program may put a mark that turns the direction of text into a cell.
+            symbol.retain(|character| !paint::is_unfit(character));
+            if is_cut || symbol.is_empty() {
+                " ".clone_into(&mut symbol);
             }
             if let Some(place) = buffer.cell_mut((area.x + column, area.y + row)) {
                 place.set_symbol(&symbol).set_style(paint::cell_style(cell.style));

@@ -44,7 +44,7 @@ fn end(model: &mut Model, card: u64, state: CardState, code: Option<i64>, text: 
 fn busy(size: (u16, u16)) -> (Model, Instant) {
     let (mut model, now) = model(size);
     enter(&mut model, "seq 30", now);
-    end(&mut model, 1, CardState::Done, Some(0), &(1..=30).map(|n| format!("{n}\n")).collect::<String>(), now);
+    end(&mut model, 1, CardState::Done, Some(0), &(1..=30).map(|n| n.to_string()).collect::<Vec<_>>().join("\n"), now);
     enter(&mut model, "!cargo test", now);
     let colored =
         "running 2 tests\ntest one ... \x1b[32mok\x1b[0m\ntest two ... \x1b[1;31mFAILED\x1b[0m\n日本語 und e\u{301}\n";
@@ -85,7 +85,9 @@ fn check(name: &str, make: impl Fn((u16, u16)) -> Model) {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
         let drawn = terminal.draw(|frame| {
             let cursor = draw(&mut model, frame.buffer_mut());
-            cursor.into_iter().for_each(|cursor| frame.set_cursor_position(cursor));
+            if let Some(cursor) = cursor {
+                frame.set_cursor_position(cursor);
+            }
         });
         let buffer = drawn.expect("it is drawn").buffer.clone();
         let mut text = String::new();
