@@ -284,6 +284,19 @@ fn the_terminal_comes_back_after_signals() {
 }
 
 #[test]
+fn a_panic_gives_the_terminal_back_before_its_message() {
+    let home = Home::new(BASHFUL);
+    let screen = "$(printf '\\033[?1049h\\033[?2004h\\033[?25l')";
+    let terminal = Terminal::run(
+        &home,
+        &format!(
+            "stty -g >before; $PUPPET raw say \"{screen}\" panic; stty -g >after; cmp before after && echo same modes; echo left 0; read"
+        ),
+    );
+    check_left(&terminal, "as asked");
+}
+
+#[test]
 fn control_z_suspends_the_console() {
     let home = Home::new(BASHFUL);
     let terminal = Terminal::run(&home, "exec env PS1='person> ' bash --norc --noprofile -i");
