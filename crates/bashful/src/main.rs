@@ -7,6 +7,7 @@ mod attend;
 mod check;
 mod cli;
 mod color;
+mod colored;
 mod condense;
 mod config;
 mod console;
@@ -34,6 +35,7 @@ mod setup;
 mod shell_settings;
 mod signals;
 mod state;
+mod suspend;
 mod token_file;
 mod umask;
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::terminal_calls::TerminalOptions;
+use crate::terminal_sessions::TerminalSessionCall;
 
 /// Longest timeout of a foreground command, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
@@ -79,6 +80,8 @@ pub(crate) enum ArgumentError {
 pub(crate) enum Call {
     /// A call that runs a command.
     Run(Box<RunCall>),
+    /// A call that types a command at the terminal of a session.
+    TerminalSession(Box<TerminalSessionCall>),
     /// A call about jobs.
     Jobs(JobsCall),
 }

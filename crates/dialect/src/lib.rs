@@ -41,6 +41,7 @@ mod subscriptions;
 pub mod table;
 mod terminal;
 pub mod terminal_calls;
+mod terminal_sessions;
 pub mod text;
 mod tool;
 mod toolbox;

@@ -268,7 +268,7 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
         .multi_line(true)
         .size_limit(1 << 20)
         .build()
-        .map_err(|error| format!("job: `pattern` is no regular expression: {error}"))
+        .map_err(|error| format!("the pattern is no regular expression: {error}"))
 }
 
 /// The names of keys as keys. The error of an unknown name has the names that are most like it.

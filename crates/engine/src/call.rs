@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use bashful_guard::Interception;
 use bashful_keeper::{End, Exit, StopReason};
+use bashful_sys::signal::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
-pub use caller::{Caller, Cancellation, Canceller, Interceptor, Waiting};
+pub use caller::{Caller, Cancellation, Canceller, Interceptor, Pauser, Pausing, Waiting};
 pub use reply::{Background, BetterTool, Finished, Reply, ShownSoFar};
 
-use caller::cancelled;
+use caller::{PauseOrder, cancelled, pause_ordered};
 
 use crate::check::{Checked, Refusal, warnings};
 use crate::command_log::{CommandText, LogEntry};
@@ -29,7 +30,7 @@ use crate::redact::{Redacted, Redactor, error_chain};
 use crate::reply_limit::ReplyLimit;
 use crate::request::{Request, Script};
 use crate::rewrite::{RewriteFor, Rewritten, without_leading_cd};
-use crate::running::{Handles, InBackground, NotSent, Run, Running};
+use crate::running::{Handles, InBackground, NotSent, OutputListener, Run, Running};
 use crate::units::Lifetime;
 use crate::window::Window;
 
@@ -113,7 +114,7 @@ impl Engine {
                 if is_cancelled {
                     running.run.stop(StopReason::Cancelled).await;
                 }
-                Ok(Box::pin(running.until_reply(caller.waiting, deadline, cancellation)).await)
+                Ok(Box::pin(running.until_reply(caller, deadline, cancellation)).await)
             }
             Err(reply) => Ok(reply),
         }
@@ -202,7 +203,7 @@ impl Engine {
         let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
         let waits = caller.waiting != Waiting::InBackground;
         let has_terminal = request.streams.terminal().is_some();
-        let is_cut = waits && caller.listener.is_none() && !has_terminal;
+        let is_cut = waits && caller.listener.as_ref().is_none_or(OutputListener::may_drop) && !has_terminal;
         let purpose = match is_cut {
             _ if caller.is_person => RewriteFor::Person,
             true => RewriteFor::Reply,
@@ -352,11 +353,12 @@ impl RunningCall {
     /// Waits for the end, or until the caller's patience is over and the command becomes a job.
     async fn until_reply(
         mut self,
-        waiting: Waiting,
+        caller: Caller,
         deadline: Option<Instant>,
         mut cancellation: Option<Cancellation>,
     ) -> Reply {
-        let mut give_up = match waiting {
+        let mut pausing = caller.pausing;
+        let mut give_up = match caller.waiting {
             Waiting::BeforeTimeout(_) => [deadline, before_timeout(self.facts.lifetime)].into_iter().flatten().min(),
             _ => deadline,
         };
@@ -366,6 +368,7 @@ impl RunningCall {
                     return self.finished(outcome.expect("`handles` is still held, so somebody could have asked"));
                 }
                 () = cancelled(&mut cancellation) => self.run.stop(StopReason::Cancelled).await,
+                order = pause_ordered(&mut pausing) => self.run.follow(order).await,
                 () = until(give_up) => match self.run.send_to_background().await {
                     Ok(sent) => return self.became_job(sent),
                     Err(why) => {
@@ -404,6 +407,20 @@ impl RunningCall {
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })
+    }
+}
+
+impl Run {
+    async fn follow(&mut self, order: PauseOrder) {
+        match order {
+            PauseOrder::Pause(done) => {
+                self.signal(Signal::STOP).await;
+                // A process that was just then being started was missed the first time. Its parent is stopped by now.
+                self.signal(Signal::STOP).await;
+                let _ = done.send(());
+            }
+            PauseOrder::Resume => self.signal(Signal::CONT).await,
+        }
     }
 }
 

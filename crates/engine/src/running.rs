@@ -18,6 +18,7 @@ use std::time::Duration;
 use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
+use bashful_sys::signal::Signal;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -338,6 +339,13 @@ impl Run {
             stream.capture.set_listener(listener.form());
         }
         self.feed = Some(Feed::new(listener, Arc::clone(&self.mask)));
+    }
+
+    /// Sends a signal to every process of the command.
+    pub(crate) async fn signal(&mut self, signal: Signal) {
+        if let Ok(number) = u8::try_from(signal.as_raw()) {
+            self.link.signal(number).await;
+        }
     }
 
     /// Publishes the newest output on this channel. The first value comes now, when the command has started.

@@ -64,6 +64,10 @@ pub(crate) enum Mode {
 Exit code: the command's own; 128+N if signal N ended it; 124 after a timeout;
 125 if the command was refused or bashful itself failed.
 
+Keys: Ctrl-C stops the command, a second one kills it; Ctrl-Z suspends it, and
+its timeout goes on. Its colors stay on a terminal, unless --color or NO_COLOR
+turn them off.
+
 Examples: bashful run -t 5m 'make test'
           bashful run -b 'npm start'
           bashful run --pty 'vim notes.md'
