@@ -52,7 +52,10 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
     notices.extend(around.state().notice());
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
-        let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
+        let mut options = setup::options(settings, around, args.command.cwd.as_deref())?;
+        // A person and a pipe get the output as it was written, and so does a program that wants the streams apart.
+        options.condensing.enabled &= args.json && !args.split;
+        let engine = Engine::new(options)?;
         let in_background = args.command.mode() == Mode::Background;
         let direct = Direct::new(args.json).filter(|_| !in_background);
         let mut caller = Caller {

@@ -233,7 +233,13 @@ pub(crate) enum McpCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: bashful log --failed --since 2h")]
+#[command(after_help = "\
+With --savings, sizes are those of the shown text: a line that a limit would
+have cut anyway is not saved. A token is counted as four bytes.
+
+Example: bashful log --failed --since 2h
+         bashful log --savings --since 7d")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is an option of the command line")]
 pub(crate) struct LogArgs {
     /// Show only the last N commands.
     #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole_number::<usize>)]
@@ -247,7 +253,10 @@ pub(crate) struct LogArgs {
     /// Show only commands that failed or were refused.
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Print the JSON lines of the log file.
+    /// Sum up what condensing has saved, by filter.
+    #[arg(long, conflicts_with_all = ["last", "follow"])]
+    pub(crate) savings: bool,
+    /// Print the JSON lines of the log file; with --savings, one object.
     #[arg(long)]
     pub(crate) json: bool,
 }
