@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use bashful_dialect::{Dialect, facts, how_to_allow, visible, visible_lines};
+use bashful_dialect::{Dialect, facts, how_to_allow, question, visible, visible_lines};
 use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
-    Level, Plan, Policy, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, prelude_in, trust_settings,
+    Level, Plan, Policy, Questions, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, prelude_in,
+    trust_settings,
 };
 use bashful_guard::{self as guard, ExpressionError, TextRule};
 use thiserror::Error;
@@ -17,6 +18,9 @@ use thiserror::Error;
 use crate::allow::Allowances;
 use crate::settings::{RuleLevel, Settings, may_be_there, read};
 use crate::setup::Surroundings;
+
+/// Time for a person at a console to answer. Clients of servers give up on a call after a minute.
+const CONSOLE_PATIENCE: Duration = Duration::from_secs(45);
 
 /// An error in the settings of the guard.
 #[derive(Debug, Error)]
@@ -57,14 +61,33 @@ impl Refused {
 
 /// The judge for engines of this program; none if the settings turn the guard off.
 pub(crate) fn judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
+    judge_for(settings, around, "run")
+}
+
+/// The same judge, whose questions in consoles name this surface.
+pub(crate) fn judge_for(
+    settings: &Settings,
+    around: &Surroundings,
+    surface: &str,
+) -> Result<Option<Judge>, GuardError> {
     if !settings.guard.enabled {
         return Ok(None);
     }
     let guard = guard(settings, around)?;
     Ok(Some(Judge {
         guard: Arc::new(guard),
-        approver: Some(Arc::new(UserApprover { allowances: allowances(around) })),
+        approver: Some(Arc::new(UserApprover {
+            allowances: allowances(around),
+            asks: true,
+            questions: questions(settings, around, surface),
+        })),
     }))
+}
+
+/// The same judge without questions on the terminal, which a console draws on. The console asks by itself.
+pub(crate) fn silent_judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
+    let approver = Arc::new(UserApprover { allowances: allowances(around), asks: false, questions: None });
+    Ok(judge(settings, around)?.map(|judge| Judge { approver: Some(approver), ..judge }))
 }
 
 /// A guard with the levels and rules of the settings.
@@ -140,6 +163,10 @@ impl Interceptor for ToolAdvice {
 /// Approves by stored allowances, or by a question on the terminal.
 struct UserApprover {
     allowances: Option<Allowances>,
+    /// Asks on the terminal, if there is no allowance.
+    asks: bool,
+    /// Asks in consoles, if there is no terminal.
+    questions: Option<Questions>,
 }
 
 impl Approver for UserApprover {
@@ -152,8 +179,11 @@ impl Approver for UserApprover {
             if self.allowances.as_ref().is_some_and(take) {
                 return Approval::Approved;
             }
-            if verdict.level() != Some(Level::Ask) || find_person().is_err() {
+            if !self.asks || verdict.level() != Some(Level::Ask) {
                 return Approval::NotAsked;
+            }
+            if find_person().is_err() {
+                return self.ask_in_consoles(plan, verdict).await;
             }
             let about = about(plan, verdict, &plan.redactor());
             let (answer, answered) = tokio::sync::oneshot::channel();
@@ -165,6 +195,27 @@ impl Approver for UserApprover {
             }
         })
     }
+}
+
+impl UserApprover {
+    /// Asks a person at a console. Without one, or without an answer, others may be asked.
+    async fn ask_in_consoles(&self, plan: &Plan, verdict: &Verdict) -> Approval {
+        let (Some(questions), Ok(about)) = (&self.questions, question(plan, verdict)) else {
+            return Approval::NotAsked;
+        };
+        match questions.ask(about, CONSOLE_PATIENCE).await {
+            Ok(Some(true)) => Approval::Approved,
+            Ok(Some(false)) => Approval::Declined,
+            // A place that cannot be used is like one without a person.
+            Ok(None) | Err(_) => Approval::NotAsked,
+        }
+    }
+}
+
+/// The place of questions for consoles; none unless the settings want it.
+pub(crate) fn questions(settings: &Settings, around: &Surroundings, surface: &str) -> Option<Questions> {
+    let directory = around.state_part("questions").filter(|_| settings.guard.console_answers)?;
+    Some(Questions::new(directory, surface))
 }
 
 /// The reason why no person can be asked.

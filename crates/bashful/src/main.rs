@@ -10,6 +10,7 @@ mod color;
 mod colored;
 mod condense;
 mod config;
+mod console;
 mod derivation;
 mod direct;
 mod doctor;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bashful_dialect::{Dialect, Toolbox};
 use bashful_engine::{CommandLog, Engine, Interceptor, Options, Request, Script, SessionOwner};
 
-use crate::guard::ToolAdvice;
+use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
@@ -37,6 +37,7 @@ pub(crate) fn toolbox(
     options.directory = directory.to_path_buf();
     options.ready = settings.mcp.ready.number();
     options.registry = setup::registry(around, name).map(Arc::new);
+    options.judge = guard::judge_for(settings, around, name)?;
     // Two servers may use the same session name for different shells.
     options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     adjust(&mut options);

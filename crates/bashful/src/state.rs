@@ -9,8 +9,8 @@ use bashful_engine::{Distrust, PlanError, RunError, trust_directory};
 use thiserror::Error;
 
 /// The directories inside the state directory.
-const PARTS: [&str; 9] =
-    ["allowed", "artifacts", "installed", "jobs", "jobs/live", "log", "scratch", "sessions", "snapshots"];
+const PARTS: [&str; 10] =
+    ["allowed", "artifacts", "installed", "jobs", "jobs/live", "log", "questions", "scratch", "sessions", "snapshots"];
 
 /// The state directory and the result of its check.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use bashful_engine::{
     Approver, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener, Redactor, Reply,
     Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
 };
+use bashful_render::visible_lines;
 use serde::Serialize;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -21,7 +22,6 @@ use crate::approval::{NoApprover, refusal_text};
 use crate::pi;
 use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
-use bashful_render::visible_lines;
 
 /// Begins the name of the session that is a person's shell; its key follows.
 pub const BANG_PREFIX: &str = "bang-";

@@ -47,6 +47,11 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         None
     }
 
+    /// The arguments of a command at a terminal that a person attends to; none if the dialect has no terminals.
+    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
+    }
+
     /// The reply to a command that has ended.
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer;
 
@@ -143,6 +148,12 @@ impl Dialect {
     /// The argument of `bash` that starts a command in the background; none if the dialect has none.
     pub fn background(self) -> Option<(&'static str, Value)> {
         self.0.background()
+    }
+
+    /// The arguments of `bash` for a terminal that a person attends to by a [`TerminalView`](crate::TerminalView); none if the
+    /// dialect has no terminals.
+    pub fn attended(self) -> Option<Vec<(&'static str, Value)>> {
+        self.0.attended()
     }
 }
 

@@ -8,7 +8,8 @@ pub const NO_TERMINAL: [&str; 2] = ["BASHFUL_NO_PTY", "PI_NO_PTY"];
 
 /// The part of a user interface that shows a command's terminal to a person and types what they type.
 ///
-/// The dialect pi gives a command a terminal only if its caller has one of these. The person's keys and sizes go to the
+/// The dialect pi gives a command a terminal only if its caller has one of these. In other dialects a command with a terminal
+/// becomes a job without one. The person's keys and sizes go to the
 /// [`AttendedTerminal`], which comes when the command has started; the answer to the call waits until that is dropped. The end of the
 /// stream behind the listener is the end of the command.
 #[derive(Debug)]

@@ -362,12 +362,15 @@ impl Toolbox {
         }
     }
 
-    /// The view of the terminal that a command gets. In a dialect that wants one, a command without runs without a terminal.
+    /// The view of the terminal that a command gets. In a dialect that wants one, a command without runs without a terminal. In
+    /// others it becomes a job.
     fn terminal_view(&self, call: &mut RunCall, waiting: &mut WaitingCaller) -> Option<TerminalView> {
-        if !self.dialect.0.terminal_needs_view() || call.request.streams.terminal().is_none() {
+        let needs_view = self.dialect.0.terminal_needs_view();
+        let has_view = waiting.caller.terminal.is_some();
+        if call.request.streams.terminal().is_none() || !(needs_view || has_view) {
             return None;
         }
-        let is_on = self.limits.virtual_terminal && terminal::are_allowed(&self.engine);
+        let is_on = (self.limits.virtual_terminal || !needs_view) && terminal::are_allowed(&self.engine);
         let Some(view) = waiting.caller.terminal.take().filter(|_| is_on) else {
             call.request.streams = Streams::Combined;
             return None;
@@ -579,6 +582,7 @@ impl WaitingCaller {
             state: UpdateState::Foreground,
             elapsed: self.began.elapsed(),
             bytes: live.bytes,
+            lines: Some(live.lines),
             text: self.redactor.redact(String::from_utf8_lossy(&live.newest)),
             facts: json!({}),
         });

@@ -40,6 +40,8 @@ pub struct Update {
     pub elapsed: Duration,
     /// Bytes that the command has written so far.
     pub bytes: u64,
+    /// Lines that the command has written so far; none for a job, whose lines nobody counts.
+    pub lines: Option<u64>,
     /// The end of the output so far. The last update of a job has the final text, as a reply would.
     pub text: Redacted,
     /// The facts in the dialect's form. In pi, `async.state` appears once the command is in the background.
@@ -149,7 +151,7 @@ impl FollowedJob {
 
     fn redacted_update(&self, state: UpdateState, elapsed: Duration, bytes: u64, answer: RawAnswer) -> Update {
         let answer = answer.redact(&self.redactor);
-        Update { state, elapsed, bytes, text: answer.text, facts: answer.facts }
+        Update { state, elapsed, bytes, lines: None, text: answer.text, facts: answer.facts }
     }
 }
 

@@ -60,6 +60,7 @@ mod outcome;
 mod output_redactor;
 mod plan;
 mod promises;
+mod questions;
 mod ready;
 mod redact;
 mod registry;
@@ -118,8 +119,9 @@ pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outc
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};
+pub use questions::{OpenQuestion, PersonPresence, Questions};
 pub use redact::{Redacted, Redactor, error_chain};
-pub use registry::{ListRegistryError, RegisteredCommand, Registry};
+pub use registry::{ListRegistryError, RegisteredCommand, Registry, StopRegisteredError};
 pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest};
 pub use rewrite::{

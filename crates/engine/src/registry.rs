@@ -14,9 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use bashful_sys::plain;
+use bashful_keeper::is_keeper;
+use bashful_sys::proc::Process;
+use bashful_sys::signal::Signal;
+use bashful_sys::{pidfd, plain};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -88,6 +92,27 @@ pub struct ListRegistryError {
     pub source: io::Error,
 }
 
+/// Error: a command of another program that could not be stopped.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StopRegisteredError {
+    /// The command runs no more.
+    #[error("the command has ended")]
+    Ended,
+    /// The registry does not know the keeper: the program has a thread as keeper, or no keeper reported the shell.
+    #[error("nothing supervises the command from outside of process {host_pid}; stop it there")]
+    NoKeeper {
+        /// Process id of the program that waits for the command.
+        host_pid: u32,
+    },
+    /// The registry cannot be read.
+    #[error(transparent)]
+    List(#[from] ListRegistryError),
+    /// The system refused the signal.
+    #[error("cannot signal the keeper of the command")]
+    Signal(#[source] io::Error),
+}
+
 /// A command to register.
 pub(crate) struct NewEntry {
     pub(crate) pid: Option<i32>,
@@ -153,6 +178,29 @@ impl Registry {
         }
         commands.sort_by_key(|command| command.began);
         Ok(commands)
+    }
+
+    /// Asks the keeper of a registered command to stop it: `SIGTERM`, then `SIGKILL` after the grace. Asked a second time, it
+    /// kills at once. A session that runs the command ends with it.
+    ///
+    /// The command has to be on the list still, and the parent of its shell has to be a keeper: process ids are used again.
+    pub fn stop(&self, command: &RegisteredCommand) -> Result<(), StopRegisteredError> {
+        let is_same = |listed: &RegisteredCommand| {
+            (listed.host_pid, listed.pid, listed.began) == (command.host_pid, command.pid, command.began)
+        };
+        if !self.list()?.iter().any(is_same) {
+            return Err(StopRegisteredError::Ended);
+        }
+        let no_keeper = || StopRegisteredError::NoKeeper { host_pid: command.host_pid };
+        let shell = command.pid.and_then(Pid::from_raw).ok_or_else(no_keeper)?;
+        let parent = Process::read(shell).ok_or(StopRegisteredError::Ended)?.parent;
+        let keeper =
+            Pid::from_raw(parent).filter(|pid| is_keeper(*pid)).and_then(Process::read).ok_or_else(no_keeper)?;
+        match pidfd::send_to(&keeper, &[Signal::TERM, Signal::CONT]) {
+            Ok(()) => Ok(()),
+            Err(Errno::SRCH) => Err(StopRegisteredError::Ended),
+            Err(error) => Err(StopRegisteredError::Signal(error.into())),
+        }
     }
 
     /// Registers a command. Dropping the registration removes it.

@@ -34,16 +34,21 @@ pub enum Ancestry {
 
 /// Searches the ancestors of this process for a keeper.
 pub fn ancestry() -> Ancestry {
-    (0..ATTEMPTS).find_map(|_| read_chain()).unwrap_or(Ancestry::Hidden(getpid().as_raw_nonzero().get()))
+    ancestry_of(getpid())
+}
+
+/// Searches the ancestors of a process for a keeper. A process that has ended is hidden.
+pub fn ancestry_of(process: Pid) -> Ancestry {
+    (0..ATTEMPTS).find_map(|_| read_chain(process)).unwrap_or(Ancestry::Hidden(process.as_raw_nonzero().get()))
 }
 
 /// Reads the chain of ancestors once; none if a process in it ended meanwhile.
-fn read_chain() -> Option<Ancestry> {
-    let mut process = Process::read(getpid())?;
+fn read_chain(process: Pid) -> Option<Ancestry> {
+    let mut process = Process::read(process)?;
     for _ in 0..MOST_ANCESTORS {
         let Some(parent) = Pid::from_raw(process.parent) else { return Some(Ancestry::Free) };
         let id = parent.as_raw_nonzero().get();
-        if is_keeper(id) {
+        if is_keeper(parent) {
             return Some(Ancestry::BelowKeeper(id));
         }
         process = match (Process::read(parent), test_kill_process(parent)) {
@@ -58,7 +63,7 @@ fn read_chain() -> Option<Ancestry> {
 }
 
 /// True if the process has the name of a keeper. `cmdline` is readable even of a process that forbids inspection.
-fn is_keeper(id: i32) -> bool {
-    let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+pub fn is_keeper(process: Pid) -> bool {
+    let line = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
     line.split(|byte| *byte == 0).next() == Some(NAME.to_bytes())
 }

@@ -17,6 +17,7 @@ pub mod pipe;
 pub mod plain;
 pub mod probe;
 pub mod proc;
+pub mod raw_mode;
 pub mod signal;
 pub mod socket;
 pub mod spawn;

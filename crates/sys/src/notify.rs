@@ -47,6 +47,43 @@ pub fn watch_directories(directories: &[&Path]) -> io::Result<OwnedFd> {
     Ok(queue)
 }
 
+/// A queue that becomes readable when one of several paths changes. Paths can be added while it is used.
+#[derive(Debug)]
+pub struct PathWatch {
+    queue: OwnedFd,
+}
+
+impl PathWatch {
+    /// Watches nothing yet.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { queue: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)? })
+    }
+
+    /// Watches a directory for entries that come, go or are written to. Adding one twice is no harm.
+    pub fn add_directory(&self, directory: &Path) -> io::Result<()> {
+        let flags =
+            WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::MODIFY | WatchFlags::ONLYDIR;
+        inotify::add_watch(&self.queue, directory, flags)?;
+        Ok(())
+    }
+
+    /// Watches a file for writes, until it is removed. Adding one twice is no harm.
+    pub fn add_file(&self, file: &Path) -> io::Result<()> {
+        inotify::add_watch(&self.queue, file, WatchFlags::MODIFY)?;
+        Ok(())
+    }
+
+    /// A copy of the queue, for an event loop.
+    pub fn queue(&self) -> io::Result<OwnedFd> {
+        self.queue.try_clone()
+    }
+
+    /// Empties the queue. True if anything has changed since the last call.
+    pub fn drain(&self) -> bool {
+        drain(self.queue.as_fd())
+    }
+}
+
 /// A queue that becomes readable when a file in a directory is created, renamed or written to.
 #[derive(Debug)]
 pub struct DirectoryWatch {

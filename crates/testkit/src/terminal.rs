@@ -55,6 +55,22 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys", "-t", "test"], keys].concat());
     }
 
+    /// The current text of the screen with its colors, as tmux writes them.
+    pub fn colored_screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-t", "test"])
+    }
+
+    /// Lets programs set the clipboard, which is a buffer of tmux.
+    pub fn set_clipboard(&self) {
+        self.tmux(&["set-option", "-s", "set-clipboard", "on"]);
+    }
+
+    /// The text that a program has copied last; empty without one.
+    pub fn buffer(&self) -> String {
+        let count = self.tmux(&["list-buffers"]);
+        if count.is_empty() { String::new() } else { self.tmux(&["show-buffer"]) }
+    }
+
     /// Changes the size.
     pub fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());

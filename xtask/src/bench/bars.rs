@@ -57,6 +57,15 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
         let measured = row.and_then(|row| row["private_dirty_kb"].as_f64());
         bars.push(Bar { name: process.to_owned(), unit: "KB private", at_most: 200.0, measured });
     }
+    let console = &figures["console"];
+    let micros = |key: &str| console[key]["p95_us"].as_f64().map(|micros| micros / 1000.0);
+    let bounds = [
+        ("console, idle", "% of a processor", 1.0, console["idle_percent"].as_f64()),
+        ("console, idle", "MB resident", 15.0, console["idle_kb"].as_f64().map(|kb| kb / 1024.0)),
+        ("console, a key beside 100 commands, p95", "ms", 50.0, micros("running_key")),
+        ("console, a key beside 1 GB of output, p95", "ms", 50.0, micros("flood_key")),
+    ];
+    bars.extend(bounds.map(|(name, unit, at_most, measured)| Bar { name: name.to_owned(), unit, at_most, measured }));
     let many = &figures["many"];
     let wrong = many["commands"].as_f64().zip(many["right"].as_f64()).map(|(all, right)| all - right);
     bars.push(Bar { name: "many at once".to_owned(), unit: "wrong", at_most: 0.0, measured: wrong });

@@ -5,6 +5,7 @@
 
 mod bars;
 mod condense;
+mod console;
 mod figures;
 mod floor;
 mod guard;
@@ -33,8 +34,20 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// The parts, each measured in its own process.
-const PARTS: [&str; 11] =
-    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", CONDENSE, "mcp"];
+const PARTS: [&str; 12] = [
+    "latency",
+    "latency-2gb",
+    "memory",
+    "many",
+    "output",
+    "terminal",
+    "console",
+    "jobs",
+    "store",
+    "guard",
+    CONDENSE,
+    "mcp",
+];
 
 /// The part that can be measured alone.
 const CONDENSE: &str = "condense";
@@ -135,6 +148,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         "many" => many::all(&host, effort.commands())?,
         "output" => output::all(&host, effort.floods())?,
         "terminal" => terminal::all(&host, effort.rounds(), effort.floods())?,
+        "console" => console::all(&host, effort.rounds())?,
         "jobs" => jobs::all(&host, effort.rounds(), effort.floods())?,
         "store" => store::all(&host, effort.rounds().min(100))?,
         "guard" => guard::all(effort.rounds()),

@@ -40,6 +40,7 @@ pub(crate) fn all(figures: &Value) -> String {
     }
     output(&mut out, &figures["output"]);
     terminal(&mut out, &figures["terminal"]);
+    console(&mut out, &figures["console"]);
     jobs(&mut out, &figures["jobs"]);
     store(&mut out, &figures["store"]);
     out.push_str(&condense(&figures["condense"]));
@@ -78,6 +79,22 @@ fn terminal(out: &mut String, figures: &Value) {
     let ratio = number("flood_ratio");
     line(out, format_args!("| the same through the engine | {:.0} MB/s, {ratio:.2} × |", number("engine_mb_s")));
     line(out, format_args!("| memory that the flood took | {} KB |", figures["flood_grew_kb"]));
+}
+
+fn console(out: &mut String, figures: &Value) {
+    out.push_str("\n## The console\n\n| what | measured |\n|---|--:|\n");
+    let share = figures["idle_percent"].as_f64().unwrap_or_default();
+    line(out, format_args!("| idle: processor, bytes drawn | {share:.1} %, {} |", figures["idle_bytes_drawn"]));
+    line(out, format_args!("| idle: resident memory | {} KB |", figures["idle_kb"]));
+    for (what, key) in [("idle", "idle_key"), ("100 commands run", "running_key"), ("and one writes 1 GB", "flood_key")]
+    {
+        let time = &figures[key];
+        line(
+            out,
+            format_args!("| from a key to the screen, {what} | p50 {} µs, p95 {} µs |", time["p50_us"], time["p95_us"]),
+        );
+    }
+    line(out, format_args!("| resident memory after that | {} KB |", figures["after_kb"]));
 }
 
 fn mcp(out: &mut String, figures: &Value) {

@@ -4,25 +4,16 @@
 //! the command is paused, and when this program panics; and the keeper, if this program is killed.
 
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::panic;
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::TerminalSize;
-use bashful_sys::terminal::{self, RESET, SavedModes};
+use bashful_sys::raw_mode;
+use bashful_sys::terminal::{self, RESET};
 
 use super::screen::ScreenModes;
 
 /// A terminal that does not know its size has the one of old.
 const USUAL: (u16, u16) = (80, 24);
-
-/// The modes to put back, while standard input is in raw mode.
-static SAVED: Mutex<Option<SavedModes>> = Mutex::new(None);
-
-fn saved() -> MutexGuard<'static, Option<SavedModes>> {
-    // It is replaced as a whole.
-    SAVED.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The terminal of a person. Dropping it puts it back, as the last defense.
 #[derive(Debug)]
@@ -65,12 +56,7 @@ impl HostTerminal {
     /// Takes the keyboard, and turns on again what the program had turned on before it was paused.
     pub(super) fn take_over(&self) -> io::Result<()> {
         if self.has_keys {
-            give_back_on_panic();
-            let stdin = io::stdin();
-            let modes = SavedModes::read(&stdin)?;
-            *saved() = Some(modes.clone());
-            // In the background, this is where the system stops this program until somebody brings it to the foreground.
-            retried(|| modes.make_raw(stdin.as_fd()))?;
+            raw_mode::enter()?;
         }
         self.write(locked(&self.screen).again().as_bytes());
         Ok(())
@@ -81,7 +67,7 @@ impl HostTerminal {
         if locked(&self.screen).is_in_use() {
             self.write(RESET);
         }
-        restore_modes();
+        raw_mode::leave();
     }
 
     fn write(&self, bytes: &[u8]) {
@@ -95,44 +81,11 @@ impl HostTerminal {
 
 impl Drop for HostTerminal {
     fn drop(&mut self) {
-        restore_modes();
+        raw_mode::leave();
     }
 }
 
 fn locked(screen: &Mutex<ScreenModes>) -> MutexGuard<'_, ScreenModes> {
     // At worst a sequence is taken for text.
     screen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn restore_modes() {
-    if let Some(modes) = saved().take() {
-        // There is nothing else to try.
-        let _ = retried(|| modes.restore(io::stdin()));
-    }
-}
-
-/// Tries again after a signal, such as the one that has continued this program.
-fn retried(mut set: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    loop {
-        match set() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
-/// Puts the terminal back before the message of a panic, after which this program may end at once.
-fn give_back_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| {
-            // Whoever holds the lock puts it back just now, or is about to panic in the middle of that.
-            if let Some(modes) = SAVED.try_lock().ok().and_then(|mut saved| saved.take()) {
-                let _ = io::stdout().write_all(RESET);
-                let _ = modes.restore(io::stdin());
-            }
-            before(panic);
-        }));
-    });
 }

@@ -101,6 +101,22 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A typed line is a call of an agent's tool; `!line` runs in a shell that stays; `/pty line` at a
+terminal of its own; `/bg line` as a job. `?` shows all keys. docs/console.md has the rest.
+
+Example: bashful console --dialect pi")]
+pub(crate) struct ConsoleArgs {
+    /// Directory to run in.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Call the tools of this dialect: native, plain or pi.
+    #[arg(long, value_name = "DIALECT")]
+    #[arg(value_parser = dialects(), hide_possible_values = true)]
+    pub(crate) dialect: Option<Dialect>,
+}
+
+#[derive(Debug, Args)]
 #[command(after_help = "Example: bashful explain 'git push'")]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]

@@ -10,10 +10,10 @@ use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
 use super::{
-    Artifacts, Async, Bytes, ClientRows, Columns, Condense, Count, Days, DialectLevels, Environment, GuardSettings,
-    InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
-    Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Terminal,
-    Variables, WhenBusy,
+    Artifacts, Async, Bytes, ClientRows, Columns, Condense, ConsoleSettings, Count, Days, DialectLevels, DialectName,
+    Environment, EscapeKey, GuardSettings, InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels,
+    Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions,
+    Settings, Shell, Sizes, Snapshots, Stop, Terminal, Variables, WhenBusy,
 };
 
 /// Variables that are set for unattended work.
@@ -145,6 +145,11 @@ impl Settings {
             },
             r#async: Async { enabled: true },
             terminal: Terminal { virtual_terminal: true },
+            console: ConsoleSettings {
+                dialect: DialectName::Native,
+                escape: EscapeKey::Kill,
+                timeout_seconds: Seconds(3600.0),
+            },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),
@@ -162,6 +167,7 @@ fn guard() -> GuardSettings {
         levels: Levels(BTreeMap::new()),
         dialects: DialectLevels(BTreeMap::from([("plain".to_owned(), Levels(BTreeMap::from(plain)))])),
         rules_file: String::new(),
+        console_answers: false,
     }
 }
 

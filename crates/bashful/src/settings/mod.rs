@@ -16,8 +16,8 @@ pub(crate) use clients::ClientRows;
 pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, DialectLevels, Intercepts, LargeBytes, Leftovers, Levels, Lines, MoreNames, Names,
-    Number, Seconds, Secret, Sizes, Snapshots, Variables, WhenBusy,
+    Bytes, Columns, Count, Days, DialectLevels, DialectName, EscapeKey, Intercepts, LargeBytes, Leftovers, Levels,
+    Lines, MoreNames, Names, Number, Seconds, Secret, Sizes, Snapshots, Variables, WhenBusy,
 };
 
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
@@ -133,8 +133,10 @@ settings! {
     r#async: Async, AsyncLayer { enabled: bool, }
     /// Terminals of commands.
     terminal: Terminal, TerminalLayer { virtual_terminal: bool, }
+    /// `bashful console`.
+    console: ConsoleSettings, ConsoleLayer { dialect: DialectName, escape: EscapeKey, timeout_seconds: Seconds, }
     /// Levels and rules of the guard.
-    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, }
+    guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, console_answers: bool, }
     /// The interceptor, which points to better tools.
     interceptor: InterceptorSettings, InterceptorLayer { enabled: bool, tools: Names, rules: Intercepts, }
     /// The MCP server and its clients.

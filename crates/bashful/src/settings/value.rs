@@ -21,8 +21,25 @@ macro_rules! replaced {
 }
 
 replaced!(
-    String, bool, Count, Number, Seconds, Days, Bytes, LargeBytes, Lines, Columns, Names, Leftovers, Sizes, WhenBusy,
-    Snapshots, Intercepts, Secret
+    String,
+    bool,
+    Count,
+    Number,
+    Seconds,
+    Days,
+    Bytes,
+    LargeBytes,
+    Lines,
+    Columns,
+    Names,
+    Leftovers,
+    Sizes,
+    WhenBusy,
+    Snapshots,
+    Intercepts,
+    Secret,
+    DialectName,
+    EscapeKey
 );
 
 /// A duration in seconds, above 0 and at most ten years.
@@ -251,6 +268,33 @@ pub(crate) enum Leftovers {
 pub(crate) enum WhenBusy {
     Wait,
     Refuse,
+}
+
+/// The name of a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DialectName {
+    Native,
+    Plain,
+    Pi,
+}
+
+impl DialectName {
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            Self::Native => Dialect::NATIVE,
+            Self::Plain => Dialect::PLAIN,
+            Self::Pi => Dialect::PI,
+        }
+    }
+}
+
+/// The effect of Escape in the console's overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EscapeKey {
+    Kill,
+    Pass,
 }
 
 /// The use of rc files.

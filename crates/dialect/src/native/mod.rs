@@ -73,6 +73,10 @@ impl Shape for Native {
         Some(("mode", "background".into()))
     }
 
+    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![("pty", true.into()), ("mode", "background".into())])
+    }
+
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
         replies::ended(ended)
     }

@@ -96,6 +96,10 @@ impl Shape for Pi {
         Some(("async", true.into()))
     }
 
+    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![("pty", true.into())])
+    }
+
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
         replies::ended(ended)
     }

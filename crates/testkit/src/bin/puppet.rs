@@ -25,6 +25,8 @@ fn main() {
             "newgroup" => setpgid(None, None).expect("a group of its own"),
             "stop" => kill_process(getpid(), Signal::STOP).expect("a signal to itself"),
             "hold" => hold(),
+            "raw" => bashful_sys::raw_mode::enter().expect("a terminal"),
+            "panic" => panic!("as asked"),
             "signal" => send_signal(&next(), next().parse().expect("a process id")),
             "pin" => pin(next().parse().expect("a process id")),
             "chatter" => chatter(&next()),

@@ -1,0 +1,407 @@
+//! `bashful console` at a real terminal: tmux types, and reads the screen.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use bashful_testkit::{Home, Terminal, eventually};
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
+
+/// The hint below the list while the input has the keys, and while the cards have them.
+const TYPING: &str = "Enter run";
+const CARDS: &str = "Enter expand";
+
+/// A line that opens the console, and tells afterwards how it ended and if the terminal is as before.
+fn line(options: &str) -> String {
+    format!(
+        "stty -g >before; sh -c 'echo $$ >pid; exec {BASHFUL} console {options}'; echo left $?; \
+         until stty -g >after; cmp -s before after; do sleep 0.02; done; echo same modes; read"
+    )
+}
+
+fn open<'a>(home: &'a Home, options: &str) -> Terminal<'a> {
+    let terminal = Terminal::run(home, &line(options));
+    terminal.shows(TYPING);
+    terminal
+}
+
+/// Types a line and waits for a text.
+#[track_caller]
+fn enter(terminal: &Terminal<'_>, line: &str, wanted: &str) -> String {
+    terminal.types(&["-l", line]);
+    terminal.types(&["Enter"]);
+    terminal.shows(wanted)
+}
+
+/// Gives the keys to the cards. Escape and the next key would otherwise look like Alt with that key.
+#[track_caller]
+fn select_cards(terminal: &Terminal<'_>) {
+    terminal.types(&["Escape"]);
+    terminal.shows(CARDS);
+}
+
+#[track_caller]
+fn leave(terminal: &Terminal<'_>) {
+    terminal.types(&["C-d"]);
+    check_left(terminal, "left 0");
+}
+
+/// The terminal is as before: the alternate screen is off, the cursor is there, and the modes are the old ones.
+#[track_caller]
+fn check_left(terminal: &Terminal<'_>, said: &str) {
+    terminal.shows("same modes");
+    terminal.shows(said);
+    let facts = || terminal.facts("#{alternate_on} #{cursor_flag} #{bracket_paste_flag}");
+    assert!(eventually(|| facts().starts_with("0 1")), "{}", facts());
+}
+
+/// An agent's server, and its input.
+struct Agent {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Agent {
+    /// Starts the server, and waits until it has answered.
+    fn start(home: &Home, options: &[&str]) -> Self {
+        let mut command = home.command(&[&["mcp"], options].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a server");
+        let mut input = child.stdin.take().expect("a pipe");
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+        writeln!(input, "{hello}").expect("it is written");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut agent = Self { child, input, output };
+        let answer = agent.answer();
+        assert!(answer.contains("serverInfo"), "{answer}");
+        writeln!(agent.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).expect("it is written");
+        agent
+    }
+
+    /// The next message of the server.
+    fn answer(&mut self) -> String {
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).expect("an answer");
+        answer
+    }
+
+    fn runs(&mut self, command: &str) {
+        let call = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "bash", "arguments": { "command": command, "mode": "slow" } } });
+        writeln!(self.input, "{call}").expect("it is written");
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_whole_visit() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    // Run, and expand.
+    let screen = enter(&terminal, "echo first; seq 30", "✓ done");
+    assert!(screen.contains("… 21 earlier lines (Ctrl-O shows all)") && !screen.contains("first\n"), "{screen}");
+    terminal.types(&["C-o"]);
+    select_cards(&terminal);
+    terminal.types(&["g"]);
+    terminal.shows("  first");
+    // Search.
+    terminal.types(&["/"]);
+    terminal.shows("search:");
+    enter(&terminal, "23", CARDS);
+    terminal.types(&["n"]);
+    // Copy: tmux takes it as its buffer.
+    terminal.set_clipboard();
+    terminal.types(&["y"]);
+    terminal.shows("copied 87 bytes");
+    assert!(eventually(|| terminal.buffer().starts_with("first\n1\n2\n")), "{}", terminal.buffer());
+    terminal.types(&["Tab"]);
+    terminal.shows(TYPING);
+    // The background.
+    enter(&terminal, "/bg read -r x; echo got $x; sleep 1000", "job 1");
+    // An agent beside it.
+    let mut agent = Agent::start(&home, &[]);
+    agent.runs("echo agent at work; sleep 1000");
+    let screen = terminal.shows("agent at work");
+    assert!(screen.contains("by mcp (process"), "{screen}");
+    terminal.shows("1 elsewhere · 1 job");
+    select_cards(&terminal);
+    // Its command is the newest card. The first key only asks.
+    terminal.types(&["s"]);
+    terminal.shows("s again stops echo agent at work");
+    terminal.types(&["s"]);
+    terminal.shows("has ended: echo agent at work");
+    // Stop the job, which is of this console.
+    terminal.types(&["s"]);
+    terminal.shows("⊘ cancelled");
+    terminal.types(&["Tab"]);
+    terminal.shows(TYPING);
+    // A program with a screen.
+    enter(&terminal, "/pty vim -u NONE -N notes", "\"notes\" [New]");
+    terminal.shows("Console");
+    terminal.types(&["-l", "iZoë was here"]);
+    terminal.types(&["C-]"]);
+    terminal.shows("Ctrl-] was pressed");
+    terminal.types(&["Escape"]);
+    terminal.shows("Esc kills the program");
+    terminal.resize(90, 25);
+    let frame = || terminal.screen().lines().nth(1).map_or(0, |line| line.chars().count());
+    assert!(eventually(|| frame() == 90), "{}", terminal.screen());
+    terminal.types(&["-l", ":set columns? lines?"]);
+    terminal.types(&["Enter"]);
+    terminal.shows("lines=21");
+    terminal.shows("columns=88");
+    terminal.types(&["Enter"]);
+    terminal.types(&["-l", ":wq"]);
+    terminal.types(&["Enter"]);
+    terminal.shows(TYPING);
+    assert_eq!(std::fs::read_to_string(home.path().join("notes")).expect("a file"), "Zoë was here\n");
+    leave(&terminal);
+}
+
+#[test]
+fn a_bang_command_keeps_its_shell_its_colors_and_its_errors() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    enter(&terminal, "!mkdir sub; cd sub; word=kept", "✓ done");
+    enter(&terminal, "!pwd; echo $word; printf '\\033[31mred\\033[0m\\n'; false", "✗ failed");
+    let screen = terminal.shows("exit 1");
+    assert!(screen.contains("/sub\n") && screen.contains("kept\n"), "{screen}");
+    let colored = terminal.colored_screen();
+    assert!(colored.contains("\u{1b}[31mred"), "{colored:?}");
+    enter(&terminal, "!for i in $(seq 25); do echo line $i; done", "line 25");
+    let screen = terminal.shows("… 5 earlier lines");
+    assert!(screen.contains("line 6\n") && !screen.contains("line 5\n"), "{screen}");
+    leave(&terminal);
+}
+
+#[test]
+fn a_pager_and_less_in_the_overlay_give_the_terminal_back() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    enter(&terminal, "seq 50000", "truncated");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("\n29\n");
+    // All of it is there, and not only the part in the reply.
+    terminal.types(&["-l", "25000g"]);
+    terminal.shows("\n25020\n");
+    terminal.types(&["q"]);
+    terminal.shows(CARDS);
+    terminal.types(&["Tab"]);
+    terminal.shows(TYPING);
+    terminal.types(&["-l", "seq 100 | less"]);
+    terminal.types(&["F2"]);
+    terminal.shows("│24 ");
+    terminal.types(&["G"]);
+    terminal.shows("│100 ");
+    terminal.types(&["Escape"]);
+    terminal.shows("⊘ cancelled");
+    assert!(eventually(|| !home.survivors().iter().any(|line| line.contains("less"))), "{:?}", home.survivors());
+    leave(&terminal);
+}
+
+#[test]
+fn following_stops_when_scrolled_up() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    enter(&terminal, "seq 40", "✓ done");
+    enter(&terminal, "seq 41 80", "80");
+    enter(&terminal, "until [ -e go ]; do sleep 0.05; done; seq 200 219; sleep 1000", "● running");
+    terminal.types(&["PPage"]);
+    terminal.shows("scrolled up; End follows");
+    std::fs::write(home.path().join("go"), "").expect("a file");
+    terminal.shows("20 new lines below; End follows");
+    select_cards(&terminal);
+    terminal.types(&["End"]);
+    let screen = terminal.shows("219");
+    assert!(!screen.contains("End follows"), "{screen}");
+    terminal.types(&["s"]);
+    terminal.shows("⊘ cancelled");
+    terminal.types(&["q"]);
+    check_left(&terminal, "left 0");
+}
+
+#[test]
+fn lines_are_completed_continued_and_remembered() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir(home.path().join("documents")).expect("a directory");
+    std::fs::write(home.path().join("documents/a file.txt"), "inside\n").expect("a file");
+    let terminal = open(&home, "");
+    terminal.types(&["-l", "cat doc"]);
+    terminal.types(&["Tab"]);
+    terminal.shows("> cat documents/");
+    terminal.types(&["Tab"]);
+    terminal.shows("> cat documents/a\\ file.txt");
+    terminal.types(&["M-Enter"]);
+    enter(&terminal, "echo second", "second\n");
+    leave(&terminal);
+    drop(terminal);
+    let history = home.state().join("console_history");
+    assert_eq!(history.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+    let terminal = open(&home, "");
+    terminal.types(&["Up"]);
+    terminal.shows("> cat documents/a\\ file.txt");
+    terminal.shows("  echo second");
+    terminal.types(&["C-c"]);
+    leave(&terminal);
+}
+
+#[test]
+fn the_guard_asks_the_person_here() {
+    let home = Home::new(BASHFUL);
+    let settings = home.path().join("settings.toml");
+    std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
+    let terminal = open(&home, "--config settings.toml");
+    enter(&terminal, "git push --force nowhere", "The guard asks about your command");
+    terminal.types(&["M-n"]);
+    terminal.shows("⊗ refused");
+    enter(&terminal, "!git push --force nowhere", "The guard asks about your command");
+    terminal.types(&["M-y"]);
+    // It has run, and there is no repository.
+    terminal.shows("✗ failed");
+    leave(&terminal);
+}
+
+#[test]
+fn the_terminal_comes_back_after_signals() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let home = Home::new(BASHFUL);
+        let terminal = open(&home, "");
+        enter(&terminal, "/pty vim -u NONE -N notes", "\"notes\" [New]");
+        let pid = std::fs::read_to_string(home.path().join("pid")).expect("a file");
+        assert!(Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status().expect("kill").success());
+        check_left(&terminal, "left 0");
+        let programs = || home.survivors().into_iter().filter(|line| line.contains("vim -u")).collect::<Vec<_>>();
+        assert!(eventually(|| programs().is_empty()), "{:?}", programs());
+    }
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_its_message() {
+    let home = Home::new(BASHFUL);
+    let screen = "$(printf '\\033[?1049h\\033[?2004h\\033[?25l')";
+    let terminal = Terminal::run(
+        &home,
+        &format!(
+            "stty -g >before; $PUPPET raw say \"{screen}\" panic; stty -g >after; cmp before after && echo same modes; echo left 0; read"
+        ),
+    );
+    check_left(&terminal, "as asked");
+}
+
+#[test]
+fn control_z_suspends_the_console() {
+    let home = Home::new(BASHFUL);
+    let terminal = Terminal::run(&home, "exec env PS1='person> ' bash --norc --noprofile -i");
+    terminal.shows("person>");
+    enter(&terminal, &format!("{BASHFUL} console"), TYPING);
+    enter(&terminal, "echo before", "✓ done");
+    terminal.types(&["C-z"]);
+    terminal.shows("Stopped");
+    assert_eq!(terminal.facts("#{alternate_on} #{cursor_flag}"), "0 1");
+    enter(&terminal, "fg", "✓ done");
+    terminal.shows(TYPING);
+    terminal.types(&["C-d"]);
+    assert!(eventually(|| terminal.facts("#{alternate_on}") == "0"), "{}", terminal.screen());
+}
+
+#[test]
+fn no_output_garbles_the_screen() {
+    let home = Home::new(BASHFUL);
+    let hostile = "\x1b[2J\x1b[H\x1b]0;title\x07\x1b[?1049l\x1bPq\x1b\\\x1b[?25l\x0e\u{202e}turned\r\x08\x1b]52;c;aGk=\x07\x1b[6n";
+    std::fs::write(home.path().join("hostile"), hostile.repeat(20)).expect("a file");
+    let terminal = open(&home, "");
+    enter(&terminal, "!cat hostile; echo; echo the end", "the end\n");
+    enter(&terminal, "cat hostile; echo; echo the end", "✓ done");
+    let screen = terminal.screen();
+    assert!(screen.starts_with(" bashful  native") && screen.contains(TYPING), "{screen}");
+    assert_eq!(terminal.facts("#{alternate_on} #{cursor_flag}"), "1 1");
+    leave(&terminal);
+}
+
+#[test]
+fn a_console_that_a_command_has_started_answers_and_stops_nothing() {
+    let home = Home::new(BASHFUL);
+    std::fs::write(home.path().join("settings.toml"), "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n")
+        .expect("a file");
+    let mut agent = Agent::start(&home, &[]);
+    agent.runs("echo agent at work; sleep 1000");
+    // A command with a terminal of its own starts the console.
+    let run = format!("{BASHFUL} run --pty '{BASHFUL} --config settings.toml console'; read");
+    let terminal = Terminal::run(&home, &run);
+    terminal.shows("agent at work");
+    select_cards(&terminal);
+    terminal.types(&["s"]);
+    terminal.shows("not allowed here: a command has started this program");
+    terminal.types(&["s"]);
+    terminal.types(&["Tab"]);
+    terminal.shows(TYPING);
+    enter(&terminal, "git push --force nowhere", "⊗ refused");
+    let screen = terminal.shows("no command may answer for a person");
+    assert!(!screen.contains("The guard asks"), "{screen}");
+    assert!(terminal.screen().contains("agent at work"));
+    terminal.types(&["C-d"]);
+    assert!(eventually(|| terminal.facts("#{alternate_on}") == "0"), "{}", terminal.screen());
+}
+
+/// Tries to answer every question, as a command would.
+const FORGED: &str = r#"
+import glob, os, socket, sys
+for path in glob.glob(os.path.expanduser("~/.local/state/bashful/questions/*.ask")):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(path)
+    try:
+        peer.sendall(b"yes\n")
+        print("read", peer.recv(100000))
+    except OSError as error:
+        print("read", error)
+"#;
+
+#[test]
+fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
+    let home = Home::new(BASHFUL);
+    let settings = "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\nconsole_answers = true\n";
+    std::fs::write(home.path().join("settings.toml"), settings).expect("a file");
+    std::fs::write(home.path().join("forge.py"), FORGED).expect("a file");
+    let terminal = open(&home, "--config settings.toml");
+    let mut agent = Agent::start(&home, &["--config", "settings.toml"]);
+    agent.runs("git push --force nowhere");
+    let screen = terminal.shows("The guard asks about a command of mcp (process");
+    assert!(screen.contains("  | git push --force nowhere"), "{screen}");
+    // A command connects, but reads nothing, and its answer does not count.
+    let forged = home.run(&["run", "python3 forge.py"]);
+    let said = String::from_utf8_lossy(&forged.stdout).into_owned();
+    assert!(said.starts_with("read ") && !said.contains("May this run"), "{said}");
+    terminal.shows("The guard asks about a command of mcp (process");
+    terminal.types(&["M-y"]);
+    assert!(eventually(|| !terminal.screen().contains("The guard asks")), "{}", terminal.screen());
+    let answer = agent.answer();
+    assert!(answer.contains("not a git repository"), "{answer}");
+    // Declined.
+    agent.runs("git push --force elsewhere");
+    terminal.shows("git push --force elsewhere");
+    terminal.types(&["M-n"]);
+    let answer = agent.answer();
+    assert!(answer.contains("the user said no"), "{answer}");
+    leave(&terminal);
+    // Nobody is there any more, and this client cannot ask.
+    agent.runs("git push --force nowhere");
+    let answer = agent.answer();
+    assert!(answer.contains("this client cannot ask the user"), "{answer}");
+}
+
+#[test]
+fn without_a_terminal_it_says_so() {
+    let home = Home::new(BASHFUL);
+    let output = home.run(&["console"]);
+    assert_eq!(output.status.code(), Some(125));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the console needs a terminal"), "{said}");
+}

@@ -1,0 +1,343 @@
+//! Runs own commands: the tool path, the bang path, and terminals.
+//!
+//! Every command has a task of its own. Whatever goes wrong in it becomes the end of its card.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bashful_dialect::{Answer, BangCaller, BangError, BashResult, Dialect, TerminalView, ToolCaller, Toolbox, Update};
+use bashful_engine::{
+    Approver, Canceller, CommandLog, CommandRecord, End, Exit, Fate, Heard, Listening, Live, OutputForm,
+    OutputListener, OutputStream, StopReason, TerminalSize, WhenBehind,
+};
+use bashful_render::{CardExit, CardState};
+use bashful_screen::Size;
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::approver::PersonApprover;
+use super::attended::ShownTerminal;
+use super::{Console, Message};
+use crate::model::{CardId, Ending, Event, How};
+
+/// Output of a bang command that its card has at most.
+const BANG_SHOWN: usize = 128 * 1024;
+
+/// Updates that wait for the console. It shows only the newest.
+const UPDATES: usize = 4;
+
+/// Starts commands, and remembers how to stop them.
+pub(super) struct Commands {
+    toolbox: Toolbox,
+    dialect: Dialect,
+    timeout: Option<Duration>,
+    /// Name of the shell that bang commands share.
+    key: String,
+    no_person: Option<String>,
+    questions: Arc<AtomicU64>,
+    messages: mpsc::UnboundedSender<Message>,
+    cancellers: HashMap<CardId, Canceller>,
+}
+
+impl Commands {
+    pub(super) fn new(console: &Console, messages: mpsc::UnboundedSender<Message>) -> Self {
+        Self {
+            toolbox: console.toolbox.clone(),
+            dialect: console.dialect,
+            timeout: console.timeout,
+            key: format!("console-{}", std::process::id()),
+            no_person: console.no_person.clone(),
+            questions: Arc::default(),
+            messages,
+            cancellers: HashMap::new(),
+        }
+    }
+
+    /// Starts a command on a task of its own.
+    pub(super) fn start(&mut self, card: CardId, how: How, command: String, size: Size) {
+        let (canceller, cancellation) = Canceller::new();
+        self.cancellers.insert(card, canceller);
+        let messages = self.messages.clone();
+        let approver = Some(self.approver());
+        if how == How::Bang {
+            let caller = BangCaller {
+                key: self.key.clone(),
+                approver,
+                cancellation: Some(cancellation),
+                ..BangCaller::default()
+            };
+            drop(tokio::spawn(bang(self.toolbox.clone(), command, caller, card, messages)));
+            return;
+        }
+        let arguments = match self.arguments(how, command) {
+            Ok(arguments) => arguments,
+            Err(why) => return self.end(card, Ending::failed(why)),
+        };
+        let mut caller = ToolCaller { approver, cancellation: Some(cancellation), ..ToolCaller::default() };
+        if how == How::Terminal {
+            caller.terminal = Some(self.view(card, size));
+        }
+        let timeout = arguments.get("timeout").and_then(Value::as_f64).map(Duration::from_secs_f64);
+        let last = Arc::new(LastRecord { log: self.toolbox.log.clone(), record: Mutex::default() });
+        let mut toolbox = self.toolbox.clone();
+        toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
+        drop(tokio::spawn(tool(toolbox, arguments, caller, last, timeout, card, messages)));
+    }
+
+    /// Stops a command; asked again, kills it.
+    pub(super) fn cancel(&self, card: CardId) {
+        self.cancellers.get(&card).into_iter().for_each(Canceller::cancel);
+    }
+
+    /// Forgets a command that has ended.
+    pub(super) fn ended(&mut self, card: CardId) {
+        self.cancellers.remove(&card);
+    }
+
+    fn end(&self, card: CardId, ending: Ending) {
+        let _ = self.messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
+    }
+
+    fn approver(&self) -> Arc<dyn Approver> {
+        Arc::new(PersonApprover {
+            messages: self.messages.clone(),
+            no_person: self.no_person.clone(),
+            next: Arc::clone(&self.questions),
+        })
+    }
+
+    /// The arguments of the tool, or the reason why the dialect cannot do this.
+    fn arguments(&self, how: How, command: String) -> Result<Map<String, Value>, String> {
+        let no = |what: &str| format!("the {} dialect has no {what}", self.dialect);
+        let more = match how {
+            How::Tool | How::Bang => Vec::new(),
+            How::Terminal => self.dialect.attended().ok_or_else(|| no("terminals"))?,
+            How::Background => vec![self.dialect.background().ok_or_else(|| no("jobs"))?],
+        };
+        let mut arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
+        let bash = self.toolbox.tools().iter().find(|tool| tool.name == "bash");
+        let takes_timeout = bash.is_some_and(|tool| tool.input["properties"].get("timeout").is_some());
+        // A job has the time of jobs, and a dialect whose modes have times knows one for a person's terminal.
+        let has_time = how == How::Background || more.iter().any(|(name, _)| *name == "mode");
+        if let Some(timeout) = self.timeout.filter(|_| takes_timeout && !has_time) {
+            arguments.insert("timeout".to_owned(), timeout.as_secs().into());
+        }
+        arguments.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        Ok(arguments)
+    }
+
+    /// A view for a command's terminal. The terminal itself comes as a message when the command has started.
+    fn view(&self, card: CardId, size: Size) -> TerminalView {
+        let (host, arriving) = oneshot::channel();
+        let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Wait };
+        let (listener, stream) = OutputListener::new(listening);
+        let messages = self.messages.clone();
+        drop(tokio::spawn(async move {
+            if let Ok(attended) = arriving.await {
+                let _ = messages.send(Message::Terminal(Box::new(ShownTerminal::new(card, attended, stream))));
+            }
+        }));
+        TerminalView { size: TerminalSize::new(size.columns(), size.rows()), host, listener }
+    }
+}
+
+/// Calls the tool, and tells of its output and its end.
+async fn tool(
+    toolbox: Toolbox,
+    arguments: Map<String, Value>,
+    mut caller: ToolCaller,
+    last: Arc<LastRecord>,
+    timeout: Option<Duration>,
+    card: CardId,
+    messages: mpsc::UnboundedSender<Message>,
+) {
+    let (updates, newest) = mpsc::channel(UPDATES);
+    caller.updates = Some(updates);
+    drop(tokio::spawn(tell_updates(newest, card, messages.clone())));
+    let answered = toolbox.call("bash", arguments.into(), caller).await;
+    let ending = match answered {
+        Ok(answer) => Ending { timeout, ..tool_ending(&answer, last.take()) },
+        Err(unknown) => Ending::failed(unknown.to_string()),
+    };
+    let _ = messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
+    toolbox.engine().sweep_if_due();
+}
+
+async fn tell_updates(mut updates: mpsc::Receiver<Update>, card: CardId, messages: mpsc::UnboundedSender<Message>) {
+    while let Some(update) = updates.recv().await {
+        // Those of a job come from the job itself.
+        let Some(lines) = update.lines else { continue };
+        let event = Event::Progress { card, text: update.text.into_string(), bytes: update.bytes, lines };
+        if messages.send(Message::Event(event)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The end of a card, from the answer for a model and the record for the log. Only the record is the same in every dialect.
+fn tool_ending(answer: &Answer, record: Option<CommandRecord>) -> Ending {
+    let text = answer.text.as_str().to_owned();
+    let Some(record) = record else { return Ending::failed(text) };
+    let (state, exit) = match &record.fate {
+        Fate::Ended(end) => ended(*end),
+        Fate::InBackground => (CardState::Backgrounded, None),
+        Fate::Cancelled => (CardState::Cancelled, None),
+        Fate::Refused(_) => (CardState::Refused, None),
+        Fate::Intercepted => (CardState::Intercepted, None),
+        Fate::NotStarted | Fate::Lost => (CardState::Failed, None),
+    };
+    let has_run = matches!(record.fate, Fate::Ended(_) | Fate::InBackground | Fate::Cancelled);
+    let artifact = answer.links.iter().find_map(|link| link.uri.strip_prefix("artifact://")).map(str::to_owned);
+    let cut = artifact.as_ref().filter(|_| (answer.text.len() as u64) < record.output_bytes);
+    Ending {
+        state,
+        exit,
+        elapsed: has_run.then_some(record.elapsed),
+        size: has_run.then_some(record.output_bytes),
+        truncated: cut.map(|_| "the reply has only a part of the output".to_owned()),
+        artifact,
+        job: record.job.filter(|_| state == CardState::Backgrounded),
+        text: if has_run { text.clone() } else { String::new() },
+        notices: if has_run { Vec::new() } else { vec![text] },
+        timeout: None,
+    }
+}
+
+/// State and exit of a command that has ended.
+pub(super) fn ended(end: End) -> (CardState, Option<CardExit>) {
+    let exit = |exit| match exit {
+        Exit::Code(code) => CardExit::Code(code.into()),
+        Exit::Signal(number) => CardExit::Signal(number.into()),
+    };
+    match end {
+        End::Own(Exit::Code(0)) => (CardState::Done, Some(CardExit::Code(0))),
+        End::Own(own) => (CardState::Failed, Some(exit(own))),
+        End::Stopped { why: StopReason::TimeUp, .. } => (CardState::TimedOut, None),
+        End::Stopped { .. } => (CardState::Cancelled, None),
+        End::Lost => (CardState::Failed, None),
+    }
+}
+
+/// Runs a bang command, and tells of its output and its end.
+async fn bang(
+    toolbox: Toolbox,
+    command: String,
+    mut caller: BangCaller,
+    card: CardId,
+    messages: mpsc::UnboundedSender<Message>,
+) {
+    let (progress, newest) = watch::channel(Live::default());
+    caller.progress = Some(progress);
+    let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
+    let (listener, stream) = OutputListener::new(listening);
+    caller.listener = Some(listener);
+    let tail = Arc::new(Mutex::new(Tail::default()));
+    let reading = tokio::spawn(keep_tail(stream, Arc::clone(&tail)));
+    drop(tokio::spawn(tell_progress(newest, Arc::clone(&tail), card, messages.clone())));
+    let result = toolbox.bang(&command, caller).await;
+    let _ = reading.await;
+    let ending = match result {
+        Ok(result) => bang_ending(result, &locked(&tail).text()),
+        Err(BangError::Refused(why)) => Ending { state: CardState::Refused, ..Ending::failed(why) },
+        Err(error) => Ending::failed(error.to_string()),
+    };
+    let _ = messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
+    toolbox.engine().sweep_if_due();
+}
+
+fn bang_ending(result: BashResult, raw: &str) -> Ending {
+    let state = match (result.timed_out, result.cancelled, result.exit_code) {
+        (true, ..) => CardState::TimedOut,
+        (_, true, _) => CardState::Cancelled,
+        (_, _, Some(0)) => CardState::Done,
+        _ => CardState::Failed,
+    };
+    // The result is text without colors. The raw output has them, if all of it is here.
+    let has_colors = raw.contains("\x1b[") && !result.truncated && !result.cancelled;
+    Ending {
+        state,
+        exit: result.exit_code.map(CardExit::Code),
+        elapsed: Some(Duration::from_millis(result.wall_time_ms)),
+        size: Some(result.total_bytes),
+        truncated: result
+            .truncated
+            .then(|| format!("{} of {} lines are here", result.output_lines, result.total_lines)),
+        artifact: result.artifact_id,
+        timeout: None,
+        job: None,
+        text: if has_colors { raw.to_owned() } else { result.output },
+        notices: result.notices,
+    }
+}
+
+async fn tell_progress(
+    mut live: watch::Receiver<Live>,
+    tail: Arc<Mutex<Tail>>,
+    card: CardId,
+    messages: mpsc::UnboundedSender<Message>,
+) {
+    while live.changed().await.is_ok() {
+        let (bytes, lines) = {
+            let live = live.borrow_and_update();
+            (live.bytes, live.lines)
+        };
+        let text = locked(&tail).text();
+        if messages.send(Message::Event(Event::Progress { card, text, bytes, lines })).is_err() {
+            return;
+        }
+    }
+}
+
+/// The newest raw output.
+#[derive(Debug, Default)]
+struct Tail(VecDeque<u8>);
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+        if self.0.len() > 2 * BANG_SHOWN {
+            self.0.drain(..self.0.len() - BANG_SHOWN);
+        }
+    }
+
+    fn text(&self) -> String {
+        let skipped = self.0.len().saturating_sub(BANG_SHOWN);
+        let bytes: Vec<u8> = self.0.iter().skip(skipped).copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<Tail>>) {
+    while let Some(heard) = stream.next().await {
+        if let Heard::Chunk(chunk) = heard {
+            locked(&tail).push(&chunk.bytes);
+        }
+    }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // Every change is a single call.
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A command log that also keeps the record.
+#[derive(Debug)]
+struct LastRecord {
+    log: Option<Arc<dyn CommandLog>>,
+    record: Mutex<Option<CommandRecord>>,
+}
+
+impl LastRecord {
+    fn take(&self) -> Option<CommandRecord> {
+        locked(&self.record).take()
+    }
+}
+
+impl CommandLog for LastRecord {
+    fn record(&self, record: &CommandRecord) {
+        self.log.iter().for_each(|log| log.record(record));
+        *locked(&self.record) = Some(record.clone());
+    }
+}

@@ -1,0 +1,362 @@
+//! The model as a whole: events in, effects out.
+
+use std::time::{Duration, Instant};
+
+use bashful_render::{CardExit, CardState, Look};
+use bashful_screen::Size;
+
+use super::*;
+
+struct Visit {
+    model: Model,
+    now: Instant,
+}
+
+impl Visit {
+    fn new() -> Self {
+        Self::with(ConsoleSettings::default())
+    }
+
+    fn with(settings: ConsoleSettings) -> Self {
+        let mut model = Model::new(settings, Look::default(), vec!["make".to_owned()], (80, 24));
+        model.list.fit(78, 21);
+        Self { model, now: Instant::now() }
+    }
+
+    fn event(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.model.handle(event, self.now);
+        self.model.list.fit(78, 21);
+        effects
+    }
+
+    /// Presses keys by their names, and returns what the last one leads to.
+    fn keys(&mut self, names: &[&str]) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for name in names {
+            effects = self.event(Event::Key(name.parse().expect("a key")));
+        }
+        effects
+    }
+
+    fn types(&mut self, text: &str) -> Vec<Effect> {
+        self.event(Event::Paste(text.to_owned()));
+        self.keys(&["Enter"])
+    }
+
+    /// Runs a command to its end.
+    fn ran(&mut self, command: &str, output: &str) -> CardId {
+        let card = run_of(&self.types(command)).0;
+        let ending = Ending {
+            state: CardState::Done,
+            text: output.to_owned(),
+            exit: Some(CardExit::Code(0)),
+            notices: Vec::new(),
+            ..Ending::failed(String::new())
+        };
+        self.event(Event::Ended { card, ending: Box::new(ending) });
+        card
+    }
+
+    fn note(&self) -> &str {
+        self.model.note.as_deref().unwrap_or_default()
+    }
+}
+
+fn run_of(effects: &[Effect]) -> (CardId, How, String) {
+    let found = effects.iter().find_map(|effect| match effect {
+        Effect::Run { card, how, command, .. } => Some((*card, *how, command.clone())),
+        _ => None,
+    });
+    found.expect("a command is run")
+}
+
+fn watched(pid: i32) -> WatchedCommand {
+    WatchedCommand {
+        key: WatchedKey { host_pid: 7, pid: Some(pid), began_ms: 0 },
+        origin: "mcp (process 7)".to_owned(),
+        script: "make all".to_owned(),
+        directory: "/src".to_owned(),
+        age: Duration::from_secs(3),
+        timeout: Duration::from_secs(30),
+        bytes: 10,
+        lines: 2,
+        last_line: "cc -c main.c".to_owned(),
+    }
+}
+
+fn job(id: u64, end: Option<JobEnd>) -> JobNews {
+    JobNews {
+        id,
+        script: "npm start".to_owned(),
+        directory: "/src".to_owned(),
+        age: Duration::from_secs(5),
+        timeout: Duration::from_hours(24),
+        takes_input: true,
+        text: "listening".to_owned(),
+        bytes: 9,
+        end,
+    }
+}
+
+#[test]
+fn each_mark_has_its_way() {
+    let mut visit = Visit::new();
+    for (line, how, command) in [
+        ("ls", How::Tool, "ls"),
+        ("!cd /", How::Bang, "cd /"),
+        ("/pty vim", How::Terminal, "vim"),
+        ("/bg npm start", How::Background, "npm start"),
+    ] {
+        let (_, way, told) = run_of(&visit.types(line));
+        assert_eq!((way, told.as_str()), (how, command));
+    }
+    visit.event(Event::Paste("top".to_owned()));
+    let effects = visit.keys(&["F2"]);
+    assert!(
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Run { how: How::Terminal, size, .. } if *size == Size::new(78, 20)))
+    );
+    assert!(effects.contains(&Effect::Remember("top".to_owned())));
+    visit.event(Event::Paste("npm start".to_owned()));
+    assert_eq!(run_of(&visit.keys(&["F3"])).1, How::Background);
+}
+
+#[test]
+fn a_backslash_and_alt_enter_continue_the_line() {
+    let mut visit = Visit::new();
+    assert_eq!(visit.types("echo a \\"), []);
+    visit.event(Event::Paste("b".to_owned()));
+    visit.keys(&["M-Enter"]);
+    let (_, _, command) = run_of(&visit.types("pwd"));
+    assert_eq!(command, "echo a \\\nb\npwd");
+}
+
+#[test]
+fn an_error_is_a_line_of_its_card() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("ls"));
+    visit.event(Event::Ended { card, ending: Box::new(Ending::failed("no bash found".to_owned())) });
+    let listed = visit.model.list.selected().expect("a card");
+    assert_eq!(
+        (listed.card.state, listed.card.notices.as_slice()),
+        (CardState::Failed, ["no bash found".to_owned()].as_slice())
+    );
+    assert!(!visit.model.is_ticking());
+}
+
+#[test]
+fn following_stops_when_scrolled_up_and_new_lines_are_counted() {
+    let mut visit = Visit::new();
+    for number in 0..5 {
+        visit.ran(&format!("echo {number}"), "a\nb\nc\nd\ne\nf\n");
+    }
+    assert_eq!(visit.model.list.unseen(), None);
+    visit.keys(&["PageUp"]);
+    assert_eq!(visit.model.list.unseen(), Some(0));
+    visit.event(Event::Job(Box::new(job(3, None))));
+    assert_eq!(visit.model.list.unseen(), Some(2));
+    visit.keys(&["Escape", "End"]);
+    assert_eq!(visit.model.list.unseen(), None);
+}
+
+#[test]
+fn a_search_expands_and_selects() {
+    let mut visit = Visit::new();
+    let first = visit.ran("one", &format!("needle\n{}", "hay\n".repeat(50)));
+    visit.ran("two", "hay");
+    visit.keys(&["Escape", "/"]);
+    assert_eq!(visit.model.purpose, Purpose::Search);
+    visit.types("needle");
+    let selected = visit.model.list.selected().expect("a card");
+    assert!(selected.id == first && selected.card.expanded);
+    visit.keys(&["/"]);
+    visit.types("absent");
+    assert_eq!(visit.note(), "not found: absent");
+}
+
+#[test]
+fn output_and_command_are_copied_and_paged() {
+    let mut visit = Visit::new();
+    visit.ran("ls", "notes\n");
+    assert_eq!(visit.keys(&["Escape", "y"]), [Effect::Copy("notes\n".to_owned())]);
+    assert_eq!(visit.keys(&["Y"]), [Effect::Copy("ls".to_owned())]);
+    assert_eq!(visit.keys(&["o"]), [Effect::Page { text: "notes\n".to_owned(), artifact: None }]);
+}
+
+#[test]
+fn control_c_empties_the_line_then_stops_the_command_then_leaves() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("sleep 100"));
+    visit.event(Event::Paste("half".to_owned()));
+    assert_eq!(visit.keys(&["C-c"]), []);
+    assert!(visit.model.input.is_empty());
+    assert_eq!(visit.keys(&["C-c"]), [Effect::Cancel(card)]);
+    assert_eq!(visit.keys(&["C-d"]), []);
+    assert_eq!(visit.note(), "1 command runs; the same key again stops it and leaves");
+    assert_eq!(visit.keys(&["C-d"]), [Effect::Quit]);
+}
+
+#[test]
+fn commands_elsewhere_come_and_go_and_stop_at_the_second_key() {
+    let mut visit = Visit::new();
+    visit.event(Event::Watched(vec![watched(1), watched(2)]));
+    assert_eq!(visit.model.counts(), [0, 2, 0]);
+    assert!(visit.model.is_ticking());
+    visit.keys(&["Escape"]);
+    assert_eq!(visit.keys(&["s"]), []);
+    assert_eq!(visit.note(), "s again stops make all");
+    assert_eq!(visit.keys(&["s"]), [Effect::StopWatched(watched(2).key)]);
+    visit.event(Event::Watched(vec![watched(1)]));
+    assert_eq!(visit.note(), "mcp (process 7) has ended: make all");
+    assert_eq!(visit.model.counts(), [0, 1, 0]);
+}
+
+#[test]
+fn a_job_is_followed_written_to_and_stopped() {
+    let mut visit = Visit::new();
+    visit.event(Event::Job(Box::new(job(3, None))));
+    visit.keys(&["Escape", "i"]);
+    assert_eq!(visit.model.purpose, Purpose::Send { job: 3 });
+    assert_eq!(visit.types("yes"), [Effect::Send { job: 3, text: "yes".to_owned() }]);
+    visit.keys(&["Escape", "s"]);
+    assert_eq!(visit.keys(&["s"]), [Effect::StopJob(3)]);
+    let end = JobEnd { state: CardState::Cancelled, exit: None };
+    visit.event(Event::Job(Box::new(job(3, Some(end)))));
+    assert_eq!(visit.model.list.selected().expect("a card").card.state, CardState::Cancelled);
+    assert_eq!(visit.keys(&["i"]), []);
+    assert_eq!(visit.note(), "the selected command takes no input");
+}
+
+#[test]
+fn a_command_that_becomes_a_job_keeps_its_card() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("/bg npm start"));
+    // The record is there before the answer to the call is.
+    let ending =
+        Ending { state: CardState::Backgrounded, job: Some(3), notices: Vec::new(), ..Ending::failed(String::new()) };
+    visit.event(Event::Ended { card, ending: Box::new(ending) });
+    visit.event(Event::Job(Box::new(job(3, None))));
+    assert_eq!(visit.model.list.cards().len(), 1);
+    assert_eq!(visit.model.counts(), [0, 0, 1]);
+    visit.event(Event::Job(Box::new(job(3, Some(JobEnd { state: CardState::Done, exit: Some(CardExit::Code(0)) })))));
+    let listed = &visit.model.list.cards()[0].card;
+    assert_eq!((listed.state, listed.output.as_str()), (CardState::Done, "listening"));
+}
+
+#[test]
+fn a_console_below_a_keeper_acts_on_nothing_of_others() {
+    let no_person = Some("a command has started this program".to_owned());
+    let mut visit = Visit::with(ConsoleSettings { no_person, ..ConsoleSettings::default() });
+    visit.event(Event::Watched(vec![watched(1)]));
+    visit.keys(&["Escape"]);
+    assert_eq!(visit.keys(&["s", "s"]), []);
+    assert_eq!(visit.note(), "not allowed here: a command has started this program");
+    visit.event(Event::Job(Box::new(job(3, None))));
+    visit.keys(&["End"]);
+    assert_eq!(visit.keys(&["s", "s"]), []);
+    assert_eq!(visit.keys(&["i"]), []);
+    visit.keys(&["Escape"]);
+    assert_eq!(visit.types("/stop 3"), [Effect::Remember("/stop 3".to_owned())]);
+    assert_eq!(visit.types("/send 3 yes"), [Effect::Remember("/send 3 yes".to_owned())]);
+}
+
+#[test]
+fn a_question_is_answered_by_alt_alone() {
+    let mut visit = Visit::new();
+    let id = QuestionId::Own(1);
+    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: "May this run?".to_owned() }));
+    assert_eq!(visit.keys(&["y"]), []);
+    assert_eq!(visit.model.input.text(), "y");
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
+    assert!(visit.model.questions.is_empty());
+    let id = QuestionId::Own(2);
+    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: String::new() }));
+    visit.event(Event::Withdrawn(id));
+    assert_eq!(visit.keys(&["M-y"]), []);
+}
+
+#[test]
+fn the_overlay_has_every_key() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("/pty vim"));
+    visit.event(Event::TerminalBegan { card });
+    assert_eq!(visit.keys(&["C-c"]), [Effect::Type(vec![3])]);
+    assert_eq!(visit.keys(&["?"]), [Effect::Type(b"?".to_vec())]);
+    assert_eq!(visit.event(Event::Resized { columns: 100, rows: 40 }), [Effect::Resize(Size::new(98, 36))]);
+    assert_eq!(visit.keys(&["Escape"]), [Effect::KillTerminal]);
+    visit.event(Event::TerminalEnded { card });
+    assert!(visit.model.overlay.is_none());
+}
+
+#[test]
+fn history_and_completion_fill_the_line() {
+    let mut visit = Visit::new();
+    visit.keys(&["Up"]);
+    assert_eq!(visit.model.input.text(), "make");
+    visit.keys(&["C-u"]);
+    visit.event(Event::Paste("cat no".to_owned()));
+    let effects = visit.keys(&["Tab"]);
+    let Some(Effect::Complete { word, text }) = effects.into_iter().next() else { panic!("a completion") };
+    let names = vec![PathName { name: "notes".to_owned(), is_directory: false }];
+    visit.event(Event::Names { word: word.clone(), text: text.clone(), names: names.clone() });
+    assert_eq!(visit.model.input.text(), "cat notes ");
+    // Names that come late change nothing.
+    visit.event(Event::Names { word, text, names });
+    assert_eq!(visit.model.input.text(), "cat notes ");
+}
+
+#[test]
+fn nothing_ticks_while_nothing_runs() {
+    let mut visit = Visit::new();
+    assert!(!visit.model.is_ticking());
+    visit.ran("ls", "");
+    assert!(!visit.model.is_ticking());
+    visit.types("sleep 100");
+    assert!(visit.model.is_ticking());
+}
+
+mod any_keys {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NAMES: &[&str] = &[
+        "Enter", "Escape", "Tab", "Up", "Down", "PageUp", "PageDown", "Home", "End", "BSpace", "DC", "Left", "Right",
+        "C-c", "C-o", "C-w", "C-u", "C-k", "C-d", "M-y", "M-n", "M-Enter", "F1", "F2", "F3", "/", "n", "N", "y", "s",
+        "i", "r", "S", "?", "e", "q", "é", "\\", "!", "x", "g", "G", "k", "j",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_row_of_keys_and_news_breaks_the_model(steps in proptest::collection::vec(0..NAMES.len() + 8, 0..80)) {
+            let mut visit = Visit::new();
+            let mut cards = Vec::new();
+            for step in steps {
+                let effects = match step.checked_sub(NAMES.len()) {
+                    None => visit.keys(&[NAMES[step]]),
+                    Some(0) => visit.event(Event::Watched(vec![watched(1)])),
+                    Some(1) => visit.event(Event::Watched(Vec::new())),
+                    Some(2) => visit.event(Event::Job(Box::new(job(3, None)))),
+                    Some(3) => visit.event(Event::Tick),
+                    Some(4) => visit.event(Event::Resized { columns: 10, rows: 3 }),
+                    Some(5) => visit.event(Event::Sessions(Vec::new())),
+                    Some(6) => match cards.pop() {
+                        Some(card) => visit.event(Event::Ended { card, ending: Box::new(Ending::failed("why".to_owned())) }),
+                        None => Vec::new(),
+                    },
+                    Some(_) => match cards.last() {
+                        Some(card) => visit.event(Event::TerminalBegan { card: *card }),
+                        None => Vec::new(),
+                    },
+                };
+                cards.extend(effects.iter().filter_map(|effect| match effect {
+                    Effect::Run { card, .. } => Some(*card),
+                    _ => None,
+                }));
+                let mut buffer = ratatui_core::buffer::Buffer::empty(ratatui_core::layout::Rect::new(0, 0, 30, 9));
+                crate::view::draw(&mut visit.model, &mut buffer);
+            }
+        }
+    }
+}
