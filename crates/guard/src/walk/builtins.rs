@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{UNKNOWN, is_mark};
 use crate::walk::files::normalized;
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
@@ -43,9 +43,11 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             |walk, name, arguments| walk.declare_fields(name, arguments)
         }
+        // A builtin that is turned off is a program, which may do something else.
+        "enable" => |walk, _, _| walk.world.certainty.lose(),
         // Nothing that the walk follows changes.
         ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-        | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
+        | "bg" | "disown" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
             |_, _, _| {}
         }
         "command" => |walk, _, arguments| walk.command_builtin(arguments),
@@ -70,7 +72,7 @@ impl ScriptWalk<'_> {
                 let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
                 Some(self.run_derived(&words.join(" ")))
             }
-            "exit" | "return" | "break" | "continue" => Some(Flow::Leaves),
+            "exit" | "return" | "break" | "continue" => Some(self.leave(name, arguments.first())),
             "exec" => {
                 let command = after_options(arguments, "a");
                 self.call(command.to_vec());
@@ -112,6 +114,7 @@ impl ScriptWalk<'_> {
 
     /// Prints where a program is.
     fn locate_programs(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             let path = if name.contains('/') { name.clone() } else { format!("/usr/bin/{name}") };
             self.write(&format!("{path}\n"));
@@ -150,7 +153,7 @@ impl ScriptWalk<'_> {
         let found = self.known_file(file);
         let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
         let Some(text): Option<Rc<str>> = found.or_else(on_path) else {
-            self.world.shell.outside.open();
+            self.world.shell.outside.alter();
             return;
         };
         let before = Rc::clone(&self.world.shell.arguments);
@@ -188,6 +191,7 @@ impl ScriptWalk<'_> {
     }
 
     fn define_aliases(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         let line = self.world.line;
         for word in arguments {
             if let Some((name, text)) = word.split_once('=') {
@@ -210,6 +214,7 @@ impl ScriptWalk<'_> {
     }
 
     fn set_shell_options(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         if arguments.iter().any(|word| word == "expand_aliases") {
             self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
         }
@@ -220,6 +225,7 @@ impl ScriptWalk<'_> {
 
     /// `getopts`: the next option of known arguments; otherwise any option with any value.
     fn read_option(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         let [letters, name, given @ ..] = arguments else { return };
         let given = if given.is_empty() { self.world.shell.arguments.to_vec() } else { given.to_vec() };
         let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
@@ -254,6 +260,9 @@ impl ScriptWalk<'_> {
 
     fn unset(&mut self, arguments: &[String]) {
         let functions = arguments.iter().any(|word| word == "-f");
+        if arguments.iter().any(|name| name.contains(is_mark)) {
+            self.world.shell.outside.alter();
+        }
         for name in arguments {
             self.run_hidden(name);
         }
@@ -387,6 +396,8 @@ impl ScriptWalk<'_> {
             None => Rc::clone(&self.world.shell.input),
         };
         if input.is_empty() {
+            // A terminal may have more.
+            self.world.certainty.lose();
             self.world.shell.read_failed = true;
         }
         let (line, rest) = match input.split_once(delimiter) {

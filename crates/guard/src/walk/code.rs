@@ -318,7 +318,7 @@ impl ScriptWalk<'_> {
         self.world.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |walk| {
             // The program may have set any variable.
-            walk.world.shell.outside.open();
+            walk.world.shell.outside.alter();
             if let Some(input) = input {
                 walk.world.shell.input = input.into();
             }

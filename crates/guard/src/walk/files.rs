@@ -122,7 +122,10 @@ impl ScriptWalk<'_> {
             return Some(Rc::clone(text));
         }
         let path = self.absolute(path);
-        self.world.files.texts.get(&path).map(|text| text.as_str().into())
+        let text = self.world.files.texts.get(&path)?;
+        // Other programs may have changed the file.
+        self.world.certainty.lose();
+        Some(text.as_str().into())
     }
 
     /// Writes text to a file. If a command reads from that path, the text is its input.

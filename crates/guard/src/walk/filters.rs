@@ -1,6 +1,6 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
-use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN};
+use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN, has_mark};
 use crate::walk::files::{base_name, normalized};
 use crate::walk::{ScriptWalk, decode};
 
@@ -83,7 +83,11 @@ fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
 impl ScriptWalk<'_> {
     /// The text that a program of this name writes; none if that is not known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
-        filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))
+        let text = filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))?;
+        if !matches!(name, "dirname" | "basename" | "realpath" | "readlink") && !has_mark(&text) {
+            self.world.certainty.lose();
+        }
+        Some(text)
     }
 
     fn tee(&mut self, arguments: &[String]) -> String {

@@ -130,16 +130,30 @@ pub(crate) struct OutsideVariables {
     names: Option<Rc<BTreeSet<String>>>,
     /// Variables that the script has tested. It knows then that they may be empty, so the walk takes them for unknown.
     tested: Rc<BTreeSet<String>>,
+    /// Text that is not known has run in this shell. It may have changed anything, so no value is certain.
+    pub(crate) is_altered: bool,
 }
 
 impl OutsideVariables {
     pub(crate) fn of(names: Option<&BTreeSet<String>>) -> Self {
-        Self { names: names.cloned().map(Rc::new), tested: Rc::default() }
+        Self { names: names.cloned().map(Rc::new), tested: Rc::default(), is_altered: false }
     }
 
     /// Notes that from here on any variable may be set: by a file that is not known, or by a shell elsewhere.
     pub(crate) fn open(&mut self) {
         self.names = None;
+    }
+
+    /// Notes that any variable may be another one from here on, also those that the script has set.
+    pub(crate) fn alter(&mut self) {
+        self.open();
+        self.is_altered = true;
+    }
+
+    /// True if the caller gives the script no variable of this name.
+    pub(crate) fn is_absent(&self, name: &str) -> bool {
+        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
+        !is_of_bash && self.names.as_ref().is_some_and(|names| !names.contains(name))
     }
 
     /// Notes that the script tests a variable.
@@ -151,15 +165,14 @@ impl OutsideVariables {
 
     /// True if a variable that the script has not set is sure to be unset.
     pub(crate) fn lacks(&self, name: &str) -> bool {
-        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
-        let is_unset = |names: &Rc<BTreeSet<String>>| !names.contains(name) && !self.tested.contains(name);
-        !is_of_bash && self.names.as_ref().is_some_and(is_unset)
+        self.is_absent(name) && !self.tested.contains(name)
     }
 
     fn join(&mut self, other: &Self) {
         if other.names.is_none() {
             self.names = None;
         }
+        self.is_altered |= other.is_altered;
         if !Rc::ptr_eq(&self.tested, &other.tested) {
             Rc::make_mut(&mut self.tested).extend(other.tested.iter().cloned());
         }
