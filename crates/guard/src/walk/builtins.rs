@@ -50,6 +50,12 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         | "bg" | "disown" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
             |_, _, _| {}
         }
+        "mkfifo" => |walk, _, arguments| {
+            for path in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let path = walk.absolute(path);
+                walk.world.files.pipes.insert(path);
+            }
+        },
         "command" => |walk, _, arguments| walk.command_builtin(arguments),
         "cp" | "ln" | "install" | "mv" => |walk, name, arguments| walk.copy_files(name, arguments),
         "echo" => |walk, _, arguments| walk.echo(arguments),

@@ -21,7 +21,9 @@ impl ScriptWalk<'_> {
                 break;
             }
             let leaves = if item.background {
+                self.world.files.pipes_read.clear();
                 self.subshell(|walk| walk.run_and_or(item));
+                self.wait_at_pipes(item);
                 self.world.certainty.status = None;
                 Flow::Next
             } else {
@@ -35,6 +37,14 @@ impl ScriptWalk<'_> {
             }
         }
         flow
+    }
+
+    /// Notes that a command in the background waits for text from the pipes that it has opened.
+    fn wait_at_pipes(&mut self, item: &AndOrList) {
+        for path in std::mem::take(&mut self.world.files.pipes_read) {
+            let list = List { items: vec![AndOrList { background: false, ..item.clone() }] };
+            self.world.files.readers.insert(path, std::rc::Rc::new(list));
+        }
     }
 
     fn run_and_or(&mut self, item: &AndOrList) -> Flow {
@@ -212,6 +222,10 @@ impl ScriptWalk<'_> {
                     if std::mem::replace(&mut names, text == "-v") {
                         walk.run_hidden(&text);
                     }
+                }
+                // The operands of these are expressions, whose subscripts may hold commands.
+                if texts.iter().any(|text| matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")) {
+                    texts.iter().for_each(|text| walk.run_hidden(text));
                 }
                 walk.note_match(&texts);
                 walk.world.certainty.status = walk.outcome_of_words(words);

@@ -15,6 +15,7 @@ mod budget;
 mod builtins;
 mod call;
 mod certain;
+mod char_codes;
 mod code;
 mod code_functions;
 mod code_scan;
