@@ -47,9 +47,13 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         "enable" => |walk, _, _| walk.world.certainty.lose(),
         // Nothing that the walk follows changes.
         ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-        | "bg" | "disown" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
-            |_, _, _| {}
-        }
+        | "bg" | "disown" | "bind" | "complete" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => |_, _, _| {},
+        "mkdir" => |walk, _, arguments| {
+            for path in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let path = walk.absolute(path);
+                walk.world.files.note_made(path);
+            }
+        },
         "mkfifo" => |walk, _, arguments| {
             for path in arguments.iter().filter(|word| !word.starts_with('-')) {
                 let path = walk.absolute(path);
@@ -152,6 +156,7 @@ impl ScriptWalk<'_> {
         let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
         let next = self.world.files.through_links(&next, true);
         self.world.shell.set_directory(next);
+        self.world.shell.left = None;
     }
 
     fn source_file(&mut self, arguments: &[String]) {
@@ -311,6 +316,9 @@ impl ScriptWalk<'_> {
                     if after.first().is_some_and(|option| option == "allexport") {
                         self.world.shell.exports_all = word == "-o";
                     }
+                    if after.first().is_some_and(|option| option == "errexit") {
+                        self.world.shell.stops_at_failure = word == "-o";
+                    }
                     if after.first().is_some_and(|option| option == "noglob") {
                         self.world.shell.no_glob = word == "-o";
                     }
@@ -326,6 +334,9 @@ impl ScriptWalk<'_> {
                 flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
                     if flags.contains('a') {
                         self.world.shell.exports_all = flags.starts_with('-');
+                    }
+                    if flags.contains('e') {
+                        self.world.shell.stops_at_failure = flags.starts_with('-');
                     }
                     if flags.contains('f') {
                         self.world.shell.no_glob = flags.starts_with('-');

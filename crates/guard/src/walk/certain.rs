@@ -53,6 +53,7 @@ impl ScriptWalk<'_> {
             // Earlier commands of a session may have changed the meaning of any word.
             && !self.world.prelude.persistent
             && !shell.outside.is_altered
+            && shell.left.is_none()
             && shell.traps.is_empty()
             && shell.aliases.is_empty()
             && self.budget.is_detailed()

@@ -1,10 +1,12 @@
 //! Lists, pipelines, branches and loops.
 
 use crate::marks::{HOME, STAR, START, UNKNOWN, is_mark, is_vague};
-use crate::syntax::ast::{AndOrList, CaseArm, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::syntax::ast::{
+    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, WordPiece,
+};
 use crate::walk::interest::interest;
 use crate::walk::narrow::Comparison;
-use crate::walk::state::{ShellState, ShellValue};
+use crate::walk::state::{LeftDirectory, ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
 /// The most values of a `for` loop that may repeat.
@@ -48,6 +50,17 @@ impl ScriptWalk<'_> {
     }
 
     fn run_and_or(&mut self, item: &AndOrList) -> Flow {
+        let Some(is_expected) = unchecked_move(item) else { return self.run_joined(item) };
+        let path = self.directory();
+        let flow = self.run_joined(item);
+        let now = self.directory();
+        if !self.world.shell.stops_at_failure && now != path && !self.world.files.is_sure(&now) {
+            self.world.shell.left = Some(LeftDirectory { path, is_expected });
+        }
+        flow
+    }
+
+    fn run_joined(&mut self, item: &AndOrList) -> Flow {
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
@@ -499,6 +512,27 @@ impl ScriptWalk<'_> {
             self.world.shell = before;
         }
         Flow::Next
+    }
+}
+
+/// Tells a `cd` whose failure does not keep the script from going on; true if the script expects that it may fail.
+fn unchecked_move(item: &AndOrList) -> Option<bool> {
+    let first = |pipeline: &Pipeline| match pipeline.stages.as_slice() {
+        [ShellCommand::Simple(simple)] => simple.words.first()?.plain().map(str::to_owned),
+        _ => None,
+    };
+    let [ShellCommand::Simple(simple)] = item.first.stages.as_slice() else { return None };
+    if !matches!(first(&item.first)?.as_str(), "cd" | "pushd") {
+        return None;
+    }
+    let hides =
+        |redirect: &Redirect| matches!(redirect.descriptor, Some(2)) || matches!(redirect.kind, RedirectKind::Both);
+    let goes_on =
+        |pipeline: &Pipeline| first(pipeline).is_some_and(|word| matches!(word.as_str(), "true" | ":" | "echo"));
+    match item.rest.as_slice() {
+        [] => Some(simple.redirects.iter().any(hides)),
+        [(Joint::Or, pipeline)] if goes_on(pipeline) => Some(true),
+        _ => None,
     }
 }
 

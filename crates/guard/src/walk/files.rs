@@ -21,6 +21,8 @@ pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
     /// Commands that read the text that is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
+    /// Directories that the script has made.
+    made: BTreeSet<String>,
     /// Pipes with a name that the script has made, and those that a command has read from since.
     pub(super) pipes: BTreeSet<String>,
     pub(super) pipes_read: BTreeSet<String>,
@@ -65,6 +67,22 @@ impl ScriptFiles {
     pub(crate) fn moved_to(&self, path: &str) -> Vec<String> {
         let is_there = |to: &str| to.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.moved.iter().filter(|(to, _)| is_there(to)).map(|(_, from)| from.clone()).collect()
+    }
+
+    /// Notes that the script has made a directory.
+    pub(super) fn note_made(&mut self, path: String) {
+        if self.made.len() < MOST_MOVED {
+            self.made.insert(path);
+        }
+    }
+
+    /// True if a directory is sure to be there: everybody has it, or the script has made it.
+    pub(super) fn is_sure(&self, path: &str) -> bool {
+        matches!(path, "/" | "/tmp" | "/var/tmp")
+            || path.chars().eq([HOME])
+            || path.starts_with(FRESH_DIRECTORY)
+            || path.ends_with("/..")
+            || self.made.contains(path)
     }
 
     /// True if the path lies in a repository that the script has made.

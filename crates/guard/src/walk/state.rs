@@ -109,6 +109,10 @@ pub(crate) struct ShellState {
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
     /// The files that other descriptors write to.
     pub(crate) writers: Rc<HashMap<u32, String>>,
+    /// `set -e`: the shell ends where a command fails.
+    pub(crate) stops_at_failure: bool,
+    /// The directory that the shell is still in if its last `cd` has failed, unless the script makes sure that it has not.
+    pub(crate) left: Option<LeftDirectory>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
@@ -121,6 +125,14 @@ pub(crate) struct ShellState {
     pub(crate) read_failed: bool,
     /// The variables that this shell may have from outside of the script.
     pub(crate) outside: OutsideVariables,
+}
+
+/// A directory that a `cd` has left, if it has not failed.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftDirectory {
+    pub(crate) path: String,
+    /// The script expects that the `cd` may fail, and goes on: `cd x 2>/dev/null`, `cd x || true`.
+    pub(crate) is_expected: bool,
 }
 
 /// The variables that a shell may have without the script.
@@ -217,6 +229,8 @@ impl ShellState {
             no_glob: false,
             last_pipe: false,
             exports_all: false,
+            stops_at_failure: false,
+            left: None,
             arguments: Rc::default(),
             zero: "bash".to_owned(),
             last_word: String::new(),
@@ -387,6 +401,10 @@ impl ShellState {
                 .extend(other.aliases.iter().map(|(name, alias)| (name.clone(), alias.clone())));
         }
         joined.outside.join(&other.outside);
+        joined.stops_at_failure &= other.stops_at_failure;
+        if joined.left.is_none() {
+            joined.left.clone_from(&other.left);
+        }
         joined.expand_aliases |= other.expand_aliases;
         joined.no_glob &= other.no_glob;
         if joined.arguments != other.arguments && joined.arguments.is_empty() {
