@@ -29,7 +29,7 @@ tasks:
   rust-version                   whether all name the same oldest Rust, and the code compiles with it
   guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
                                  how many labelled scripts the guard refuses, and how many it should not have
-  guard --oracle [DIR] [--relabel] [--json FILE]
+  guard --oracle [DIR] [--relabel | --trust] [--json FILE]
                                  the same for scripts that are labelled by running them in a world of their own
   condense [--verbose] [DIR...]  how much shorter real outputs get, and what is lost of them
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients

@@ -48,7 +48,7 @@ pub(crate) const STAGE: &str = "--oracle-stage";
 /// The task that runs one script. Only the stage calls it.
 pub(crate) const CELL: &str = "--oracle-cell";
 
-const USAGE: &str = "usage: cargo xtask guard --oracle [DIR] [--relabel] [--json FILE]";
+const USAGE: &str = "usage: cargo xtask guard --oracle [DIR] [--relabel | --trust] [--json FILE]";
 
 /// A file of the corpus and its lines.
 type CorpusFile = (PathBuf, Vec<Value>);
@@ -82,11 +82,12 @@ pub(crate) fn part(words: &[&str]) -> Done {
 /// Runs a corpus, prints where the guard and the execution disagree, and the rates.
 pub(crate) fn main(options: &[&str]) -> Done {
     let mut directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
-    let (mut relabel, mut json) = (false, None);
+    let (mut relabel, mut trust, mut json) = (false, false, None);
     let mut words = options.iter();
     while let Some(&word) = words.next() {
         match word {
             "--relabel" => relabel = true,
+            "--trust" => trust = true,
             "--json" => json = Some(words.next().ok_or(USAGE)?),
             _ if word.starts_with('-') => return Err(USAGE.into()),
             _ => directory = word.into(),
@@ -96,7 +97,7 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let lines: Vec<&Value> = files.iter().flat_map(|(_, lines)| lines).collect();
     let scripts: Vec<&str> = lines.iter().map(|line| line["script"].as_str().unwrap_or("")).collect();
     let began = Instant::now();
-    let results = stage::run(&scripts)?;
+    let results = if trust { lines.iter().map(|line| as_labeled(line)).collect() } else { stage::run(&scripts)? };
     let took = began.elapsed();
     let trials: Vec<Trial> = lines.iter().zip(results).map(|(line, result)| trial(line, result)).collect();
     if relabel {
@@ -157,6 +158,12 @@ fn read(directory: &Path) -> Result<Vec<CorpusFile>, Box<dyn std::error::Error>>
         Ok((file, lines))
     };
     files.into_iter().map(parse).collect()
+}
+
+/// The outcome that the label of a line tells, without a run.
+fn as_labeled(line: &Value) -> Value {
+    let found: Vec<Value> = line["label"].as_str().map(|rule| json!([rule, "labeled"])).into_iter().collect();
+    json!({ "found": found })
 }
 
 fn trial(line: &Value, result: Value) -> Trial {

@@ -18,6 +18,7 @@ impl ScriptWalk<'_> {
     /// The value of an expression, if it can be worked out.
     pub(crate) fn number(&mut self, expression: &str) -> Option<i64> {
         if expression.len() > LONGEST {
+            self.world.certainty.lose();
             return None;
         }
         let expression = expression.trim();
@@ -52,8 +53,12 @@ impl ScriptWalk<'_> {
             }
         }
         let mut reader = ArithReader { rest: expression, depth: 0 };
-        let value = reader.choice(self)?;
-        if reader.rest.trim_start().is_empty() { Some(value) } else { None }
+        let value = reader.choice(self).filter(|_| reader.rest.trim_start().is_empty());
+        // An assignment may be in it.
+        if value.is_none() {
+            self.world.certainty.lose();
+        }
+        value
     }
 }
 

@@ -102,6 +102,11 @@ impl ScriptWalk<'_> {
     }
 
     fn base(&mut self, name: &str, index: Option<&Index>) -> Base {
+        let is_argument =
+            matches!(name, "@" | "*" | "#") || name.bytes().all(|byte| byte.is_ascii_digit()) && name != "0";
+        if is_argument {
+            self.note_arguments_read();
+        }
         match name {
             "@" | "*" => {
                 let items = self.world.shell.arguments.to_vec();
@@ -109,7 +114,10 @@ impl ScriptWalk<'_> {
             }
             "#" => return Base::One(self.world.shell.arguments.len().to_string()),
             "0" => return Base::One(self.world.shell.zero.clone()),
-            "_" => return Base::One(self.world.shell.last_word.clone()),
+            "_" => {
+                self.world.certainty.lose();
+                return Base::One(self.world.shell.last_word.clone());
+            }
             "PWD" if self.world.shell.variable("PWD").is_none() => return self.base(DIRECTORY, None),
             _ => {}
         }
@@ -123,6 +131,10 @@ impl ScriptWalk<'_> {
             // The index is expanded all the same.
             if let Some(Index::At(word)) = index {
                 self.expand_text(word);
+            }
+            // The usual shell need not be this one's.
+            if matches!(name, "SHELL" | "BASH") {
+                self.world.certainty.lose();
             }
             return match ShellState::inherited(name) {
                 // A shell that the script has started has a parent that is the script's own.
@@ -173,6 +185,9 @@ impl ScriptWalk<'_> {
         mode: ExpandMode,
         fields: &mut FieldList,
     ) {
+        if matches!(base, Base::Outside) && !self.world.shell.outside.is_absent(name) {
+            self.world.certainty.lose();
+        }
         let is_set = match &base {
             Base::Unset | Base::Outside => false,
             Base::One(text) => !(empty_too && text.is_empty()),

@@ -93,6 +93,10 @@ impl AddWords {
 fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let AddWords { adds_all, held_back, paths } = AddWords::of(walk, arguments);
     let directory = walk.directory();
+    let is_answered = held_back == ["interactive"] && paths.is_empty() && answers_for_all(&walk.world.shell.input);
+    if is_answered && !walk.world.files.is_in_own_repository(&directory) {
+        return true;
+    }
     if !held_back.is_empty() || walk.world.files.is_in_own_repository(&directory) {
         return false;
     }
@@ -104,6 +108,12 @@ fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
         return true;
     }
     paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
+}
+
+/// True if text that is piped into `git add -i` picks every untracked file from its menu.
+fn answers_for_all(input: &str) -> bool {
+    let mut lines = input.lines().map(str::trim);
+    lines.any(|line| matches!(line, "a" | "4" | "add untracked")) && lines.any(|line| line == "*")
 }
 
 /// True if `git update-index --add` is given the whole tree, in words or on its input.

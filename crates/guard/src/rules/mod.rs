@@ -163,6 +163,25 @@ pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
     allows: &["rm -rf \"${DIR:?}\"/*", "rm -rf \"$DIR/build\"", "rm -rf \"$DIR\"", "DIR=x; rm -rf \"$DIR\"/*"],
 };
 
+/// `cd build; rm -rf *`: fine, unless there is no `build`.
+pub(crate) const FAILED_MOVE: Rule = Rule {
+    name: "rm/failed-cd",
+    level: Level::Warn,
+    is_on: true,
+    message: "if the cd before it fails, this deletes everything in the directory that the script was in; let rm run only after \
+              a cd that worked",
+    alternative: "cd build && rm -rf ./*",
+    refuses: &["cd build; rm -rf *", "cd build; rm -rf \"$(pwd)\"", "cd out; find . -delete"],
+    allows: &[
+        "cd build && rm -rf *",
+        "cd build || exit; rm -rf *",
+        "set -e; cd build; rm -rf *",
+        "mkdir -p build; cd build; rm -rf *",
+        "cd build; rm -rf out",
+        "cd build; rm -f *.o",
+    ],
+};
+
 /// `git push` that deletes refs of the remote.
 pub(crate) const DELETE_REMOTE: Rule = Rule {
     name: "git/delete-remote",
@@ -357,12 +376,13 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 14] = [
+pub const BUILT_IN: [Rule; 15] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
     BELOW_HOME,
     UNKNOWN_DIRECTORY,
+    FAILED_MOVE,
     DELETE_REMOTE,
     KILL_HOST,
     KILL_BY_NAME,

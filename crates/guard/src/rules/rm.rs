@@ -1,7 +1,7 @@
 //! `rm`, and everything else that deletes a tree.
 
 use super::target::{Danger, danger};
-use super::{BELOW_HOME, CRITICAL_RM, UNKNOWN_DIRECTORY};
+use super::{BELOW_HOME, CRITICAL_RM, FAILED_MOVE, UNKNOWN_DIRECTORY};
 use crate::marks::{SOME, TREE, UNKNOWN};
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
@@ -54,10 +54,27 @@ pub(crate) fn deleted_one_by_one(walk: &mut ScriptWalk<'_>, path: &str) {
     }
 }
 
+/// Judges that a path is deleted if the `cd` before it has failed: `cd build; rm -rf *`.
+fn judge_before_move(walk: &mut ScriptWalk<'_>, path: &str) {
+    let Some(left) = walk.world.shell.left.clone() else { return };
+    let here = walk.directory();
+    // `rm -rf "$(pwd)"` says the directory itself.
+    let path = match path.strip_prefix(here.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        Some(rest) => format!("{}{rest}", left.path),
+        None => path.to_owned(),
+    };
+    walk.world.shell.set_directory(left.path);
+    let danger = danger(walk, &path);
+    walk.world.shell.set_directory(here);
+    if danger == Danger::Critical {
+        walk.find_rule(if left.is_expected { &CRITICAL_RM } else { &FAILED_MOVE });
+    }
+}
+
 /// Judges that a path is deleted with everything below it.
 pub(crate) fn deleted(walk: &mut ScriptWalk<'_>, path: &str) {
     match danger(walk, path) {
-        Danger::None => {}
+        Danger::None => judge_before_move(walk, path),
         Danger::Critical => walk.find_rule(&CRITICAL_RM),
         Danger::BelowHome => walk.find_rule(&BELOW_HOME),
         Danger::IfEmpty => walk.find_rule(&UNKNOWN_DIRECTORY),

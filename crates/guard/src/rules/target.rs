@@ -1,6 +1,6 @@
 //! The loss if a path is deleted with everything below it.
 
-use crate::marks::{HOME, NAME, REPO, SOME, START, TREE, UNKNOWN, is_wild};
+use crate::marks::{HOME, NAME, ONE, REPO, SET, SOME, STAR, START, TREE, UNKNOWN, is_wild};
 use crate::pattern::{is_wide, may_be};
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
@@ -166,8 +166,8 @@ fn from_root(parts: &[&str]) -> Danger {
         [TREE_PART, name, ..] if !is_everything(name) => Danger::None,
         all if all.iter().all(|part| is_everything(part)) => Danger::Critical,
         [first, second] if *first != "tmp" && in_system(first) => {
-            let somebodys_home = matches!(*first, "home" | "Users");
-            let below_usr = *first == "usr" && BELOW_USR.iter().any(|own| may_be(second, own));
+            let somebodys_home = may_be(first, "home") || may_be(first, "Users");
+            let below_usr = may_be(first, "usr") && BELOW_USR.iter().any(|own| may_be(second, own));
             if is_everything(second) || somebodys_home || below_usr { Danger::Critical } else { Danger::None }
         }
         _ => Danger::None,
@@ -197,12 +197,25 @@ fn is_repository(parts: &[&str]) -> bool {
 fn is_place(walk: &ScriptWalk<'_>, path: &str) -> bool {
     let place = walk.world.prelude;
     let path = normalized(&walk.world.concrete(path));
+    let places = [&place.home, &place.directory, &place.real_directory];
+    if path.contains([STAR, ONE, SET]) {
+        return places.into_iter().flatten().any(|own| may_be_above(&path, own));
+    }
     if path.contains(crate::marks::is_mark) {
         return false;
     }
-    [&place.home, &place.directory, &place.real_directory].into_iter().flatten().any(|own| {
+    places.into_iter().flatten().any(|own| {
         own.strip_prefix(path.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
+}
+
+/// True if a pattern may match a place or a directory above it: `/h*e/d?v`. A part that matches nearly every name is judged for
+/// itself.
+fn may_be_above(path: &str, own: &str) -> bool {
+    let mut names = own.split('/');
+    path.trim_end_matches('/')
+        .split('/')
+        .all(|part| names.next().is_some_and(|name| !is_wide(part) && may_be(part, name)))
 }
 
 fn split_root(path: &str) -> (Option<char>, &str) {

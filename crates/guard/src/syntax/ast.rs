@@ -78,12 +78,16 @@ pub(crate) enum Compound {
         arms: Vec<(List, List)>,
         otherwise: Option<List>,
     },
+    /// Also `until`, which goes on where its condition fails.
     While {
         condition: List,
         body: List,
+        is_until: bool,
     },
+    /// Also `select`, which goes by the answers of a user.
     For {
         name: String,
+        is_select: bool,
         words: Option<Vec<ShellWord>>,
         body: List,
     },
@@ -251,7 +255,7 @@ pub(crate) enum WordPiece {
 }
 
 impl WordPiece {
-    fn has_substitution(&self) -> bool {
+    pub(crate) fn has_substitution(&self) -> bool {
         match self {
             Self::Command(_) => true,
             Self::Double(inner) => inner.iter().any(Self::has_substitution),

@@ -17,14 +17,15 @@ impl Parser<'_> {
         }
         let keyword = self.reserved_word();
         let length = keyword.len();
+        let (is_until, is_select) = (keyword == "until", keyword == "select");
         let body = match keyword {
             "{" => self.after(length, |parser| Ok(Compound::Group(parser.closed_by("}")?)))?,
             "if" => self.after(length, Self::conditional)?,
             "while" | "until" => self.after(length, |parser| {
                 let condition = parser.closed_by("do")?;
-                Ok(Compound::While { condition, body: parser.closed_by("done")? })
+                Ok(Compound::While { condition, body: parser.closed_by("done")?, is_until })
             })?,
-            "for" | "select" => self.after(length, Self::for_loop)?,
+            "for" | "select" => self.after(length, |parser| parser.for_loop(is_select))?,
             "case" => self.after(length, Self::case)?,
             "[[" => self.after(length, Self::test)?,
             "function" => {
@@ -103,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    fn for_loop(&mut self) -> ParseResult<Compound> {
+    fn for_loop(&mut self, is_select: bool) -> ParseResult<Compound> {
         self.skip_blanks();
         if self.take("((") {
             let head = self.arithmetic()?;
@@ -133,7 +134,7 @@ impl Parser<'_> {
         };
         self.skip_blanks();
         self.take(";");
-        Ok(Compound::For { name, words, body: self.loop_body()? })
+        Ok(Compound::For { name, is_select, words, body: self.loop_body()? })
     }
 
     fn loop_body(&mut self) -> ParseResult<List> {

@@ -51,7 +51,7 @@ fn in_compound<'t>(compound: &'t Compound, see: &mut dyn FnMut(&'t SimpleCommand
                 each_simple(body, see);
             }
         }
-        Compound::While { condition, body } => {
+        Compound::While { condition, body, .. } => {
             each_simple(condition, see);
             each_simple(body, see);
         }

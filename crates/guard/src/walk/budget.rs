@@ -85,6 +85,12 @@ impl WalkBudget {
         STAGES.iter().find(|(until, _)| self.steps_spent < *until).map_or(last, |(_, detail)| *detail)
     }
 
+    /// True while the walk follows every way.
+    pub(super) fn is_detailed(&self) -> bool {
+        let [(until, _), ..] = STAGES;
+        self.steps_spent < until
+    }
+
     /// Uses up text that the script has put together to run; false if that is too much.
     pub(super) fn spend_derived(&mut self, bytes: usize) -> bool {
         let is_enough = bytes <= self.derived_left;

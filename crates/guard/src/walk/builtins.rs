@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
+use crate::marks::{UNKNOWN, is_mark};
 use crate::walk::files::normalized;
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
@@ -43,11 +43,23 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             |walk, name, arguments| walk.declare_fields(name, arguments)
         }
+        // A builtin that is turned off is a program, which may do something else.
+        "enable" => |walk, _, _| walk.world.certainty.lose(),
         // Nothing that the walk follows changes.
         ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-        | "bg" | "disown" | "enable" | "bind" | "complete" | "mkdir" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => {
-            |_, _, _| {}
-        }
+        | "bg" | "disown" | "bind" | "complete" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => |_, _, _| {},
+        "mkdir" => |walk, _, arguments| {
+            for path in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let path = walk.absolute(path);
+                walk.world.files.note_made(path);
+            }
+        },
+        "mkfifo" => |walk, _, arguments| {
+            for path in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let path = walk.absolute(path);
+                walk.world.files.pipes.insert(path);
+            }
+        },
         "command" => |walk, _, arguments| walk.command_builtin(arguments),
         "cp" | "ln" | "install" | "mv" => |walk, name, arguments| walk.copy_files(name, arguments),
         "echo" => |walk, _, arguments| walk.echo(arguments),
@@ -70,7 +82,7 @@ impl ScriptWalk<'_> {
                 let words = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
                 Some(self.run_derived(&words.join(" ")))
             }
-            "exit" | "return" | "break" | "continue" => Some(Flow::Leaves),
+            "exit" | "return" | "break" | "continue" => Some(self.leave(name, arguments.first())),
             "exec" => {
                 let command = after_options(arguments, "a");
                 self.call(command.to_vec());
@@ -112,6 +124,7 @@ impl ScriptWalk<'_> {
 
     /// Prints where a program is.
     fn locate_programs(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         for name in arguments.iter().filter(|word| !word.starts_with('-')) {
             let path = if name.contains('/') { name.clone() } else { format!("/usr/bin/{name}") };
             self.write(&format!("{path}\n"));
@@ -143,6 +156,7 @@ impl ScriptWalk<'_> {
         let next = if next.len() > LONGEST_PATH { UNKNOWN.to_string() } else { normalized(&next) };
         let next = self.world.files.through_links(&next, true);
         self.world.shell.set_directory(next);
+        self.world.shell.left = None;
     }
 
     fn source_file(&mut self, arguments: &[String]) {
@@ -150,7 +164,7 @@ impl ScriptWalk<'_> {
         let found = self.known_file(file);
         let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
         let Some(text): Option<Rc<str>> = found.or_else(on_path) else {
-            self.world.shell.outside.open();
+            self.world.shell.outside.alter();
             return;
         };
         let before = Rc::clone(&self.world.shell.arguments);
@@ -188,6 +202,7 @@ impl ScriptWalk<'_> {
     }
 
     fn define_aliases(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         let line = self.world.line;
         for word in arguments {
             if let Some((name, text)) = word.split_once('=') {
@@ -210,6 +225,7 @@ impl ScriptWalk<'_> {
     }
 
     fn set_shell_options(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         if arguments.iter().any(|word| word == "expand_aliases") {
             self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
         }
@@ -220,6 +236,7 @@ impl ScriptWalk<'_> {
 
     /// `getopts`: the next option of known arguments; otherwise any option with any value.
     fn read_option(&mut self, arguments: &[String]) {
+        self.world.certainty.lose();
         let [letters, name, given @ ..] = arguments else { return };
         let given = if given.is_empty() { self.world.shell.arguments.to_vec() } else { given.to_vec() };
         let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
@@ -254,6 +271,9 @@ impl ScriptWalk<'_> {
 
     fn unset(&mut self, arguments: &[String]) {
         let functions = arguments.iter().any(|word| word == "-f");
+        if arguments.iter().any(|name| name.contains(is_mark)) {
+            self.world.shell.outside.alter();
+        }
         for name in arguments {
             self.run_hidden(name);
         }
@@ -296,6 +316,9 @@ impl ScriptWalk<'_> {
                     if after.first().is_some_and(|option| option == "allexport") {
                         self.world.shell.exports_all = word == "-o";
                     }
+                    if after.first().is_some_and(|option| option == "errexit") {
+                        self.world.shell.stops_at_failure = word == "-o";
+                    }
                     if after.first().is_some_and(|option| option == "noglob") {
                         self.world.shell.no_glob = word == "-o";
                     }
@@ -311,6 +334,9 @@ impl ScriptWalk<'_> {
                 flags if flags.len() > 1 && flags.starts_with(['-', '+']) => {
                     if flags.contains('a') {
                         self.world.shell.exports_all = flags.starts_with('-');
+                    }
+                    if flags.contains('e') {
+                        self.world.shell.stops_at_failure = flags.starts_with('-');
                     }
                     if flags.contains('f') {
                         self.world.shell.no_glob = flags.starts_with('-');
@@ -387,6 +413,8 @@ impl ScriptWalk<'_> {
             None => Rc::clone(&self.world.shell.input),
         };
         if input.is_empty() {
+            // A terminal may have more.
+            self.world.certainty.lose();
             self.world.shell.read_failed = true;
         }
         let (line, rest) = match input.split_once(delimiter) {

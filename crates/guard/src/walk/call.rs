@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::intercept::ResolvedCommand;
-use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, readable};
+use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, is_vague, readable};
 use crate::pattern;
 use crate::rules;
 use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
@@ -44,6 +44,7 @@ impl ScriptWalk<'_> {
         {
             self.declare(&kind, simple.words.get(1..).unwrap_or(&[]));
             self.open_channels(&simple.redirects);
+            self.world.certainty.status = None;
             return Flow::Next;
         }
         if let Some((first, tested)) = simple.words.split_first()
@@ -51,13 +52,16 @@ impl ScriptWalk<'_> {
         {
             self.note_tested(tested);
         }
+        self.world.certainty.take_doubtful();
         let words = self.expand_fields(&simple.words);
+        let is_doubtful = self.world.certainty.take_doubtful();
         self.budget.spend(words.len() / 32);
         let channels = self.open_channels(&simple.redirects);
         if words.is_empty() {
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
+            self.world.certainty.status = None;
             // `$(< file)` is the text of the file.
             if simple.assigns.is_empty()
                 && self.world.nested > 0
@@ -72,6 +76,7 @@ impl ScriptWalk<'_> {
             self.world.shell.input = channels.input.unwrap_or_else(|| Rc::clone(&self.world.shell.input));
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
             Rc::make_mut(&mut self.world.shell.writers).extend(channels.writers);
+            self.world.certainty.status = None;
             return Flow::Next;
         }
         self.watch_command(&channels);
@@ -86,12 +91,21 @@ impl ScriptWalk<'_> {
             input: channels.input.clone(),
             files: channels.files.clone(),
         });
+        // A function's status is that of its last command, and so is that of `exit` and `return`.
+        let first = words.first().map_or("", String::as_str);
+        let keeps_status =
+            self.world.shell.functions.contains_key(first) || matches!(first, "exit" | "return") && !is_doubtful;
+        let is_plain = simple.redirects.is_empty() && !is_doubtful;
+        let outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
         let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
+        if !keeps_status || !simple.redirects.is_empty() {
+            self.world.certainty.status = outcome;
+        }
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.last_word = last_word;
-        flow
+        if simple.redirects.is_empty() { flow } else { flow.or_others() }
     }
 
     /// Notes a command for the interceptor.
@@ -289,6 +303,10 @@ impl ScriptWalk<'_> {
             // The program of that name is judged as well: whether the file could be written is not known.
             self.run_file(&text, words.clone());
         }
+        // A command that is not known may be one of the script's own functions.
+        if is_vague(first) {
+            self.world.shell.outside.alter();
+        }
         // Variables that nobody has set, before a command, are there to be nothing.
         let is_blank = |word: &String| !word.is_empty() && word.chars().all(|letter| letter == UNKNOWN);
         let blank = words.iter().take_while(|word| is_blank(word)).count();
@@ -302,23 +320,29 @@ impl ScriptWalk<'_> {
     fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        let is_recursive = self.world.calls.iter().filter(|open| **open == name).count() >= MOST_RECURSION;
+        let levels = self.world.calls.iter().filter(|open| **open == name).count();
+        // Deeper calls would go ways that the walk has been certain not to go so far, so the last one goes every way.
+        let goes_every_way = levels == MOST_RECURSION && self.is_certain();
+        let is_recursive = levels >= MOST_RECURSION && !goes_every_way;
         if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
+            // It may change anything once more.
+            self.world.shell.outside.is_altered = true;
             return Flow::Next;
         }
         self.world.calls.push(name);
         let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
         let locals_before = self.world.locals.len();
         let extent = self.trail.extent;
-        self.run_command(body);
+        let flow =
+            if goes_every_way { self.run_inexactly(|walk| walk.run_command(body)) } else { self.run_command(body) };
         self.trail.extent = extent;
         for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.arguments = before;
         self.world.calls.pop();
-        Flow::Next
+        if flow == Flow::Exits { flow } else { Flow::Next }
     }
 
     /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.

@@ -3,7 +3,7 @@
 //! This is no interpreter. Strings, lists of strings, their concatenation and variables that hold them are understood;
 //! anything else makes a call unknown.
 
-use crate::marks::{HOME, START, UNKNOWN};
+use crate::marks::{HOME, START, TREE, UNKNOWN};
 use crate::rules;
 use crate::walk::ScriptWalk;
 use crate::walk::code_functions::{CodeFunction, functions};
@@ -92,6 +92,14 @@ impl ScriptWalk<'_> {
             return true;
         }
         let Some(interpreter) = interpreter_named(language) else { return false };
+        // Only the syntax is looked at, and blocks that Perl and Ruby run meanwhile.
+        let checks = |word: &String| matches!(word.as_str(), "-c" | "-wc" | "-cw");
+        if matches!(language, "perl" | "ruby")
+            && arguments.iter().take_while(|word| word.starts_with('-')).any(checks)
+            && !arguments.iter().any(|word| word.contains("BEGIN"))
+        {
+            return true;
+        }
         let Some((mut codes, rest)) = self.given_code(language, &interpreter, arguments) else {
             self.write(&UNKNOWN.to_string());
             return true;
@@ -176,10 +184,12 @@ impl ScriptWalk<'_> {
     }
 
     /// Looks through code for calls that matter. `values` are the values of names at its beginning.
-    pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) {
+    ///
+    /// Returns the values at its end.
+    pub(super) fn scan_code(&mut self, language: &str, code: &str, values: Values) -> Values {
         self.budget.spend(1 + code.len() / 32);
         if self.budget.is_exhausted() {
-            return;
+            return values;
         }
         let code = with_directories(code);
         let tokens = tokens(language, &code);
@@ -195,7 +205,7 @@ impl ScriptWalk<'_> {
                     if scan.note_name(name) {
                         continue;
                     }
-                    if let Some(function) = functions.iter().find(|function| function.name == name) {
+                    if let Some(function) = functions.iter().find(|function| function.is_called(name)) {
                         self.call_code_function(&mut scan, function);
                     }
                     if let Some(call) = scan.call(name) {
@@ -218,6 +228,7 @@ impl ScriptWalk<'_> {
         if scan.printed.is_none() {
             self.write(&UNKNOWN.to_string());
         }
+        scan.values
     }
 
     /// Follows the call of a function that the code defines, with the arguments of this call. Deeper calls of the same function
@@ -232,7 +243,9 @@ impl ScriptWalk<'_> {
         let mut values = scan.values.clone();
         function.bind(words, &mut values);
         let printed = self.world.out.len();
-        self.scan_code(scan.language, function.body, values);
+        let values = self.scan_code(scan.language, function.body, values);
+        // `self.name = value`: the object outlives the call.
+        scan.values.extend(values.into_iter().filter(|(name, _)| name.starts_with("self.")));
         self.world.out.truncate(printed);
         self.world.calls.pop();
         self.budget.leave();
@@ -265,6 +278,9 @@ impl ScriptWalk<'_> {
             // Options and callbacks follow the path.
             let count = if effects.deletes { words.len() } else { 1 };
             words.iter().take(count).for_each(|path| rules::deleted(self, path));
+        } else if effects.may_delete && words.iter().any(|path| path.contains(TREE)) {
+            // One file after the other, of all that a walk through a directory finds.
+            words.iter().for_each(|path| rules::deleted_one_by_one(self, path));
         } else if let Some(at) = words.iter().position(|word| effects.opens && word.starts_with('|')) {
             // `open(P, "|sh")` and `open(P, "|-", "sh")`: the text that is printed later is its input.
             let command = words.split_off(at).join(" ");
@@ -318,7 +334,7 @@ impl ScriptWalk<'_> {
         self.world.nested += 1;
         self.new_shell("sh".to_owned(), Vec::new(), |walk| {
             // The program may have set any variable.
-            walk.world.shell.outside.open();
+            walk.world.shell.outside.alter();
             if let Some(input) = input {
                 walk.world.shell.input = input.into();
             }

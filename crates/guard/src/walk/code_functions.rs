@@ -1,6 +1,6 @@
 //! Functions that code in other languages defines, so that a call of one can be followed with its arguments.
 //!
-//! Python's `def` and the functions of JavaScript are understood. A body ends where its indentation or its braces end; braces in
+//! Python's `def`, also in classes, and the functions of JavaScript are understood. A body ends where its indentation or its braces end; braces in
 //! strings are not told apart, which makes a body too long or too short, and nothing worse.
 
 use crate::walk::values::Values;
@@ -10,6 +10,8 @@ use crate::walk::values::Values;
 pub(super) struct CodeFunction<'c> {
     pub(super) name: &'c str,
     parameters: Vec<&'c str>,
+    /// Its first parameter is the object.
+    is_method: bool,
     pub(super) body: &'c str,
 }
 
@@ -22,8 +24,18 @@ impl<'c> CodeFunction<'c> {
             let parameter = parameter.trim().trim_start_matches(['*', '.']);
             parameter.split([':', '=']).next().unwrap_or("").trim()
         };
-        let parameters = parameters.split(',').map(bare).filter(|parameter| is_name(parameter)).collect();
-        is_name(name).then_some(Self { name, parameters, body })
+        let mut parameters: Vec<&str> =
+            parameters.split(',').map(bare).filter(|parameter| is_name(parameter)).collect();
+        let is_method = parameters.first().is_some_and(|first| matches!(*first, "self" | "cls"));
+        if is_method {
+            parameters.remove(0);
+        }
+        is_name(name).then_some(Self { name, parameters, is_method, body })
+    }
+
+    /// True if a call of this name is a call of this function: also `object.method`, and the class for its `__init__`.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        name == self.name || self.is_method && name.rsplit_once('.').is_some_and(|(_, method)| method == self.name)
     }
 
     /// Gives the parameters the words of a call. A single parameter takes all of them: it may be a list.
@@ -52,17 +64,23 @@ pub(super) fn functions<'c>(language: &str, code: &'c str) -> Vec<CodeFunction<'
 fn python_functions(code: &str) -> Vec<CodeFunction<'_>> {
     let mut functions = Vec::new();
     let mut start = 0;
+    let mut class = "";
     for line in code.split_inclusive('\n') {
         let end_of_line = start + line.len();
         let head = line.trim_start();
         let indent = line.len() - head.len();
         start = end_of_line;
+        if let Some(name) = head.strip_prefix("class ") {
+            class = name.split(['(', ':']).next().unwrap_or("").trim();
+        }
         let Some(head) = head.strip_prefix("async ").unwrap_or(head).strip_prefix("def ") else { continue };
         let Some((name, rest)) = head.split_once('(') else { continue };
         let Some((parameters, after)) = rest.split_once(')') else { continue };
         let inline = after.split_once(':').map_or("", |(_, inline)| inline.trim());
         let body = if inline.is_empty() { indented(code.get(end_of_line..).unwrap_or(""), indent) } else { inline };
-        functions.extend(CodeFunction::new(name.trim(), parameters, body));
+        // A call of the class is a call of this function.
+        let name = if name.trim() == "__init__" { class } else { name.trim() };
+        functions.extend(CodeFunction::new(name, parameters, body));
     }
     functions
 }

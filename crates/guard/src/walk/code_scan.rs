@@ -1,8 +1,8 @@
 //! Reads code in other languages token by token, for the values of its names and the calls that matter.
 
-use crate::marks::{SOME, STAR};
+use crate::marks::{SOME, STAR, TREE};
 use crate::walk::tokens::CodeToken;
-use crate::walk::values::{Values, arguments};
+use crate::walk::values::{Arguments, Values, arguments};
 
 /// Calls that run a script or a list of words.
 const RUNS: &[&str] = &[
@@ -205,7 +205,7 @@ impl<'c> CodeScan<'c> {
         // A condition makes a choice among the names of a listing.
         if name == "if" && !self.asks_for_kind() {
             for value in self.values.values_mut().flatten() {
-                *value = value.replace(STAR, &SOME.to_string());
+                *value = value.replace([STAR, TREE], &SOME.to_string());
             }
             return false;
         }
@@ -255,16 +255,53 @@ impl<'c> CodeScan<'c> {
         let mut at = self.at + usize::from(self.is_sign(self.at, '('));
         at += usize::from(matches!(tokens.get(at), Some(CodeToken::Name(word)) if is_declaration(word)));
         let Some(CodeToken::Name(variable)) = tokens.get(at) else { return false };
+        if self.note_walk(at) {
+            return true;
+        }
         let found = match tokens.get(at + 1) {
-            Some(CodeToken::Name(word)) if matches!(word.as_str(), "in" | "of") => {
-                arguments(tokens, at + 2, &self.values, false)
-            }
+            Some(CodeToken::Name(word)) if matches!(word.as_str(), "in" | "of") => match tokens.get(at + 2..at + 4) {
+                // The colon is the end of the head, and not that of a named option.
+                Some([CodeToken::Name(list), CodeToken::Sign(':')]) => {
+                    let words = self.values.get(list).cloned().unwrap_or_default();
+                    Arguments { words, ..Arguments::default() }
+                }
+                _ => arguments(tokens, at + 2, &self.values, false),
+            },
             // Perl: `for my $name (…)`
             Some(CodeToken::Sign('(')) if variable.starts_with('$') => arguments(tokens, at + 2, &self.values, true),
             _ => return false,
         };
         self.bind_loop(variable.trim_start_matches('$'), found.words);
         self.at = at + 2;
+        true
+    }
+
+    /// `for directory, directories, files in os.walk(…)`
+    fn note_walk(&mut self, at: usize) -> bool {
+        let tokens = self.tokens.get(at..).unwrap_or(&[]);
+        let [
+            CodeToken::Name(directory),
+            CodeToken::Sign(','),
+            CodeToken::Name(directories),
+            CodeToken::Sign(','),
+            CodeToken::Name(files),
+            CodeToken::Name(word),
+            CodeToken::Name(walk),
+            CodeToken::Sign('('),
+            ..,
+        ] = tokens
+        else {
+            return false;
+        };
+        if word != "in" || !walk.ends_with("walk") {
+            return false;
+        }
+        let top = arguments(self.tokens, at + 8, &self.values, true).words.into_iter().take(1).collect();
+        self.bind_loop(directory, top);
+        // Names at any depth below it.
+        self.bind_loop(directories, vec![TREE.to_string()]);
+        self.bind_loop(files, vec![TREE.to_string()]);
+        self.at = at + 7;
         true
     }
 
@@ -345,8 +382,21 @@ impl<'c> CodeScan<'c> {
         is_call.then(|| arguments(self.tokens, self.at + 1, &self.values, true).words)
     }
 
+    /// `getattr(module, "name")(…)`: the call that it stands for.
+    fn found_by_name(&mut self) -> Option<&'static str> {
+        if !self.is_sign(self.at, '(') {
+            return None;
+        }
+        let found = arguments(self.tokens, self.at + 1, &self.values, true);
+        let name = found.words.last().filter(|_| self.is_sign(found.next, '('))?;
+        let known = RUNS.iter().chain(DELETES).chain(&DELETES_IF_RECURSIVE).find(|known| *known == name)?;
+        self.at = found.next;
+        Some(known)
+    }
+
     /// The call that a name begins; none if no call begins here, or none that matters.
     pub(super) fn call(&mut self, name: &'c str) -> Option<CodeCall<'c>> {
+        let name = if name == "getattr" { self.found_by_name()? } else { name };
         let base = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
         let base = self.renamed.iter().find(|(to, _)| *to == base).map_or(base, |(_, from)| from);
         let effects = CallEffects::of(name, base, self.language)?;
@@ -368,6 +418,13 @@ impl<'c> CodeScan<'c> {
             && let Some(CodeToken::Text(text)) = self.back(3)
         {
             words.push(text.clone());
+        }
+        // `path.unlink()`
+        if words.is_empty()
+            && (effects.deletes || effects.may_delete)
+            && let Some((path, _)) = name.rsplit_once('.')
+        {
+            words.extend(self.values.get(path).into_iter().flatten().cloned());
         }
         if words.is_empty() {
             return None;

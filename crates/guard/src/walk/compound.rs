@@ -1,10 +1,12 @@
 //! Lists, pipelines, branches and loops.
 
-use crate::marks::{STAR, UNKNOWN};
-use crate::syntax::ast::{AndOrList, CaseArm, Compound, Joint, List, Pipeline, ShellCommand, ShellWord, WordPiece};
+use crate::marks::{HOME, STAR, START, UNKNOWN, is_mark, is_vague};
+use crate::syntax::ast::{
+    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, WordPiece,
+};
 use crate::walk::interest::interest;
 use crate::walk::narrow::Comparison;
-use crate::walk::state::{ShellState, ShellValue};
+use crate::walk::state::{LeftDirectory, ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
 
 /// The most values of a `for` loop that may repeat.
@@ -21,11 +23,17 @@ impl ScriptWalk<'_> {
                 break;
             }
             let leaves = if item.background {
+                self.world.files.pipes_read.clear();
                 self.subshell(|walk| walk.run_and_or(item));
+                self.wait_at_pipes(item);
+                self.world.certainty.status = None;
                 Flow::Next
             } else {
                 self.run_and_or(item)
             };
+            if leaves.is_end() {
+                return leaves;
+            }
             if leaves == Flow::Leaves {
                 flow = Flow::Leaves;
             }
@@ -33,13 +41,48 @@ impl ScriptWalk<'_> {
         flow
     }
 
+    /// Notes that a command in the background waits for text from the pipes that it has opened.
+    fn wait_at_pipes(&mut self, item: &AndOrList) {
+        for path in std::mem::take(&mut self.world.files.pipes_read) {
+            let list = List { items: vec![AndOrList { background: false, ..item.clone() }] };
+            self.world.files.readers.insert(path, std::rc::Rc::new(list));
+        }
+    }
+
     fn run_and_or(&mut self, item: &AndOrList) -> Flow {
+        let Some(is_expected) = unchecked_move(item) else { return self.run_joined(item) };
+        let path = self.directory();
+        let flow = self.run_joined(item);
+        let now = self.directory();
+        if !self.world.shell.stops_at_failure && now != path && !self.world.files.is_sure(&now) {
+            self.world.shell.left = Some(LeftDirectory { path, is_expected });
+        }
+        flow
+    }
+
+    fn run_joined(&mut self, item: &AndOrList) -> Flow {
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
         let is_test = !sure;
         let comparison = Comparison::of(&item.first);
+        // The outcome so far, while it is certain.
+        let mut status = self.certain_status();
+        if flow.is_end() {
+            return flow;
+        }
         for (at, (joint, pipeline)) in item.rest.iter().enumerate() {
+            if let Some(succeeded) = status {
+                if succeeded == (*joint == Joint::And) {
+                    flow = self.run_pipeline(pipeline);
+                    status = self.certain_status();
+                    if flow.is_end() {
+                        return flow;
+                    }
+                }
+                sure = status == Some(true);
+                continue;
+            }
             let mut before = self.world.shell.clone();
             // `[ "$d" != / ] && …` and `[ "$d" = / ] || …` come only this far with another value; if what follows leaves,
             // it is the other way round for everything behind it.
@@ -60,7 +103,7 @@ impl ScriptWalk<'_> {
             }
             match (joint, leaves) {
                 // `cd x || exit` goes on only where it succeeded.
-                (_, Flow::Leaves) => {
+                (_, Flow::Leaves | Flow::Returns | Flow::Exits) => {
                     if *joint == Joint::Or || !sure {
                         std::mem::swap(&mut self.world.shell, &mut before);
                         self.rule_out(comparison.as_ref(), *joint == Joint::And);
@@ -79,13 +122,19 @@ impl ScriptWalk<'_> {
                 }
             }
             sure = sure && *joint == Joint::And && usually_succeeds(pipeline);
+            self.world.certainty.status = None;
         }
+        self.world.certainty.status = status.or(self.world.certainty.status.filter(|_| item.rest.is_empty()));
         flow
     }
 
     fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
         if let [stage] = pipeline.stages.as_slice() {
-            return self.run_command(stage);
+            let flow = self.run_command(stage);
+            if pipeline.prefixed {
+                self.world.certainty.status = None;
+            }
+            return flow;
         }
         let mut piped: Option<String> = None;
         let last = pipeline.stages.len().saturating_sub(1);
@@ -96,6 +145,7 @@ impl ScriptWalk<'_> {
                 let before = std::mem::replace(&mut self.world.shell.input, input.unwrap_or_default().into());
                 let flow = self.run_command(stage);
                 self.world.shell.input = before;
+                self.world.certainty.status = None;
                 return flow;
             }
             let written = self.capturing(|walk| {
@@ -113,6 +163,7 @@ impl ScriptWalk<'_> {
                 self.write(&written);
             }
         }
+        self.world.certainty.status = None;
         Flow::Next
     }
 
@@ -127,7 +178,14 @@ impl ScriptWalk<'_> {
             ShellCommand::Simple(simple) => self.run_with_choices(&mut |walk| walk.run_simple(simple)),
             ShellCommand::Compound { body, redirects, extent } => {
                 self.trail.extent = *extent;
-                self.run_redirected(redirects, |walk| walk.run_compound(body))
+                let flow = self.run_redirected(redirects, |walk| walk.run_compound(body));
+                // A command whose file cannot be opened does not run.
+                if redirects.is_empty() {
+                    flow
+                } else {
+                    self.world.certainty.status = None;
+                    flow.or_others()
+                }
             }
             ShellCommand::Function { name, body } => {
                 std::rc::Rc::make_mut(&mut self.world.shell.functions).insert(name.clone(), std::rc::Rc::clone(body));
@@ -135,6 +193,7 @@ impl ScriptWalk<'_> {
                 if name == "command_not_found_handle" {
                     self.subshell(|walk| walk.call(vec![name.clone(), UNKNOWN.to_string()]));
                 }
+                self.world.certainty.status = None;
                 Flow::Next
             }
         };
@@ -150,10 +209,22 @@ impl ScriptWalk<'_> {
                 Flow::Next
             }
             Compound::If { arms, otherwise } => self.run_branches(arms, otherwise.as_ref()),
-            Compound::While { condition, body } => self.run_loop(condition, body),
-            Compound::For { name, words, body } => self.for_each(name, words.as_deref(), body),
-            Compound::ForArith { head, body } => self.for_arithmetic(head, body),
-            Compound::Case { subject, arms } => self.run_case(subject, arms),
+            Compound::While { condition, body, is_until } => self.run_loop(condition, body, *is_until),
+            Compound::For { name, is_select, words, body } => {
+                let flow = if *is_select {
+                    self.run_inexactly(|walk| walk.for_each(name, words.as_deref(), body))
+                } else {
+                    self.for_each(name, words.as_deref(), body)
+                };
+                self.world.certainty.status = None;
+                flow
+            }
+            Compound::ForArith { head, body } => self.run_inexactly(|walk| walk.for_arithmetic(head, body)),
+            Compound::Case { subject, arms } => {
+                let flow = self.run_case(subject, arms);
+                self.world.certainty.status = None;
+                flow
+            }
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
                 walk.note_tested(words);
                 let mut names = false;
@@ -165,15 +236,22 @@ impl ScriptWalk<'_> {
                         walk.run_hidden(&text);
                     }
                 }
+                // The operands of these are expressions, whose subscripts may hold commands.
+                if texts.iter().any(|text| matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")) {
+                    texts.iter().for_each(|text| walk.run_hidden(text));
+                }
                 walk.note_match(&texts);
+                walk.world.certainty.status = walk.outcome_of_words(words);
                 Flow::Next
             }),
             Compound::Coprocess { name, body } => {
                 self.start_coprocess(name, body);
+                self.world.certainty.status = None;
                 Flow::Next
             }
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
                 walk.arithmetic(pieces);
+                walk.world.certainty.status = None;
                 Flow::Next
             }),
         }
@@ -212,11 +290,19 @@ impl ScriptWalk<'_> {
 
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
+        self.world.certainty.take_doubtful();
+        let mut texts = Vec::new();
         self.run_with_choices(&mut |walk| {
             walk.note_tested(std::slice::from_ref(subject));
-            walk.expand_text(subject);
+            texts.push(walk.expand_text(subject));
             Flow::Next
         });
+        let is_doubtful = self.world.certainty.take_doubtful();
+        if let ([text], false) = (texts.as_slice(), is_doubtful)
+            && let Some(body) = self.certain_arm(text, arms)
+        {
+            return body.map_or(Flow::Next, |body| self.run_list(body));
+        }
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
@@ -250,6 +336,32 @@ impl ScriptWalk<'_> {
         Flow::Next
     }
 
+    /// The arm of a `case` that is taken, if any is; none if that is not certain.
+    fn certain_arm<'a>(&mut self, text: &str, arms: &'a [CaseArm]) -> Option<Option<&'a List>> {
+        if !self.is_certain() || is_vague(text) {
+            return None;
+        }
+        let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
+        for CaseArm { patterns, body, falls_through } in arms {
+            if *falls_through {
+                return None;
+            }
+            for pattern in patterns {
+                if runs(pattern) {
+                    return None;
+                }
+                let fits = self.fits(text, pattern)?;
+                if self.world.certainty.take_doubtful() {
+                    return None;
+                }
+                if fits {
+                    return Some(Some(body));
+                }
+            }
+        }
+        Some(None)
+    }
+
     /// Joins the present state with the states of other branches.
     fn join_with(&self, joined: Option<ShellState>) -> ShellState {
         match joined {
@@ -262,8 +374,20 @@ impl ScriptWalk<'_> {
         let mut joined: Option<ShellState> = None;
         let start = self.world.out.len();
         let mut ends = Vec::with_capacity(arms.len() + 1);
+        let mut otherwise = otherwise;
         for (condition, body) in arms {
-            self.run_list(condition);
+            let flow = self.run_list(condition);
+            if flow.is_end() && joined.is_none() {
+                return flow;
+            }
+            match self.certain_status() {
+                Some(true) => {
+                    otherwise = Some(body);
+                    break;
+                }
+                Some(false) => continue,
+                None => {}
+            }
             let before = self.world.shell.clone();
             let comparison = Comparison::of_list(condition);
             self.rule_out(comparison.as_ref(), false);
@@ -275,7 +399,13 @@ impl ScriptWalk<'_> {
             self.rule_out(comparison.as_ref(), true);
             ends.push(self.world.out.len());
         }
+        self.world.certainty.status = None;
         let flow = otherwise.map_or(Flow::Next, |body| self.run_list(body));
+        if ends.is_empty() {
+            // One way is certain, and there is nothing to join.
+            return flow;
+        }
+        self.world.certainty.status = None;
         ends.push(self.world.out.len());
         self.keep_one_output(start, &ends);
         if flow == Flow::Next {
@@ -290,14 +420,29 @@ impl ScriptWalk<'_> {
         }
     }
 
-    fn run_loop(&mut self, condition: &List, body: &List) -> Flow {
+    /// `while` and `until`. A condition that is certain at its first look may keep the body from running at all.
+    fn run_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
         let before = self.world.shell.clone();
+        let could_read = self.world.shell.input.len();
+        self.world.shell.read_failed = false;
+        let flow = self.run_list(condition);
+        if flow.is_end() || self.certain_status() == Some(is_until) {
+            return flow;
+        }
+        let reads = self.world.shell.input.len() < could_read;
+        self.run_inexactly(|walk| walk.run_rounds(condition, body, reads, before))
+    }
+
+    /// The rounds of a loop whose condition has run once. `reads` is true if it has read a line.
+    fn run_rounds(&mut self, condition: &List, body: &List, mut reads: bool, before: ShellState) -> Flow {
         let mut rounds = 0;
         while rounds < self.budget.detail().rounds && !self.budget.is_exhausted() {
-            let could_read = self.world.shell.input.len();
-            self.world.shell.read_failed = false;
-            self.run_list(condition);
-            let reads = self.world.shell.input.len() < could_read;
+            if rounds > 0 {
+                let could_read = self.world.shell.input.len();
+                self.world.shell.read_failed = false;
+                self.run_list(condition);
+                reads = self.world.shell.input.len() < could_read;
+            }
             // The loop's last look at its input finds nothing more.
             if self.world.shell.read_failed && rounds > 0 {
                 break;
@@ -330,6 +475,19 @@ impl ScriptWalk<'_> {
                 });
             }
         }
+        // A pattern stands for any number of names, and of a long list not all values are taken.
+        let is_exact = !values.is_empty()
+            && values.len() <= self.budget.detail().rounds.min(MOST_ROUNDS)
+            && !values.iter().any(|value| value.contains(|letter| is_mark(letter) && !matches!(letter, HOME | START)))
+            && self.world.shell.doubtful == 0;
+        if is_exact {
+            return self.run_each(name, values, body);
+        }
+        self.run_inexactly(|walk| walk.run_each(name, values, body))
+    }
+
+    /// Runs the body of a loop with these values.
+    fn run_each(&mut self, name: &str, values: Vec<String>, body: &List) -> Flow {
         let total = values.len();
         for (round, value) in values.into_iter().enumerate() {
             if self.budget.is_exhausted() {
@@ -341,7 +499,10 @@ impl ScriptWalk<'_> {
             }
             self.budget.spend(1);
             self.assign(name, ShellValue::Scalar(value), None);
-            self.run_list(body);
+            let flow = self.run_list(body);
+            if flow.is_end() {
+                return flow;
+            }
         }
         if total == 0 {
             // Nothing would run, unless the list comes from outside.
@@ -351,6 +512,27 @@ impl ScriptWalk<'_> {
             self.world.shell = before;
         }
         Flow::Next
+    }
+}
+
+/// Tells a `cd` whose failure does not keep the script from going on; true if the script expects that it may fail.
+fn unchecked_move(item: &AndOrList) -> Option<bool> {
+    let first = |pipeline: &Pipeline| match pipeline.stages.as_slice() {
+        [ShellCommand::Simple(simple)] => simple.words.first()?.plain().map(str::to_owned),
+        _ => None,
+    };
+    let [ShellCommand::Simple(simple)] = item.first.stages.as_slice() else { return None };
+    if !matches!(first(&item.first)?.as_str(), "cd" | "pushd") {
+        return None;
+    }
+    let hides =
+        |redirect: &Redirect| matches!(redirect.descriptor, Some(2)) || matches!(redirect.kind, RedirectKind::Both);
+    let goes_on =
+        |pipeline: &Pipeline| first(pipeline).is_some_and(|word| matches!(word.as_str(), "true" | ":" | "echo"));
+    match item.rest.as_slice() {
+        [] => Some(simple.redirects.iter().any(hides)),
+        [(Joint::Or, pipeline)] if goes_on(pipeline) => Some(true),
+        _ => None,
     }
 }
 

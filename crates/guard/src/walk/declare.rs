@@ -54,7 +54,7 @@ impl ScriptWalk<'_> {
         let name = head.trim_end_matches('+');
         // `export $(cat .env)`
         if name.contains(is_mark) {
-            self.world.shell.outside.open();
+            self.world.shell.outside.alter();
         }
         // A script prints a function to give it to another shell.
         if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
@@ -94,6 +94,10 @@ impl ScriptWalk<'_> {
 
     /// Applies the flags of a declaration to a variable before it gets a value.
     fn apply_declare_flags(&mut self, kind: &str, flags: &str, name: &str) {
+        // Later assignments may fail, or give another value than they say.
+        if kind == "readonly" || flags.contains(['r', 'i']) {
+            self.world.certainty.lose();
+        }
         let is_local = kind == "local" || matches!(kind, "declare" | "typeset") && !flags.contains('g');
         if is_local && self.world.calls.iter().any(|open| !open.starts_with("alias ")) {
             let remembered = self.world.remember(name);

@@ -1,4 +1,4 @@
-//! Encodings that scripts hide text in: base64, base32, hexadecimal.
+//! Encodings that scripts hide text in: base64, base32, hexadecimal, rot13.
 
 /// Decodes base64. Letters outside of its alphabet are skipped, as `-i` does.
 pub(crate) fn base64(text: &str) -> Option<String> {
@@ -23,6 +23,21 @@ pub(crate) fn base32(text: &str) -> Option<String> {
             _ => return None,
         })
     })
+}
+
+/// Turns every letter by half of the alphabet.
+pub(crate) fn rot13(text: &str) -> String {
+    let turned = |letter: char, first: u8| {
+        let place = (u32::from(letter) - u32::from(first) + 13) % 26;
+        char::from_u32(u32::from(first) + place).unwrap_or(letter)
+    };
+    text.chars()
+        .map(|letter| match letter {
+            'a'..='z' => turned(letter, b'a'),
+            'A'..='Z' => turned(letter, b'A'),
+            other => other,
+        })
+        .collect()
 }
 
 /// Decodes hexadecimal digits.

@@ -1,6 +1,6 @@
 //! Files that the script writes, and paths.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{self, HOME, REPO, START, UNKNOWN};
@@ -8,6 +8,9 @@ use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
+
+/// The stand-in for a directory that `mktemp` makes.
+pub(super) const FRESH_DIRECTORY: &str = "/tmp/tmp.XXXXXXXXXX";
 
 /// The most moves that are remembered. Later ones are forgotten.
 const MOST_MOVED: usize = 64;
@@ -18,6 +21,11 @@ pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
     /// Commands that read the text that is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
+    /// Directories that the script has made.
+    made: BTreeSet<String>,
+    /// Pipes with a name that the script has made, and those that a command has read from since.
+    pub(super) pipes: BTreeSet<String>,
+    pub(super) pipes_read: BTreeSet<String>,
     /// Programs that the script has copied or linked, each by its original name.
     pub(super) programs: HashMap<String, String>,
     /// Symbolic links that the script has made, each with its target.
@@ -61,11 +69,29 @@ impl ScriptFiles {
         self.moved.iter().filter(|(to, _)| is_there(to)).map(|(_, from)| from.clone()).collect()
     }
 
+    /// Notes that the script has made a directory.
+    pub(super) fn note_made(&mut self, path: String) {
+        if self.made.len() < MOST_MOVED {
+            self.made.insert(path);
+        }
+    }
+
+    /// True if a directory is sure to be there: everybody has it, or the script has made it.
+    pub(super) fn is_sure(&self, path: &str) -> bool {
+        matches!(path, "/" | "/tmp" | "/var/tmp")
+            || path.chars().eq([HOME])
+            || path.starts_with(FRESH_DIRECTORY)
+            || path.ends_with("/..")
+            || self.made.contains(path)
+    }
+
     /// True if the path lies in a repository that the script has made.
     pub(crate) fn is_in_own_repository(&self, path: &str) -> bool {
         let is_below =
             |top: &String| path.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        !path.contains("/..") && self.repositories.iter().any(is_below)
+        // A directory that `mktemp` has made held nothing before.
+        let is_fresh = path.starts_with(FRESH_DIRECTORY);
+        !path.contains("/..") && (is_fresh || self.repositories.iter().any(is_below))
     }
 
     /// The program that was put into some directory under this name: the search path may lead there.
@@ -122,7 +148,13 @@ impl ScriptWalk<'_> {
             return Some(Rc::clone(text));
         }
         let path = self.absolute(path);
-        self.world.files.texts.get(&path).map(|text| text.as_str().into())
+        if self.world.files.pipes.contains(&path) {
+            self.world.files.pipes_read.insert(path.clone());
+        }
+        let text = self.world.files.texts.get(&path)?;
+        // Other programs may have changed the file.
+        self.world.certainty.lose();
+        Some(text.as_str().into())
     }
 
     /// Writes text to a file. If a command reads from that path, the text is its input.
@@ -138,6 +170,10 @@ impl ScriptWalk<'_> {
         let path = self.absolute(path);
         rules::written(self, &path);
         if let Some(list) = self.world.files.readers.get(&path).cloned() {
+            // Commands that open a pipe by its name find the text there.
+            if self.world.files.pipes.contains(&path) {
+                self.world.files.texts.insert(path, text.to_owned());
+            }
             self.read_by(&list, text.to_owned());
             return;
         }

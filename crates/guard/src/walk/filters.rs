@@ -1,7 +1,7 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
-use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN};
-use crate::walk::files::{base_name, normalized};
+use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN, has_mark};
+use crate::walk::files::{FRESH_DIRECTORY, base_name, normalized};
 use crate::walk::{ScriptWalk, decode};
 
 /// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
@@ -50,7 +50,8 @@ fn filter_named(name: &str) -> Option<Filter> {
         "grep" | "egrep" | "fgrep" | "rg" => |walk, _, arguments| walk.grep(arguments),
         "sed" | "gsed" => |walk, _, arguments| Some(walk.sed(arguments)),
         "ls" | "dir" | "exa" | "eza" => |walk, _, arguments| Some(walk.list_directories(arguments)),
-        "mktemp" => |_, _, _| Some("/tmp/tmp.XXXXXXXXXX\n".to_owned()),
+        "du" | "gdu" => |_, _, arguments| Some(disk_usage(arguments)),
+        "mktemp" => |_, _, _| Some(format!("{FRESH_DIRECTORY}\n")),
         "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "wc" | "logname" | "tty" => {
             |_, _, _| Some(format!("{SOME}\n"))
         }
@@ -75,6 +76,20 @@ fn filter_named(name: &str) -> Option<Filter> {
     })
 }
 
+/// The listing of `du`: a size and a path a line.
+fn disk_usage(arguments: &[String]) -> String {
+    let is_summary = arguments
+        .iter()
+        .any(|word| word == "--summarize" || word.starts_with('-') && !word.starts_with("--") && word.contains('s'));
+    let mut paths: Vec<&str> =
+        operands(arguments).map(String::as_str).filter(|path| path.parse::<u8>().is_err()).collect();
+    if paths.is_empty() {
+        paths.push(".");
+    }
+    let below = |path: &str| if is_summary { path.to_owned() } else { format!("{path}/{STAR}") };
+    joined(paths.into_iter().map(|path| format!("{SOME}\t{}", below(path))))
+}
+
 /// The words that are no options.
 fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
     arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1)
@@ -83,7 +98,11 @@ fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
 impl ScriptWalk<'_> {
     /// The text that a program of this name writes; none if that is not known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
-        filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))
+        let text = filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))?;
+        if !matches!(name, "dirname" | "basename" | "realpath" | "readlink") && !has_mark(&text) {
+            self.world.certainty.lose();
+        }
+        Some(text)
     }
 
     fn tee(&mut self, arguments: &[String]) -> String {

@@ -167,8 +167,7 @@ impl ScriptWalk<'_> {
                 if let Some(name) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
                     section = name.to_lowercase().replace(" \"", ".").replace('"', "");
                 } else if let Some((key, value)) = line.split_once('=') {
-                    let value = value.trim().trim_matches('"').to_owned();
-                    found.push((format!("{section}.{}", key.trim().to_lowercase()), value));
+                    found.push((format!("{section}.{}", key.trim().to_lowercase()), config_value(value.trim())));
                 }
             }
         }
@@ -407,4 +406,24 @@ impl ScriptWalk<'_> {
 /// The words of an alias.
 fn alias_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+}
+
+/// A value as it is written in a configuration file: quotes are taken away, and a backslash keeps the next letter.
+fn config_value(text: &str) -> String {
+    let mut value = String::new();
+    let mut is_quoted = false;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '\\' => value.extend(letters.next().map(|next| match next {
+                'n' => '\n',
+                't' => '\t',
+                other => other,
+            })),
+            '#' | ';' if !is_quoted => break,
+            other => value.push(other),
+        }
+    }
+    value.trim_end().to_owned()
 }

@@ -1,4 +1,7 @@
 //! `make`, with a file that the script has written or typed: each line of a recipe is a script.
+//!
+//! Only the targets that are made count: the named ones or the first one, and everything that they depend on. Where the walk
+//! cannot tell which these are, every recipe counts.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +17,95 @@ const LONGEST: usize = 8 << 10;
 /// The options of `make` that take another word and are not about its text.
 const VALUED: [&str; 8] = ["-j", "-l", "-o", "-W", "-I", "--jobs", "--old-file", "--what-if"];
 
+/// A rule of a makefile.
+#[derive(Debug)]
+struct MakeRule {
+    targets: Vec<String>,
+    prerequisites: Vec<String>,
+    recipe: Vec<String>,
+}
+
+/// The rules of a makefile, and the lines that are no rules.
+#[derive(Debug, Default)]
+struct Makefile {
+    rules: Vec<MakeRule>,
+    others: Vec<String>,
+    /// Lines before which rules are not known by their text: `include`, `define`, patterns, targets in variables.
+    is_open: bool,
+}
+
+impl Makefile {
+    fn read(&mut self, text: &str) {
+        // Lines behind no rule belong to one without targets, which counts always.
+        let mut is_in_rule = false;
+        for line in text.replace("\\\n", " ").lines() {
+            if let Some(recipe) = line.strip_prefix('\t') {
+                match self.rules.last_mut().filter(|_| is_in_rule) {
+                    Some(rule) => rule.recipe.push(recipe.to_owned()),
+                    None => {
+                        self.is_open = true;
+                        self.push_rule("", "", Some(recipe));
+                    }
+                }
+                continue;
+            }
+            let before_value = line.split('=').next().unwrap_or(line);
+            match before_value.split_once(':') {
+                Some((targets, _))
+                    if !(before_value.len() < line.len()
+                        && before_value.trim_end().ends_with([':', '+', '?', '!'])) =>
+                {
+                    let rest = line.get(targets.len() + 1..).unwrap_or("").trim_start_matches(':');
+                    let (prerequisites, inline) =
+                        rest.split_once(';').map_or((rest, None), |(rest, recipe)| (rest, Some(recipe)));
+                    // `target: NAME=value`
+                    if prerequisites.contains('=') {
+                        self.others.push(prerequisites.trim().to_owned());
+                    }
+                    self.push_rule(targets, prerequisites, inline);
+                    is_in_rule = true;
+                }
+                _ => {
+                    const OPENS: [&str; 6] = ["include", "-include", "sinclude", "define", "$(eval", "$(call"];
+                    self.is_open |= OPENS.iter().any(|word| line.trim_start().starts_with(word));
+                    self.others.push(line.to_owned());
+                }
+            }
+        }
+    }
+
+    fn push_rule(&mut self, targets: &str, prerequisites: &str, inline: Option<&str>) {
+        self.is_open |= targets.contains(['$', '%']) || prerequisites.contains('$') || targets.trim() == ".DEFAULT";
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        let recipe = inline.map(str::to_owned).into_iter().collect();
+        self.rules.push(MakeRule { targets: words(targets), prerequisites: words(prerequisites), recipe });
+    }
+
+    /// The recipes that make the goals, or the first target if there is none.
+    fn recipes(&self, goals: &[String]) -> Vec<&String> {
+        let first = self.rules.iter().flat_map(|rule| &rule.targets).find(|target| !target.starts_with('.'));
+        let mut wanted: Vec<&String> =
+            if goals.is_empty() { first.into_iter().collect() } else { goals.iter().collect() };
+        let is_known = |goal: &&String| self.rules.iter().any(|rule| rule.targets.contains(*goal));
+        if self.is_open || !wanted.iter().all(is_known) {
+            return self.rules.iter().flat_map(|rule| &rule.recipe).collect();
+        }
+        let mut at = 0;
+        while let Some(goal) = wanted.get(at).copied() {
+            at += 1;
+            for rule in self.rules.iter().filter(|rule| rule.targets.contains(goal)) {
+                for word in &rule.prerequisites {
+                    if !wanted.contains(&word) {
+                        wanted.push(word);
+                    }
+                }
+            }
+        }
+        let is_wanted = |rule: &&MakeRule| rule.targets.iter().any(|target| wanted.contains(&target));
+        self.rules.iter().filter(is_wanted).flat_map(|rule| &rule.recipe).collect()
+    }
+}
+
 /// The words of `make`.
 #[derive(Debug, Default)]
 struct MakeWords {
@@ -21,6 +113,8 @@ struct MakeWords {
     /// `--eval`
     texts: Vec<String>,
     directory: Option<String>,
+    /// The targets to make.
+    goals: Vec<String>,
     variables: BTreeMap<String, String>,
 }
 
@@ -39,11 +133,16 @@ impl MakeWords {
                     make.texts.extend(attached(&["--eval=", "-E"]));
                     make.files.extend(attached(&["--file=", "--makefile="]));
                     if !option.starts_with("--") {
+                        // `-sf file`
+                        if option.len() > 2 && option.ends_with('f') {
+                            make.files.extend(words.next().cloned());
+                        }
                         make.files.extend(attached(&["-f"]));
                         make.directory = attached(&["-C"]).or(make.directory.take());
                     }
                 }
-                operand => make.note_variable(operand),
+                operand if operand.contains('=') => make.note_variable(operand),
+                goal => make.goals.push(goal.to_owned()),
             }
         }
         make
@@ -93,21 +192,18 @@ impl ScriptWalk<'_> {
         }
         // The command line counts more than the file, so it is noted again behind it.
         let given = make.variables.clone();
-        let mut recipes = Vec::new();
+        let mut file = Makefile::default();
         for text in std::mem::take(&mut make.texts) {
-            for line in text.replace("\\\n", " ").lines() {
-                if let Some(recipe) = line.strip_prefix('\t') {
-                    recipes.push(recipe.to_owned());
-                } else if let Some((_, recipe)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(';')) {
-                    recipes.push(recipe.to_owned());
-                } else {
-                    make.note_variable(line);
-                }
-            }
+            file.read(&text);
+        }
+        for line in &file.others {
+            self.read_make_line(line, &mut make);
         }
         make.variables.extend(given);
-        for recipe in &recipes {
-            let script = self.expand_recipe(recipe, &make.variables, 0);
+        let is_open = file.is_open;
+        for text in file.recipes(&make.goals) {
+            let recipe = Recipe { variables: &make.variables, is_open };
+            let script = self.expand_recipe(text, recipe, 0);
             let script = script.trim_start_matches(['@', '-', '+', ' ', '\t']).to_owned();
             self.script_in_code(&script, None);
         }
@@ -115,8 +211,26 @@ impl ScriptWalk<'_> {
         self.write(&UNKNOWN.to_string());
     }
 
+    /// Reads a line of a makefile that is no rule. Only a value behind a plain `=` waits until it is used.
+    fn read_make_line(&mut self, line: &str, make: &mut MakeWords) {
+        let name = line.split_once('=').map_or("", |(name, _)| name.trim_end());
+        let expanded = if name.is_empty() || name.ends_with([':', '!']) {
+            let variables = make.variables.clone();
+            self.expand_recipe(line, Recipe { variables: &variables, is_open: true }, 0)
+        } else {
+            line.to_owned()
+        };
+        match expanded.split_once('=').filter(|(name, _)| name.trim_end().ends_with('!')) {
+            Some((name, script)) => {
+                let text = self.capturing(|walk| walk.script_in_code(script.trim(), None));
+                make.note_variable(&format!("{name}={}", text.trim_end().replace('\n', " ")));
+            }
+            None => make.note_variable(&expanded),
+        }
+    }
+
     /// The script that make hands to a shell.
-    fn expand_recipe(&mut self, text: &str, variables: &BTreeMap<String, String>, depth: usize) -> String {
+    fn expand_recipe(&mut self, text: &str, variables: Recipe<'_>, depth: usize) -> String {
         let mut out = String::new();
         let mut rest = text;
         self.budget.spend(1 + text.len() / 64);
@@ -136,7 +250,7 @@ impl ScriptWalk<'_> {
                 }
                 _ => {
                     let name = first.to_string();
-                    let value = variables.get(&name).cloned().unwrap_or_else(|| SOME.to_string());
+                    let value = variables.variables.get(&name).cloned().unwrap_or_else(|| SOME.to_string());
                     out.push_str(&self.expand_recipe(&value, variables, depth + 1));
                     rest = after.get(first.len_utf8()..).unwrap_or("");
                     continue;
@@ -153,23 +267,75 @@ impl ScriptWalk<'_> {
         out
     }
 
-    fn make_value(&mut self, name: &str, variables: &BTreeMap<String, String>, depth: usize) -> String {
+    fn make_value(&mut self, name: &str, variables: Recipe<'_>, depth: usize) -> String {
         if let Some(script) = name.strip_prefix("shell ") {
             let script = self.expand_recipe(script, variables, depth + 1);
             let text = self.capturing(|walk| walk.script_in_code(&script, None));
             return text.trim_end().replace('\n', " ");
         }
-        match variables.get(name) {
+        if let Some((function, arguments)) = name.split_once(' ')
+            && is_make_function(function)
+        {
+            let arguments = self.expand_recipe(arguments.trim_start(), variables, depth + 1);
+            return make_function(function, &arguments);
+        }
+        match variables.variables.get(name) {
             Some(value) => {
                 let value = value.clone();
                 self.expand_recipe(&value, variables, depth + 1)
             }
             None => match name {
                 "RM" => "rm -f".to_owned(),
+                "MAKE" => "make".to_owned(),
                 "CURDIR" | "PWD" => self.directory(),
-                _ => self.scalar(name).unwrap_or_else(|| UNKNOWN.to_string()),
+                // `$(DESTDIR)` is nothing unless somebody sets it.
+                _ => match self.scalar(name) {
+                    Some(text) => text,
+                    None if !variables.is_open && !is_set_by_make(name) && self.world.shell.outside.is_absent(name) => {
+                        String::new()
+                    }
+                    None => UNKNOWN.to_string(),
+                },
             },
         }
+    }
+}
+
+/// The variables of a makefile.
+#[derive(Clone, Copy)]
+struct Recipe<'m> {
+    variables: &'m BTreeMap<String, String>,
+    /// Files that are not known may set more of them.
+    is_open: bool,
+}
+
+/// True for variables that make sets by itself: tools, their options, and its own.
+fn is_set_by_make(name: &str) -> bool {
+    const TOOLS: [&str; 12] = ["AR", "AS", "CC", "CXX", "CPP", "FC", "LD", "LEX", "YACC", "LINT", "SHELL", "TEX"];
+    TOOLS.contains(&name) || name.ends_with("FLAGS") || name.starts_with("MAKE") || name.contains('.') || name.len() < 2
+}
+
+fn is_make_function(name: &str) -> bool {
+    matches!(name, "subst" | "strip" | "firstword" | "lastword" | "abspath" | "realpath" | "addprefix" | "addsuffix")
+}
+
+/// The value of a function of make's.
+fn make_function(name: &str, arguments: &str) -> String {
+    let words = || arguments.split_whitespace();
+    let with = |added: &dyn Fn(&str, &str) -> String| {
+        let (affix, names) = arguments.split_once(',').unwrap_or(("", arguments));
+        names.split_whitespace().map(|name| added(affix, name)).collect::<Vec<_>>().join(" ")
+    };
+    match name {
+        "subst" => match arguments.splitn(3, ',').collect::<Vec<_>>().as_slice() {
+            [from, to, text] if !from.is_empty() => text.replace(from, to),
+            _ => UNKNOWN.to_string(),
+        },
+        "firstword" => words().next().unwrap_or("").to_owned(),
+        "lastword" => words().next_back().unwrap_or("").to_owned(),
+        "addprefix" => with(&|affix, name| format!("{affix}{name}")),
+        "addsuffix" => with(&|affix, name| format!("{name}{affix}")),
+        _ => words().collect::<Vec<_>>().join(" "),
     }
 }
 

@@ -14,6 +14,8 @@ mod awk;
 mod budget;
 mod builtins;
 mod call;
+mod certain;
+mod char_codes;
 mod code;
 mod code_functions;
 mod code_scan;
@@ -67,8 +69,24 @@ const MOST_RECURSION: usize = 3;
 pub(crate) enum Flow {
     /// The next one follows.
     Next,
-    /// Control goes elsewhere: `exit`, `return`, `break`.
+    /// Control goes elsewhere, as far as the walk can tell: `exit`, `return`, `break`.
     Leaves,
+    /// The function ends here, for certain.
+    Returns,
+    /// The shell ends here, for certain.
+    Exits,
+}
+
+impl Flow {
+    /// True if nothing behind the command runs, for certain.
+    fn is_end(self) -> bool {
+        matches!(self, Self::Returns | Self::Exits)
+    }
+
+    /// The flow if it is one of several, of which not all are known.
+    fn or_others(self) -> Self {
+        if self.is_end() { Self::Leaves } else { self }
+    }
 }
 
 /// A walk through one script.
@@ -113,7 +131,7 @@ impl<'g> ScriptWalk<'g> {
             return Flow::Next;
         }
         if text.contains(UNKNOWN) {
-            self.world.shell.outside.open();
+            self.world.shell.outside.alter();
         }
         let extent = self.trail.extent;
         let flow = self.walk_lines(Parser::derived(text, extent), false);
@@ -133,6 +151,9 @@ impl<'g> ScriptWalk<'g> {
                 Ok(Some((list, fault))) => {
                     self.world.line = self.world.line.saturating_add(1);
                     flow = self.run_list(&list);
+                    if flow.is_end() {
+                        break;
+                    }
                     if let Some(fault) = fault {
                         self.note_fault(&parser, &fault, is_script);
                     }

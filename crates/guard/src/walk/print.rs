@@ -43,6 +43,9 @@ impl ScriptWalk<'_> {
             rest = rest.get(1..).unwrap_or(&[]);
         }
         let Some((format, values)) = rest.split_first() else { return };
+        if format.replace("%s", "").contains('%') {
+            self.world.certainty.lose();
+        }
         let text = formatted(format, values);
         match variable {
             Some(name) => self.assign(&name, ShellValue::Scalar(text), None),

@@ -18,8 +18,18 @@ impl ScriptWalk<'_> {
             "ed" | "red" | "ex" => self.run_editor_lines(),
             "expect" | "tclsh" | "wish" => self.run_tcl(name, arguments),
             "nix" => return self.run_nix(arguments),
+            "compgen" => return self.run_completion(arguments),
             _ => return false,
         }
+        true
+    }
+
+    /// `compgen -C command` and `compgen -F function`.
+    fn run_completion(&mut self, arguments: &[String]) -> bool {
+        let command = arguments.iter().position(|word| matches!(word.as_str(), "-C" | "-F"));
+        let Some(command) = command.and_then(|at| arguments.get(at + 1)) else { return false };
+        self.subshell(|walk| walk.run_derived(command));
+        self.write(&crate::marks::UNKNOWN.to_string());
         true
     }
 

@@ -146,6 +146,10 @@ impl ScriptWalk<'_> {
         if reads_files || has('u') {
             self.world.shell.outside.open();
         }
+        // Other shells have other tests.
+        if name != "bash" || reads_files {
+            self.world.shell.outside.alter();
+        }
         self.run_shell(zero.map_or(name, String::as_str), source, arguments.to_vec(), aliases);
         self.world.shell.outside = outside;
         true

@@ -109,6 +109,10 @@ pub(crate) struct ShellState {
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
     /// The files that other descriptors write to.
     pub(crate) writers: Rc<HashMap<u32, String>>,
+    /// `set -e`: the shell ends where a command fails.
+    pub(crate) stops_at_failure: bool,
+    /// The directory that the shell is still in if its last `cd` has failed, unless the script makes sure that it has not.
+    pub(crate) left: Option<LeftDirectory>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
     /// Actions of traps, and where each was set.
@@ -123,6 +127,14 @@ pub(crate) struct ShellState {
     pub(crate) outside: OutsideVariables,
 }
 
+/// A directory that a `cd` has left, if it has not failed.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftDirectory {
+    pub(crate) path: String,
+    /// The script expects that the `cd` may fail, and goes on: `cd x 2>/dev/null`, `cd x || true`.
+    pub(crate) is_expected: bool,
+}
+
 /// The variables that a shell may have without the script.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OutsideVariables {
@@ -130,16 +142,30 @@ pub(crate) struct OutsideVariables {
     names: Option<Rc<BTreeSet<String>>>,
     /// Variables that the script has tested. It knows then that they may be empty, so the walk takes them for unknown.
     tested: Rc<BTreeSet<String>>,
+    /// Text that is not known has run in this shell. It may have changed anything, so no value is certain.
+    pub(crate) is_altered: bool,
 }
 
 impl OutsideVariables {
     pub(crate) fn of(names: Option<&BTreeSet<String>>) -> Self {
-        Self { names: names.cloned().map(Rc::new), tested: Rc::default() }
+        Self { names: names.cloned().map(Rc::new), tested: Rc::default(), is_altered: false }
     }
 
     /// Notes that from here on any variable may be set: by a file that is not known, or by a shell elsewhere.
     pub(crate) fn open(&mut self) {
         self.names = None;
+    }
+
+    /// Notes that any variable may be another one from here on, also those that the script has set.
+    pub(crate) fn alter(&mut self) {
+        self.open();
+        self.is_altered = true;
+    }
+
+    /// True if the caller gives the script no variable of this name.
+    pub(crate) fn is_absent(&self, name: &str) -> bool {
+        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
+        !is_of_bash && self.names.as_ref().is_some_and(|names| !names.contains(name))
     }
 
     /// Notes that the script tests a variable.
@@ -151,15 +177,14 @@ impl OutsideVariables {
 
     /// True if a variable that the script has not set is sure to be unset.
     pub(crate) fn lacks(&self, name: &str) -> bool {
-        let is_of_bash = name.starts_with("BASH") || SET_BY_BASH.contains(&name);
-        let is_unset = |names: &Rc<BTreeSet<String>>| !names.contains(name) && !self.tested.contains(name);
-        !is_of_bash && self.names.as_ref().is_some_and(is_unset)
+        self.is_absent(name) && !self.tested.contains(name)
     }
 
     fn join(&mut self, other: &Self) {
         if other.names.is_none() {
             self.names = None;
         }
+        self.is_altered |= other.is_altered;
         if !Rc::ptr_eq(&self.tested, &other.tested) {
             Rc::make_mut(&mut self.tested).extend(other.tested.iter().cloned());
         }
@@ -204,6 +229,8 @@ impl ShellState {
             no_glob: false,
             last_pipe: false,
             exports_all: false,
+            stops_at_failure: false,
+            left: None,
             arguments: Rc::default(),
             zero: "bash".to_owned(),
             last_word: String::new(),
@@ -374,6 +401,10 @@ impl ShellState {
                 .extend(other.aliases.iter().map(|(name, alias)| (name.clone(), alias.clone())));
         }
         joined.outside.join(&other.outside);
+        joined.stops_at_failure &= other.stops_at_failure;
+        if joined.left.is_none() {
+            joined.left.clone_from(&other.left);
+        }
         joined.expand_aliases |= other.expand_aliases;
         joined.no_glob &= other.no_glob;
         if joined.arguments != other.arguments && joined.arguments.is_empty() {

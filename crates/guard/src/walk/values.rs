@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::marks::{HOME, STAR, TREE, UNKNOWN, alive};
+use crate::marks::{HOME, REPO, STAR, START, TREE, UNKNOWN, alive};
+use crate::walk::char_codes::text_of_codes;
 use crate::walk::decode;
 use crate::walk::tokens::CodeToken;
 
@@ -172,7 +173,24 @@ impl<'t> CallReader<'t> {
                 state.next -= 1;
                 return SignEffect::Ends;
             }
-            '+' => state.joins = !matches!(before, Some(CodeToken::Sign(']'))),
+            '+' => {
+                // `("git", "-C", top) + words`
+                let is_tuple = state.closed.is_some_and(|start| start + 1 < state.words.len());
+                let is_list = match before {
+                    Some(CodeToken::Sign(']')) => true,
+                    Some(CodeToken::Sign(')')) => is_tuple,
+                    _ => false,
+                };
+                state.joins = !is_list;
+            }
+            '`' => {
+                if let Some(CodeToken::Text(script)) = self.token(state.next)
+                    && let Some(place) = answer(script)
+                {
+                    state.push(vec![place], None);
+                    state.next += 1;
+                }
+            }
             // `Path("a") / "b"`
             '/' if before.is_some_and(ends_value) && !state.words.is_empty() => {
                 state.words.iter_mut().next_back().into_iter().for_each(|last| last.push('/'));
@@ -294,7 +312,35 @@ impl<'t> CallReader<'t> {
                 fill(Some(&mut text), with);
                 Some(text)
             },
-            "chr" | "fromCharCode" => {
+            // `map(chr, numbers)`, `map { chr } numbers`, `chr(n) for n in numbers`
+            "map" if self.names_soon(at, &["chr"]) => {
+                return self.codes(at + if self.is_sign(at, '{') { 3 } else { 1 });
+            }
+            "chr" if self.names_soon(at + 2, &["for"]) => return self.codes(at + 3),
+            "bytes" | "bytearray" | "fromCharCode" if !self.is_sign(at + 2, ')') => {
+                return self.codes(at + 1);
+            }
+            "map" => {
+                // `map(str, …)`, `map(int, …)`: the values stay as they are.
+                let is_kept =
+                    matches!(self.token(at + 1), Some(CodeToken::Name(name)) if matches!(name.as_str(), "str" | "int"));
+                if !is_kept || !self.is_sign(at + 2, ',') {
+                    return None;
+                }
+                let found = self.arguments(at + 3, true);
+                return Some((found.words, found.next));
+            }
+            "decode" if name == "codecs.decode" => |words| match words {
+                [text, code] if code.replace(['_', '-'], "") == "rot13" => Some(decode::rot13(text)),
+                [text, code] if code.starts_with("hex") => decode::hexadecimal(text),
+                [text, code] if code.starts_with("base64") => decode::base64(text),
+                _ => None,
+            },
+            "check_output" | "getoutput" | "execSync" | "run" | "shell_exec" | "popen" | "capture2" => {
+                let found = self.arguments(at + 1, true);
+                return answer(&found.words.join(" ")).map(|place| (vec![place], found.next));
+            }
+            "chr" => {
                 let (code, next) = self.digits(at);
                 let letter = code.parse().ok().and_then(char::from_u32).filter(char::is_ascii)?;
                 return Some((vec![letter.to_string()], next));
@@ -311,12 +357,29 @@ impl<'t> CallReader<'t> {
     fn listing(&mut self, name: &str, at: usize) -> (Vec<String>, usize) {
         let found = self.arguments(at + 1, true);
         if name.ends_with("glob") {
-            return (found.words.iter().map(|pattern| alive(pattern)).collect(), found.next);
+            // Perl's own expands tildes.
+            let in_home = |pattern: &str| match pattern.strip_prefix("~/") {
+                Some(rest) if name == "glob" => format!("{HOME}/{rest}"),
+                _ => pattern.to_owned(),
+            };
+            return (found.words.iter().map(|pattern| alive(&in_home(pattern))).collect(), found.next);
         }
         // `directory.iterdir()`
         let own = name.rsplit_once('.').and_then(|(directory, _)| self.values.get(directory)?.first().cloned());
         let directory = found.words.first().cloned().or(own).unwrap_or_else(|| ".".to_owned());
         (vec![listed(&directory)], found.next)
+    }
+
+    /// True if one of these names stands at this place or right behind it.
+    fn names_soon(&self, at: usize, names: &[&str]) -> bool {
+        let is_name = |token: &CodeToken| matches!(token, CodeToken::Name(name) if names.contains(&name.as_str()));
+        self.tokens.get(at..).unwrap_or(&[]).iter().take(2).any(is_name)
+    }
+
+    /// The text whose characters have the numbers behind this place.
+    fn codes(&self, at: usize) -> Option<(Vec<String>, usize)> {
+        let (text, next) = text_of_codes(self.tokens, at)?;
+        Some((vec![text], next + usize::from(self.is_sign(next, ')'))))
     }
 
     /// The digits in parentheses.
@@ -407,6 +470,17 @@ impl<'t> CallReader<'t> {
         out.push_str(rest);
         out
     }
+}
+
+/// The place that a command prints, if it only asks for one.
+fn answer(command: &str) -> Option<String> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    Some(match words.as_slice() {
+        ["git", "rev-parse", "--show-toplevel", ..] => REPO.to_string(),
+        ["git", "rev-parse", "--git-dir" | "--absolute-git-dir" | "--git-common-dir", ..] => format!("{REPO}/.git"),
+        ["pwd"] | ["pwd", "-P" | "-L"] => START.to_string(),
+        _ => return None,
+    })
 }
 
 /// Everything in a directory, as a pattern.

@@ -103,6 +103,7 @@ impl ScriptWalk<'_> {
         if variable.others.is_empty() {
             return Some(variable.value.clone());
         }
+        self.world.certainty.note_doubtful();
         let picked = self.choices.pick(name, variable.others.len() + 1);
         let value = picked.checked_sub(1).and_then(|other| variable.others.get(other)).unwrap_or(&variable.value);
         Some(value.clone())
@@ -126,9 +127,13 @@ impl ScriptWalk<'_> {
         {
             self.run_hidden(prompt);
         }
+        // bash gives these another value with every look.
+        if matches!(name, "RANDOM" | "SRANDOM" | "SECONDS" | "LINENO" | "BASHPID" | "_" | "BASH_COMMAND") {
+            self.world.certainty.lose();
+        }
         // A name that is not known may be any.
         if name.contains(is_mark) {
-            self.world.shell.outside.open();
+            self.world.shell.outside.alter();
         }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
@@ -186,6 +191,7 @@ impl ScriptWalk<'_> {
         let branches_before = std::mem::take(&mut self.choices.branches);
         let mut flow = command(self);
         let mut joined: Option<ShellState> = None;
+        let mut rounds = 1;
         for _ in 1..self.budget.detail().choices {
             if self.budget.is_exhausted() || !self.choices.advance() {
                 break;
@@ -193,6 +199,7 @@ impl ScriptWalk<'_> {
             let after = std::mem::replace(&mut self.world.shell, before.clone());
             // One of the outputs is enough: they differ in doubtful values alone.
             let first = self.world.out.split_off(written.min(self.world.out.len()));
+            rounds += 1;
             self.choices.is_repeated = false;
             self.choices.branches = 0;
             let flow_now = command(self);
@@ -208,6 +215,11 @@ impl ScriptWalk<'_> {
                 Some(joined) => joined.join(&after),
                 None => after,
             });
+        }
+        // Other values may go other ways.
+        if rounds > 1 || self.choices.advance() {
+            flow = flow.or_others();
+            self.world.certainty.status = None;
         }
         self.choices.picks = None;
         self.choices.calls = calls_before;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::guard::Prelude;
 use crate::marks::{self, HOME, REPO, START};
+use crate::walk::certain::Certainty;
 use crate::walk::files::ScriptFiles;
 use crate::walk::state::{OutsideVariables, ShellState, ShellValue, ShellVariable};
 
@@ -17,6 +18,7 @@ pub(crate) struct World<'g> {
     spelled: SpelledDirectories,
     /// The shell whose commands the walk is at.
     pub(crate) shell: ShellState,
+    pub(crate) certainty: Certainty,
     /// Text that commands have written and no reader has taken yet.
     pub(super) out: String,
     pub(crate) files: ScriptFiles,
@@ -66,6 +68,7 @@ impl<'g> World<'g> {
             prelude,
             spelled,
             shell,
+            certainty: Certainty::default(),
             out: String::new(),
             files: ScriptFiles::default(),
             git_config: Vec::new(),

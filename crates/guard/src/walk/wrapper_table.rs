@@ -292,6 +292,13 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         script_long: &["--to-command", "--checkpoint-action", "--use-compress-program"],
         ..PLAIN
     },
+    Wrapper {
+        names: &["split", "gsplit"],
+        short: "abClnt",
+        operands: ANY_OPERANDS,
+        script_long: &["--filter"],
+        ..PLAIN
+    },
     Wrapper { names: &["rsync"], operands: ANY_OPERANDS, script: "e", script_long: &["--rsh"], ..PLAIN },
     Wrapper { names: &["man"], operands: ANY_OPERANDS, script: "P", script_long: &["--pager"], ..PLAIN },
     Wrapper {

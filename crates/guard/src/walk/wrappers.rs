@@ -201,7 +201,7 @@ impl ScriptWalk<'_> {
     fn run_text(&mut self, script: &str, arguments: Vec<String>, remote: bool) {
         self.world.nested += 1;
         self.new_shell("bash".to_owned(), arguments, |walk| {
-            walk.world.shell.outside.open();
+            walk.world.shell.outside.alter();
             if remote {
                 walk.world.shell.set_directory(HOME.to_string());
             }
