@@ -39,7 +39,7 @@ async fn every_process_of_a_paused_command_stands_still_until_it_goes_on() {
     let place = Place::new(PUPPET);
     let (pauser, pausing) = Pauser::new();
     let engine = place.engine();
-    let call = engine.call(request(SCRIPT), Caller { pausing: Some(pausing), ..Caller::default() });
+    let call = Box::pin(engine.call(request(SCRIPT), Caller { pausing: Some(pausing), ..Caller::default() }));
     let orders = async {
         let (shell, child) = (number_in(&place, "shell").await, number_in(&place, "child").await);
         pauser.pause().await;
@@ -50,7 +50,7 @@ async fn every_process_of_a_paused_command_stands_still_until_it_goes_on() {
         assert_eq!((state(&shell), state(&child)), (Some('T'), Some('T')));
         pauser.resume();
     };
-    let (reply, ()) = timeout(WIDE, async { tokio::join!(call, orders) }).await.expect("it goes on");
+    let (reply, ()) = Box::pin(timeout(WIDE, async { tokio::join!(call, orders) })).await.expect("it goes on");
     let outcome = finished(reply.expect("it starts"));
     assert_eq!((outcome.end, outcome.output.text().as_ref()), (End::Own(Exit::Code(0)), "went on\n"));
     // The call is over.
@@ -65,12 +65,12 @@ async fn the_lifetime_of_a_paused_command_goes_on() {
     let mut request = request(SCRIPT);
     request.lifetime = Some(Lifetime(Duration::from_secs(1)));
     let engine = place.engine();
-    let call = engine.call(request, Caller { pausing: Some(pausing), ..Caller::default() });
+    let call = Box::pin(engine.call(request, Caller { pausing: Some(pausing), ..Caller::default() }));
     let orders = async {
         number_in(&place, "child").await;
         pauser.pause().await;
     };
-    let (reply, ()) = timeout(WIDE, async { tokio::join!(call, orders) }).await.expect("it is stopped");
+    let (reply, ()) = Box::pin(timeout(WIDE, async { tokio::join!(call, orders) })).await.expect("it is stopped");
     let end = finished(reply.expect("it starts")).end;
     assert!(matches!(end, End::Stopped { why: StopReason::TimeUp, .. }), "{end:?}");
     place.check_nothing_survives();
