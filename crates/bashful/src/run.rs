@@ -26,13 +26,16 @@ use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
 use crate::suspend::Suspension;
-use crate::{as_dialect, attend, color, guard, print};
+use crate::{as_dialect, attend, color, events, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
 
 /// Runs one command, prints its reply, and returns its exit code.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if args.events {
+        return events::main(args, file);
+    }
     if let Some(dialect) = args.dialect {
         return as_dialect::main(args, dialect, file);
     }
@@ -52,7 +55,10 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
     notices.extend(around.state().notice());
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
-        let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
+        let mut options = setup::options(settings, around, args.command.cwd.as_deref())?;
+        // A person and a pipe get the output as it was written, and so does a program that wants the streams apart.
+        options.condensing.enabled &= args.json && !args.split;
+        let engine = Engine::new(options)?;
         let in_background = args.command.mode() == Mode::Background;
         let direct = Direct::new(args.json).filter(|_| !in_background);
         let mut caller = Caller {

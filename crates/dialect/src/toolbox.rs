@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
-    JobRecord, JobStore, Live, Patience, Redactor, Reply, ReplyLimit, Request, RunError, SessionName, StopReason,
-    Streams, Waiting, error_chain,
+    JobRecord, JobStore, JobTerminal, Live, OutputListener, Patience, Redactor, Reply, ReplyLimit, Request, RunError,
+    SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,7 +24,7 @@ use crate::dialect::{CallFacts, Dialect, EndedCommand};
 use crate::job;
 use crate::job_calls;
 use crate::owner::Owner;
-use crate::resource::{self, ResourceError, ResourcePage};
+use crate::resource::{self, ResourceError, ResourcePage, ResourceText};
 use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::terminal::{self, TerminalView};
 use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
@@ -109,6 +109,11 @@ pub struct ToolCaller {
     /// # Ok(()) }
     /// ```
     pub updates: Option<mpsc::Sender<Update>>,
+    /// Continues the updates of a command that became a job after the answer in every dialect, not only in one that
+    /// [pushes](Toolbox::pushes).
+    pub follows_jobs: bool,
+    /// Gets the whole output live, while the call waits. Then a trailing `| head` or `| tail` is left to bash.
+    pub listener: Option<OutputListener>,
     /// Decides about a command that needs approval.
     pub approver: Option<Arc<dyn Approver>>,
     /// Signals that the caller cancels and still wants the answer. A caller that wants none drops the future.
@@ -165,13 +170,29 @@ impl Toolbox {
         self.dialect.0.pushes()
     }
 
+    /// The dialect of the tools.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The terminal of a job. The toolbox attends to it from now on, so that its screen is up to date and its program gets
+    /// answers, until 16 other terminals were asked for.
+    pub async fn terminal(&self, store: &Arc<JobStore>, id: u64) -> Result<Arc<JobTerminal>, TerminalError> {
+        self.terminals.attend(store, id).await
+    }
+
     /// Up to `count` resources from position `first` on, the newest first.
     pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
         resource::page(&self.engine, first, count)
     }
 
-    /// Reads a resource, or a part of one, as text for a model.
+    /// Reads a resource, or a part of one, as text for a model: with a line about the rest, if there is one.
     pub async fn read(&self, uri: &str) -> Result<String, ResourceError> {
+        Ok(self.read_part(uri).await?.with_notice())
+    }
+
+    /// Reads a resource, or a part of one.
+    pub async fn read_part(&self, uri: &str) -> Result<ResourceText, ResourceError> {
         let (engine, asked) = (self.engine.clone(), uri.to_owned());
         // Finding a line may scan a gigabyte, so reading gets a thread that may block.
         let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
@@ -386,7 +407,7 @@ impl Toolbox {
             owner: Some(self.owner(waiting).id()),
             shared_session: shared,
             progress: waiting.open_progress(),
-            listener: None,
+            listener: waiting.caller.listener.take(),
             pausing: None,
         }
     }
@@ -436,7 +457,8 @@ impl Toolbox {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }
         };
-        if let (true, Some(store), Some(updates)) = (self.pushes(), self.engine.jobs(), waiting.caller.updates.take()) {
+        let follows = self.pushes() || waiting.caller.follows_jobs;
+        if let (true, Some(store), Some(updates)) = (follows, self.engine.jobs(), waiting.caller.updates.take()) {
             FollowedJob {
                 store: Arc::clone(store),
                 id: job.id,

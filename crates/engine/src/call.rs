@@ -383,9 +383,10 @@ impl RunningCall {
     fn finished(self, mut outcome: Outcome) -> Reply {
         let Self { run, handles: _handles, mut context, facts, .. } = self;
         run.give_back();
-        context.update_entry(|entry| entry.ended(&outcome));
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let window = if has_failed { context.limit.shorten(&mut outcome, facts.window) } else { facts.window };
+        // Behind the limit, so that the log has the bytes that are shown.
+        context.update_entry(|entry| entry.ended(&outcome));
         Reply::Finished(Finished {
             outcome,
             directory: facts.directory,

@@ -41,6 +41,7 @@ mod check;
 mod clean;
 mod cluster;
 mod command_log;
+mod condensing;
 mod connection;
 mod early;
 mod engine;
@@ -88,6 +89,7 @@ pub use artifacts::{
     LinesRead, ListError, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
+pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
@@ -100,7 +102,8 @@ pub use call::{
 pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};
 pub use clean::Changes;
-pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
+pub use command_log::{CommandLog, CommandRecord, CommandText, Fate, Savings};
+pub use condensing::Condensing;
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
@@ -111,7 +114,7 @@ pub use jobs::{
     SendError, Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
 };
 pub use link::{Ended, Handover, Link, OutputHandover};
-pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
+pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};

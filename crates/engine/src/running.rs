@@ -36,6 +36,7 @@ use crate::backend::{After, Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::command_log::LogEntry;
+use crate::condensing;
 use crate::last_lines::LastOfFirst;
 use crate::link::{Ended, Link};
 use crate::mask::Mask;
@@ -284,7 +285,7 @@ impl Run {
                     Some(Lines::LastOfFirst { first, last }) => Some(LastOfFirst::new(plan.window, first, last)),
                     _ => None,
                 });
-            let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
+            let capture = capture.save_beyond(plan.save_beyond).condense_within(plan.condense_within).redacting(&mask);
             Stream::new(name, source, capture)
         };
         let terminal = match &attached.outputs {
@@ -543,6 +544,7 @@ impl Run {
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.end_live_output();
+        self.condense(end, leftover.as_ref());
         let (output, stderr) = self.outputs();
         let saved =
             self.streams.iter().filter_map(|stream| stream.capture.saved_on_disk()).reduce(|one, two| one + two);
@@ -583,6 +585,21 @@ impl Run {
         let plan = self.checked.plan();
         let shown: Vec<_> = std::iter::once(&output.clip).chain(stderr.map(|stderr| &stderr.clip)).collect();
         mentions::mentioned(&plan.environment.withheld, plan.script.as_bytes(), &shown)
+    }
+
+    /// Condenses the output of a known command. Of split streams, one has to be empty: otherwise nobody knows the order
+    /// of the lines. Streams that were split for a `| head` are left alone, as those of every pipe.
+    fn condense(&mut self, end: End, leftover: Option<&LeftBehind>) {
+        let Some(exit_code) = condensing::exit_code(end, leftover) else { return };
+        let plan = self.checked.plan();
+        if self.streams.len() > 1 && plan.lines.is_some() {
+            return;
+        }
+        let mut written = self.streams.iter_mut().filter(|stream| stream.capture.bytes() > 0);
+        if let (Some(stream), None) = (written.next(), written.next()) {
+            let shorten = |text: &str| self.options.condensing.shorten(plan.given_script(), text, exit_code);
+            stream.capture.condense(&self.mask, shorten);
+        }
     }
 
     /// Sends listeners the unfinished last line, and then the end of the stream.
