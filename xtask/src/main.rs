@@ -11,6 +11,7 @@ mod oracle;
 mod packages;
 mod print;
 mod rust_version;
+mod screenshots;
 mod workflows;
 
 use std::error::Error;
@@ -32,6 +33,7 @@ tasks:
   guard --oracle [DIR] [--relabel | --trust] [--json FILE]
                                  the same for scripts that are labelled by running them in a world of their own
   condense [--verbose] [DIR...]  how much shorter real outputs get, and what is lost of them
+  screenshots [NAME...]          pictures of the program for the documents, as SVG
   agents [NAME...]               real agents and SDKs against a scripted model; installs them below target/clients
   bench [--quick] [--json FILE]  speed and memory of the engine, beside a bare `bash -c`
   bench peers [--quick] [--json FILE]
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Some((&"rust-version", [])) => rust_version::main(),
         Some((&"guard", options)) => guard::main(options),
         Some((&"condense", options)) => condense::main(options),
+        Some((&"screenshots", names)) => screenshots::main(names),
         Some((&"agents", names)) => agents::main(names),
         Some((&"bench", options)) => bench::main(options),
         Some((&bench::PART, rest)) => bench::part(rest),
