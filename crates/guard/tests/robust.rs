@@ -209,6 +209,27 @@ fn growing_text_stays_bounded() {
 }
 
 #[test]
+fn growing_values_in_other_languages_stay_bounded() {
+    for line in [
+        "a+=a\n",
+        "a=a+a\n",
+        "a.extend(a)\n",
+        "a=','.join([a, a])\n",
+        "a=a + '-'.join(a)\n",
+        "a='%s%s' % (a, a)\n",
+        "a='{}{}'.format(a, a)\n",
+        "[rmtree(p + q) for p in a for q in a]\n",
+        "for p in [p, p + p]: rmtree(p + p)\n",
+        "x=[shutil.rmtree(p(p) for p in Path('.').iten Parmtree(p) for p in Path('.').it ",
+    ] {
+        judge(&format!("python3 -c \"a=['xxxxxxxx', 'yyyyyyyy']; p=a\n{}\"", line.repeat(200)));
+        judge(&format!("python3 -c \"a='xxxxxxxx'\n{}\"", line.repeat(200)));
+    }
+    let long = "'w', ".repeat(500);
+    assert!(judge(&format!("python3 -c \"import subprocess; subprocess.run(['rm', '-rf', {long} '/'])\"")).refuses());
+}
+
+#[test]
 fn recursion_of_a_function_ends_without_asking() {
     assert!(!judge("walk() { for f in \"$1\"/*; do walk \"$f\"; done; }; walk src").refuses());
 }

@@ -2,7 +2,7 @@
 
 use crate::marks::{SOME, STAR, TREE};
 use crate::walk::tokens::CodeToken;
-use crate::walk::values::{Arguments, Values, arguments};
+use crate::walk::values::{Arguments, Values, arguments, bounded};
 
 /// Calls that run a script or a list of words.
 const RUNS: &[&str] = &[
@@ -243,6 +243,7 @@ impl<'c> CodeScan<'c> {
             ([text], [more]) if is_text => text.push_str(more),
             _ => value.extend(found.words),
         }
+        *value = bounded(std::mem::take(value));
         true
     }
 

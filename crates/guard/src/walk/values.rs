@@ -21,6 +21,18 @@ const LISTINGS: [&str; 8] = ["glob", "iglob", "globSync", "listdir", "scandir", 
 /// The deepest that calls may stand in calls.
 const DEEPEST: usize = 12;
 
+/// Most bytes of a value, over all of its words. `a += a` doubles a value, so one that is longer becomes unknown.
+const MOST_BYTES: usize = 16 << 10;
+
+/// Most words of a value.
+const MOST_WORDS: usize = 1024;
+
+/// The words, or one unknown word if they are too many or too long.
+pub(super) fn bounded(words: Vec<String>) -> Vec<String> {
+    let fits = words.len() <= MOST_WORDS && words.iter().map(String::len).sum::<usize>() <= MOST_BYTES;
+    if fits { words } else { vec![UNKNOWN.to_string()] }
+}
+
 /// The arguments of a call.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
@@ -43,6 +55,8 @@ pub(super) fn arguments(tokens: &[CodeToken], start: usize, values: &Values, par
 #[expect(clippy::struct_excessive_bools, reason = "each is about another part of a call, and none depends on another")]
 struct ArgumentState {
     words: Vec<String>,
+    /// Bytes that were added so far.
+    bytes: usize,
     directory: Option<String>,
     recursive: bool,
     /// The token to read next.
@@ -77,6 +91,14 @@ impl ArgumentState {
             _ => text,
         });
         let mut words: Vec<String> = words.collect();
+        let joined = if self.joins { self.words.last().map_or(0, String::len) * words.len() } else { 0 };
+        self.bytes += joined + words.iter().map(String::len).sum::<usize>();
+        if self.bytes > MOST_BYTES || self.words.len() + words.len() > MOST_WORDS {
+            self.bytes = MOST_BYTES;
+            self.words = vec![UNKNOWN.to_string()];
+            self.joins = false;
+            return;
+        }
         match (self.words.last_mut(), words.as_slice()) {
             (Some(last), [text]) if self.joins => last.push_str(text),
             // The variable of a loop holds all of its values, and the text is made with each.
@@ -135,7 +157,7 @@ impl<'t> CallReader<'t> {
             self.depth -= 1;
         }
         let ArgumentState { words, directory, recursive, next, .. } = state;
-        Arguments { words, directory, recursive, next }
+        Arguments { words: bounded(words), directory, recursive, next }
     }
 
     /// Reads an operator or a bracket.
@@ -413,17 +435,18 @@ impl<'t> CallReader<'t> {
         match method.as_str() {
             "join" if is_list => {
                 let parts = words.split_off(closed.unwrap_or(0).min(words.len()));
-                words.push(parts.join(found.words.first().map_or(",", String::as_str)));
+                words.push(join(&parts, found.words.first().map_or(",", String::as_str)));
             }
             "join" => {
                 let between = words.pop()?;
-                words.push(found.words.join(&between));
+                words.push(join(&found.words, &between));
             }
             "format" => fill(words.last_mut(), &found.words),
             "concat" => words.last_mut()?.push_str(&found.words.concat()),
             "replace" => {
                 if let ([from, to], Some(last)) = (found.words.as_slice(), words.last_mut()) {
-                    *last = last.replace(from, to);
+                    let grows_to = last.matches(from.as_str()).count() * to.len();
+                    *last = if grows_to > MOST_BYTES { UNKNOWN.to_string() } else { last.replace(from, to) };
                 }
             }
             "split" => {
@@ -490,6 +513,14 @@ fn listed(directory: &str) -> String {
 
 fn ends_value(token: &CodeToken) -> bool {
     matches!(token, CodeToken::Text(_) | CodeToken::Template(_) | CodeToken::Sign(')' | ']'))
+}
+
+/// Joins words, unless the result would be too long.
+fn join(parts: &[String], between: &str) -> String {
+    if parts.len() * between.len() > MOST_BYTES {
+        return UNKNOWN.to_string();
+    }
+    parts.join(between)
 }
 
 /// Puts words where a format has room for them.
