@@ -18,6 +18,7 @@ mod mcp;
 mod memory;
 mod output;
 mod peers;
+mod rpc;
 mod store;
 mod tables;
 mod terminal;
@@ -34,7 +35,7 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// The parts, each measured in its own process.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "latency",
     "latency-2gb",
     "memory",
@@ -47,10 +48,14 @@ const PARTS: [&str; 12] = [
     "guard",
     CONDENSE,
     "mcp",
+    RPC,
 ];
 
 /// The part that can be measured alone.
 const CONDENSE: &str = "condense";
+
+/// The part about host programs, which can be measured alone too.
+const RPC: &str = "rpc";
 
 /// The extent of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +105,9 @@ pub(crate) fn main(options: &[&str]) -> Done {
     if let [CONDENSE, options @ ..] = options {
         return condense_alone(parse(options)?.0);
     }
+    if let [RPC, options @ ..] = options {
+        return rpc_alone(parse(options)?.0);
+    }
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_dist("bashful")?;
@@ -133,6 +141,14 @@ fn condense_alone(effort: Effort) -> Done {
     Ok(())
 }
 
+/// Measures RPC, and prints its table.
+fn rpc_alone(effort: Effort) -> Done {
+    let program = cargo::build_dist("bashful")?;
+    let this = cargo::build_dist("xtask")?;
+    print::data(&tables::rpc(&measure(&this, RPC, &program, effort)?));
+    Ok(())
+}
+
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
     if let [output::WRITE, kind, bytes, at_a_time] = arguments {
@@ -155,6 +171,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         peers::NAME => peers::all(&host, effort)?,
         CONDENSE => condense::all(effort.rounds()),
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
+        RPC => rpc::all(&host, effort.rounds())?,
         other => return Err(format!("there is no part {other}").into()),
     };
     print::data(&figures.to_string());
@@ -168,7 +185,12 @@ fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> 
         match *option {
             "--quick" => effort = Effort::Quick,
             "--json" => file = Some(PathBuf::from(options.next().ok_or("--json takes a file")?)),
-            other => return Err(format!("bench takes `peers` first, --quick and --json FILE, not {other}").into()),
+            other => {
+                return Err(format!(
+                    "bench takes `peers`, `condense` or `rpc` first, --quick and --json FILE, not {other}"
+                )
+                .into());
+            }
         }
     }
     Ok((effort, file))
