@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
-    JobRecord, JobStore, Live, Patience, Redactor, Reply, ReplyLimit, Request, RunError, SessionName, StopReason,
-    Streams, Waiting, error_chain,
+    JobRecord, JobStore, Live, OutputListener, Patience, Redactor, Reply, ReplyLimit, Request, RunError, SessionName,
+    StopReason, Streams, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -113,6 +113,8 @@ pub struct ToolCaller {
     pub approver: Option<Arc<dyn Approver>>,
     /// Signals that the caller cancels and still wants the answer. A caller that wants none drops the future.
     pub cancellation: Option<Cancellation>,
+    /// Gets the whole output, live. A command whose terminal is shown has the listener of its view instead.
+    pub listener: Option<OutputListener>,
     /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
     /// command does not become a job.
     pub terminal: Option<TerminalView>,
@@ -311,6 +313,7 @@ impl Toolbox {
             }
         };
         let mut caller = self.engine_caller(call.wait_mode, shared, waiting);
+        caller.listener = waiting.caller.listener.take();
         if let Some(TerminalView { host, listener, .. }) = view {
             (caller.terminal, caller.listener) = (Some(host), Some(listener));
         }
