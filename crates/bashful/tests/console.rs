@@ -43,6 +43,9 @@ fn select_cards(terminal: &Terminal<'_>) {
 
 #[track_caller]
 fn leave(terminal: &Terminal<'_>) {
+    // A command that still runs would have to be stopped first.
+    let title = || terminal.screen().lines().next().unwrap_or_default().to_owned();
+    assert!(eventually(|| !title().contains(" running")), "{}", terminal.screen());
     terminal.types(&["C-d"]);
     check_left(terminal, "left 0");
 }
@@ -240,7 +243,7 @@ fn lines_are_completed_continued_and_remembered() {
     terminal.types(&["Tab"]);
     terminal.shows("> cat documents/a\\ file.txt");
     terminal.types(&["M-Enter"]);
-    enter(&terminal, "echo second", "second\n");
+    enter(&terminal, "echo second", "✓ done");
     leave(&terminal);
     drop(terminal);
     let history = home.state().join("console_history");

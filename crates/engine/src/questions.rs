@@ -41,6 +41,9 @@ const READING_PATIENCE: Duration = Duration::from_secs(5);
 /// Extension of the sockets.
 const SOCKET: &str = "ask";
 
+/// Extension of a socket that does not listen yet.
+const DRAFT: &str = "new";
+
 /// Extension of the files that tell of a person.
 const PERSON: &str = "person";
 
@@ -98,11 +101,16 @@ impl Questions {
             return Ok(None);
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}.{SOCKET}", std::process::id());
+        let path = self.directory.join(format!("{}-{number}.{SOCKET}", std::process::id()));
+        let draft = path.with_extension(DRAFT);
         let handle = plain::open_directory(&self.directory)?;
         // A socket's path may have 107 bytes at most; through a handle on the directory it always fits.
+        let name = draft.file_name().unwrap_or_default().display();
         let listener = socket::listen(Path::new(&format!("/proc/self/fd/{}/{name}", handle.as_raw_fd())))?;
-        let _withdrawal = Withdrawal(self.directory.join(name));
+        // Between its creation and the first moment at which it listens, the socket would look like that of a dead program.
+        let renamed = fs::rename(&draft, &path);
+        let _withdrawal = [Withdrawal(path), Withdrawal(draft)];
+        renamed?;
         let listener = UnixListener::from_std(listener)?;
         let (surface, host_pid) = (self.surface.clone(), std::process::id());
         let question = SentQuestion { surface, host_pid, about: about.into_string() };

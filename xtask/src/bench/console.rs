@@ -35,10 +35,10 @@ pub(crate) fn all(host: &Host, rounds: usize) -> Result<Value, Box<dyn Error>> {
     std::thread::sleep(Duration::from_secs(1));
     let (ticks, began) = (console.processor_ticks()?, Instant::now());
     std::thread::sleep(IDLE);
-    let idle_ticks = console.processor_ticks()? - ticks;
+    let busy =
+        Duration::from_millis((console.processor_ticks()? - ticks) * 1000 / rustix::param::clock_ticks_per_second());
+    let idle_share = 100.0 * busy.as_secs_f64() / began.elapsed().as_secs_f64();
     let drawn = console.read_now()?;
-    let idle_share =
-        100.0 * idle_ticks as f64 / rustix::param::clock_ticks_per_second() as f64 / began.elapsed().as_secs_f64();
     let idle_kb = console.resident_kb()?;
     let idle_keys = console.keys(rounds)?;
     for _ in 0..RUNNING {

@@ -25,6 +25,7 @@ const COMMANDS: [&str; 19] = [
     "condense",
     "schema",
     "config",
+    "console",
     "doctor",
     "completions",
     "man",

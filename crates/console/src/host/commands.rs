@@ -16,14 +16,15 @@ use bashful_render::{CardExit, CardState};
 use bashful_screen::Size;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::approver::PersonApprover;
 use super::attended::ShownTerminal;
 use super::{Console, Message};
 use crate::model::{CardId, Ending, Event, How};
 
-/// Output of a bang command that its card has at most.
-const BANG_SHOWN: usize = 128 * 1024;
+/// Raw output that is kept for its colors.
+const RAW_KEPT: usize = 128 * 1024;
 
 /// Updates that wait for the console. It shows only the newest.
 const UPDATES: usize = 4;
@@ -155,21 +156,33 @@ async fn tool(
 ) {
     let (updates, newest) = mpsc::channel(UPDATES);
     caller.updates = Some(updates);
-    drop(tokio::spawn(tell_updates(newest, card, messages.clone())));
+    let (raw, listener, reading) = Tail::listen();
+    caller.listener = Some(listener);
+    drop(tokio::spawn(tell_updates(newest, raw.clone(), card, messages.clone())));
     let answered = toolbox.call("bash", arguments.into(), caller).await;
+    let _ = reading.await;
     let ending = match answered {
-        Ok(answer) => Ending { timeout, ..tool_ending(&answer, last.take()) },
+        Ok(answer) => {
+            let ending = tool_ending(&answer, last.take());
+            Ending { timeout, text: painted(ending.text, &locked(&raw).text()), ..ending }
+        }
         Err(unknown) => Ending::failed(unknown.to_string()),
     };
     let _ = messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
     toolbox.engine().sweep_if_due();
 }
 
-async fn tell_updates(mut updates: mpsc::Receiver<Update>, card: CardId, messages: mpsc::UnboundedSender<Message>) {
+async fn tell_updates(
+    mut updates: mpsc::Receiver<Update>,
+    raw: Arc<Mutex<Tail>>,
+    card: CardId,
+    messages: mpsc::UnboundedSender<Message>,
+) {
     while let Some(update) = updates.recv().await {
         // Those of a job come from the job itself.
         let Some(lines) = update.lines else { continue };
-        let event = Event::Progress { card, text: update.text.into_string(), bytes: update.bytes, lines };
+        let text = painted(update.text.into_string(), &locked(&raw).text());
+        let event = Event::Progress { card, text, bytes: update.bytes, lines };
         if messages.send(Message::Event(event)).is_err() {
             return;
         }
@@ -230,16 +243,13 @@ async fn bang(
 ) {
     let (progress, newest) = watch::channel(Live::default());
     caller.progress = Some(progress);
-    let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
-    let (listener, stream) = OutputListener::new(listening);
+    let (raw, listener, reading) = Tail::listen();
     caller.listener = Some(listener);
-    let tail = Arc::new(Mutex::new(Tail::default()));
-    let reading = tokio::spawn(keep_tail(stream, Arc::clone(&tail)));
-    drop(tokio::spawn(tell_progress(newest, Arc::clone(&tail), card, messages.clone())));
+    drop(tokio::spawn(tell_progress(newest, Arc::clone(&raw), card, messages.clone())));
     let result = toolbox.bang(&command, caller).await;
     let _ = reading.await;
     let ending = match result {
-        Ok(result) => bang_ending(result, &locked(&tail).text()),
+        Ok(result) => bang_ending(result, &locked(&raw).text()),
         Err(BangError::Refused(why)) => Ending { state: CardState::Refused, ..Ending::failed(why) },
         Err(error) => Ending::failed(error.to_string()),
     };
@@ -254,8 +264,6 @@ fn bang_ending(result: BashResult, raw: &str) -> Ending {
         (_, _, Some(0)) => CardState::Done,
         _ => CardState::Failed,
     };
-    // The result is text without colors. The raw output has them, if all of it is here.
-    let has_colors = raw.contains("\x1b[") && !result.truncated && !result.cancelled;
     Ending {
         state,
         exit: result.exit_code.map(CardExit::Code),
@@ -267,27 +275,37 @@ fn bang_ending(result: BashResult, raw: &str) -> Ending {
         artifact: result.artifact_id,
         timeout: None,
         job: None,
-        text: if has_colors { raw.to_owned() } else { result.output },
+        text: painted(result.output, raw),
         notices: result.notices,
     }
 }
 
 async fn tell_progress(
     mut live: watch::Receiver<Live>,
-    tail: Arc<Mutex<Tail>>,
+    raw: Arc<Mutex<Tail>>,
     card: CardId,
     messages: mpsc::UnboundedSender<Message>,
 ) {
     while live.changed().await.is_ok() {
-        let (bytes, lines) = {
-            let live = live.borrow_and_update();
-            (live.bytes, live.lines)
-        };
-        let text = locked(&tail).text();
+        let Live { newest, bytes, lines } = live.borrow_and_update().clone();
+        let text = painted(String::from_utf8_lossy(&newest).into_owned(), &locked(&raw).text());
         if messages.send(Message::Event(Event::Progress { card, text, bytes, lines })).is_err() {
             return;
         }
     }
+}
+
+/// The text, with the colors of the lines that the raw output has in the very same words. The text of a reply has none, and what was
+/// redacted, redrawn or cut in it stays so.
+fn painted(text: String, raw: &str) -> String {
+    if !raw.contains("\x1b[") {
+        return text;
+    }
+    let plain = |line: &str| bashful_render::output_lines(line).first().map(bashful_render::Line::plain);
+    let colored = raw.lines().filter(|line| line.contains("\x1b["));
+    let colored: HashMap<String, &str> = colored.filter_map(|line| Some((plain(line)?, line))).collect();
+    let lines = text.split('\n').map(|line| colored.get(line).copied().unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The newest raw output.
@@ -295,15 +313,25 @@ async fn tell_progress(
 struct Tail(VecDeque<u8>);
 
 impl Tail {
+    /// Keeps what arrives at a listener. The task ends with the output.
+    fn listen() -> (Arc<Mutex<Self>>, OutputListener, JoinHandle<()>) {
+        // A command never waits for its colors.
+        let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
+        let (listener, stream) = OutputListener::new(listening);
+        let tail = Arc::new(Mutex::new(Self::default()));
+        let reading = tokio::spawn(keep_tail(stream, Arc::clone(&tail)));
+        (tail, listener, reading)
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
-        if self.0.len() > 2 * BANG_SHOWN {
-            self.0.drain(..self.0.len() - BANG_SHOWN);
+        if self.0.len() > 2 * RAW_KEPT {
+            self.0.drain(..self.0.len() - RAW_KEPT);
         }
     }
 
     fn text(&self) -> String {
-        let skipped = self.0.len().saturating_sub(BANG_SHOWN);
+        let skipped = self.0.len().saturating_sub(RAW_KEPT);
         let bytes: Vec<u8> = self.0.iter().skip(skipped).copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -317,6 +345,7 @@ async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<Tail>>) {
     }
 }
 
+/// Locks a value that is shared with tasks.
 fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // Every change is a single call.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -339,5 +368,18 @@ impl CommandLog for LastRecord {
     fn record(&self, record: &CommandRecord) {
         self.log.iter().for_each(|log| log.record(record));
         *locked(&self.record) = Some(record.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_the_same_words_get_colors() {
+        let raw = "\x1b[31mred\x1b[0m\nplain\n\x1b[32msecret\x1b[0m\n";
+        let text = "[command failed: exit code 1]\nred\nplain\n***\n";
+        assert_eq!(painted(text.to_owned(), raw), "[command failed: exit code 1]\n\x1b[31mred\x1b[0m\nplain\n***\n");
+        assert_eq!(painted("as it is".to_owned(), "as it is"), "as it is");
     }
 }

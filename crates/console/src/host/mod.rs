@@ -31,7 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
-use crate::model::{ConsoleSettings, Escape, Event, Model, Question, QuestionId};
+use crate::model::{ConsoleSettings, Effect, Escape, Event, Model, Question, QuestionId};
 use attended::{ShownTerminal, TerminalNews};
 use commands::Commands;
 use history_file::HistoryFile;
@@ -136,6 +136,7 @@ enum Happened {
     Terminal(TerminalNews),
     Resized,
     Continued,
+    AskedToSuspend,
     Interrupted,
     Ended,
     Tick,
@@ -147,6 +148,7 @@ enum Happened {
 struct ConsoleSignals {
     resize: Signal,
     resume: Signal,
+    suspend: Signal,
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
@@ -157,6 +159,7 @@ impl ConsoleSignals {
         Ok(Self {
             resize: listen(SignalKind::window_change())?,
             resume: listen(SignalKind::from_raw(signal::Signal::CONT.as_raw()))?,
+            suspend: listen(SignalKind::from_raw(signal::Signal::TSTP.as_raw()))?,
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hang_up: listen(SignalKind::hangup())?,
@@ -246,6 +249,7 @@ impl OpenConsole {
             _ = signals.interrupt.recv() => Happened::Interrupted,
             _ = signals.resize.recv() => Happened::Resized,
             _ = signals.resume.recv() => Happened::Continued,
+            _ = signals.suspend.recv() => Happened::AskedToSuspend,
             keys = keyboard.next(), if paging.is_none() => Happened::Keys(keys?),
             () = due(self.frame_at), if paging.is_none() => Happened::Frame,
             () = due(tick_at) => Happened::Tick,
@@ -277,6 +281,9 @@ impl OpenConsole {
             Happened::Message(message) => return self.receive(message, now),
             Happened::Terminal(news) => return self.terminal_news(news, now),
             Happened::Resized | Happened::Continued => return self.resized(now),
+            // A pager has the terminal, and stops by itself.
+            Happened::AskedToSuspend if self.paging.is_some() => {}
+            Happened::AskedToSuspend => return self.carry_out(Effect::Suspend, now),
             Happened::Tick => {
                 self.tick_at = now + TICK;
                 let _ = self.watcher.send(WatchRequest::Look);

@@ -24,7 +24,7 @@ use super::commands::ended;
 use crate::model::{Event, JobEnd, JobNews, Question, QuestionId, SessionRow, WatchedCommand, WatchedKey};
 
 /// Shortest pause between two looks. A busy machine changes something all the time.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Output of a job that its card has at most.
 const JOB_SHOWN: ByteSize = ByteSize::kib(16);
