@@ -39,6 +39,7 @@ mod call;
 mod capture;
 mod check;
 mod clean;
+mod client_terminal;
 mod cluster;
 mod command_log;
 mod connection;
@@ -94,11 +95,16 @@ pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
-    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Reply, ShownSoFar, Started, Waiting,
+    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, LeftWithClient, Reply, ShownSoFar,
+    Started, Waiting,
 };
 pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};
 pub use clean::Changes;
+pub use client_terminal::{
+    CLIENT_OUTPUT_LIMIT, ClientBackend, ClientTerminal, ClientTerminalError, TerminalCommand, TerminalExit,
+    TerminalText,
+};
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
