@@ -25,6 +25,7 @@
 mod answer;
 mod approval;
 mod arguments;
+mod bang;
 mod compose;
 mod dialect;
 pub mod facts;
@@ -49,6 +50,7 @@ mod visible;
 pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
+pub use bang::{BangCaller, BangError, BashResult};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use shell_settings::ShellSettings;

@@ -1,7 +1,7 @@
 //! A dialect with an engine behind it.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::answer::{Answer, Conclusion, RawAnswer};
 use crate::approval::{NoApprover, refusal_text};
 use crate::arguments::{Call, JobsCall, Limits, RunCall, WaitMode};
+use crate::bang::BangShells;
 use crate::dialect::{CallFacts, Dialect, EndedCommand};
 use crate::job;
 use crate::job_calls;
@@ -48,6 +49,9 @@ pub struct Toolbox {
     terminals: Arc<AttendedTerminals>,
     /// Connections whose shared shell runs a command. Empty unless calls may overlap.
     busy_connections: Arc<Mutex<HashSet<String>>>,
+    pub(crate) bang_shells: BangShells,
+    /// Working directory of commands that name none.
+    pub(crate) directory: PathBuf,
     /// Reason why the host keeps no state, if the user should know it. The first reply to a command names it, and so does every
     /// reply to a call that needs a job.
     pub no_state: Option<String>,
@@ -126,8 +130,8 @@ impl Toolbox {
     /// Makes the tools of a dialect. Commands run in `directory` unless a call names another one. The options of the engine
     /// should have passed [`Dialect::adjust`].
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
-        let directory = engine.redactor().redact(directory.to_string_lossy());
-        let tools = dialect.tools(&limits, Path::new(directory.as_str()), Abilities::of(&engine));
+        let shown = engine.redactor().redact(directory.to_string_lossy());
+        let tools = dialect.tools(&limits, Path::new(shown.as_str()), Abilities::of(&engine));
         Self {
             latest_engine: LatestEngine::new(engine.clone()),
             engine,
@@ -137,6 +141,8 @@ impl Toolbox {
             id: Owner::new_toolbox_id(),
             terminals: Arc::default(),
             busy_connections: Arc::default(),
+            bang_shells: BangShells::default(),
+            directory: directory.to_path_buf(),
             no_state: None,
             no_state_was_told: Arc::default(),
             client_limits_were_told: Arc::default(),
@@ -225,6 +231,11 @@ impl Toolbox {
         SharedShell::Shared(name, Some(in_use))
     }
 
+    /// The engine with the newest settings of the host, and a notice if they changed or cannot be used.
+    pub(crate) fn latest_engine(&self) -> (Engine, Option<String>) {
+        self.latest_engine.next(self.shell_settings.as_deref())
+    }
+
     /// The reason why the host keeps no state, for the first call only.
     fn take_no_state_notice(&self) -> Option<String> {
         self.no_state.clone().filter(|_| !self.no_state_was_told.swap(true, Ordering::Relaxed))
@@ -255,7 +266,7 @@ impl Toolbox {
             (caller.terminal, caller.listener) = (Some(host), Some(listener));
         }
         call.notices.extend(self.take_no_state_notice());
-        let (engine, notice) = self.latest_engine.next(self.shell_settings.as_deref());
+        let (engine, notice) = self.latest_engine();
         call.notices.extend(notice);
         let request = call.request.clone();
         let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
@@ -318,6 +329,7 @@ impl Toolbox {
         engine::Caller {
             terminal: None,
             client_terminal: caller.client_terminal.clone(),
+            is_person: false,
             waiting: engine_waiting,
             approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
             interceptor: self.interceptor.clone(),
@@ -414,7 +426,7 @@ const CLIENT_LIMITS: &str = "ran in the client's terminal: there a stop may miss
      withheld variables of the client are visible, and only the last 51200 bytes of output are kept";
 
 /// The notice to a call that overlaps another one.
-const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
+pub(crate) const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
 
 /// The shell of a call, in a dialect whose calls share one.
 enum SharedShell {

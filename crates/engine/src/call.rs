@@ -207,7 +207,11 @@ impl Engine {
         let has_terminal = request.streams.terminal().is_some();
         let in_client = self.client_backend(&request, caller);
         let is_cut = waits && caller.listener.is_none() && !has_terminal && in_client.is_none();
-        let purpose = if is_cut { RewriteFor::Reply } else { RewriteFor::Job };
+        let purpose = match is_cut {
+            _ if caller.is_person => RewriteFor::Person,
+            true => RewriteFor::Reply,
+            false => RewriteFor::Job,
+        };
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();

@@ -44,7 +44,7 @@ use crate::mentions;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::registry::{REGISTERED_AFTER, Registration, UPDATED_EVERY};
 use crate::request::Lines;
-use crate::sessions::{Entered, SessionOutcome};
+use crate::sessions::{Entered, SessionOutcome, working_directory_of};
 use crate::sweeping;
 use crate::terminal::CommandTerminal;
 use crate::{ByteSize, LeftoverPolicy, Options};
@@ -581,6 +581,7 @@ impl Run {
             shell_stays,
             has_others,
             directory: self.checked.plan().directory.clone(),
+            now_in: self.pid.filter(|_| shell_stays).and_then(working_directory_of),
         });
         let has_failed = match end {
             End::Own(exit) => exit != Exit::Code(0),

@@ -5,6 +5,8 @@ mod jobs;
 mod replies;
 mod updates;
 
+pub(crate) use replies::{CANCELLED, timeout_text};
+
 use bashful_engine::{ByteSize, JobRecord, LeftWithClient, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
 

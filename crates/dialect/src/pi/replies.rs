@@ -72,7 +72,7 @@ fn seen_by_pi(outcome: &Outcome) -> End {
 pub(super) const NO_STATUS: &str = "Command failed: missing exit status";
 
 /// The first line about a cancelled command.
-pub(super) const CANCELLED: &str = "[Command cancelled]";
+pub(crate) const CANCELLED: &str = "[Command cancelled]";
 
 /// The last line about a command that failed by itself; none for exit code 0 and for a stopped command.
 pub(super) fn end_text(end: End) -> Option<String> {
@@ -279,7 +279,7 @@ fn cut_by_client(output: &Output) -> Value {
 }
 
 /// The first line about a command that ran out of time. A fraction of a second is named only if there is one.
-pub(super) fn timeout_text(lifetime: Lifetime) -> String {
+pub(crate) fn timeout_text(lifetime: Lifetime) -> String {
     format!("[{}]", timed_out(lifetime))
 }
 

@@ -21,6 +21,8 @@ use crate::units::Patience;
 pub struct Caller {
     /// Time that the call waits for the command.
     pub waiting: Waiting,
+    /// True if a person typed the command, and means it as it stands: of all rewriting only the prefix applies.
+    pub is_person: bool,
     /// Decides about a command that the guard refuses, if the engine's own approver has not.
     pub approver: Option<Arc<dyn Approver>>,
     /// Names a better tool for a command, before the guard judges it.

@@ -57,6 +57,8 @@ pub enum RewriteFor {
     Reply,
     /// A job, or another reader of the whole output. There `head` has to do its own work.
     Job,
+    /// A person, who means the command as it stands. Only the prefix is added.
+    Person,
 }
 
 /// A command that was rewritten.
@@ -118,9 +120,27 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub fn rewrite(&self, request: Request, purpose: RewriteFor) -> Result<Rewritten, RewriteError> {
+        let mut rewritten = Rewritten { request, notices: Vec::new(), wanted: Vec::new() };
+        if purpose != RewriteFor::Person {
+            self.normalize(&mut rewritten, purpose)?;
+        }
+        let prefix = &self.options().rewriting.prefix;
+        if !prefix.is_empty() {
+            rewritten.add_prefix(prefix)?;
+        }
+        if !rewritten.notices.is_empty() {
+            let mask = self.mask();
+            for notice in &mut rewritten.notices {
+                *notice = mask.sentence(notice).unwrap_or_else(|| std::mem::take(notice));
+            }
+        }
+        Ok(rewritten)
+    }
+
+    /// Applies every rule but the prefix.
+    fn normalize(&self, rewritten: &mut Rewritten, purpose: RewriteFor) -> Result<(), RewriteError> {
         let options = self.options();
         let rewriting = &options.rewriting;
-        let mut rewritten = Rewritten { request, notices: Vec::new(), wanted: Vec::new() };
         rewritten.replace_urls(rewriting)?;
         // In a session, the shell itself has to change its directory, and the parts of a pipeline must not change the
         // shell.
@@ -142,16 +162,7 @@ impl Engine {
         if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {
             rewritten.extract_lines(options)?;
         }
-        if !rewriting.prefix.is_empty() {
-            rewritten.add_prefix(&rewriting.prefix)?;
-        }
-        if !rewritten.notices.is_empty() {
-            let mask = self.mask();
-            for notice in &mut rewritten.notices {
-                *notice = mask.sentence(notice).unwrap_or_else(|| std::mem::take(notice));
-            }
-        }
-        Ok(rewritten)
+        Ok(())
     }
 }
 

@@ -18,8 +18,8 @@ use thiserror::Error;
 use crate::environment::Environment;
 
 pub use enter::Entered;
-pub(crate) use store::SessionsInUse;
 pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
+pub(crate) use store::{SessionsInUse, working_directory_of};
 
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
@@ -140,4 +140,6 @@ pub struct SessionOutcome {
     pub has_others: bool,
     /// Directory in which the command began.
     pub directory: PathBuf,
+    /// Directory of the shell after the command; none if the shell is gone, or in a directory that cannot be read.
+    pub now_in: Option<PathBuf>,
 }

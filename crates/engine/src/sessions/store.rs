@@ -341,7 +341,7 @@ impl SessionStore {
         let pid = known.map(|known| known.pid).or_else(written)?;
         // Only with a keeper: another program may have the process id by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
-        (is_connected || place.join(protocol::CONTROL).exists()).then(|| cwd_of(pid)).flatten()
+        (is_connected || place.join(protocol::CONTROL).exists()).then(|| working_directory_of(pid)).flatten()
     }
 
     /// Keeps the connection of an ended command for the next.
@@ -427,7 +427,7 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
         name,
         owner,
         pid: state.pid,
-        cwd: cwd_of(state.pid),
+        cwd: working_directory_of(state.pid),
         busy: state.busy,
         since: state.since,
         commands: state.commands,
@@ -436,7 +436,8 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
     })
 }
 
-fn cwd_of(pid: i32) -> Option<PathBuf> {
+/// Working directory of a process.
+pub(crate) fn working_directory_of(pid: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 

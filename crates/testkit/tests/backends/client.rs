@@ -321,7 +321,7 @@ async fn a_client_that_answers_nothing_but_the_creation_is_told_to_kill_and_to_r
     let outcome = &finished.outcome;
     assert_eq!(outcome.end, End::Stopped { why: StopReason::TimeUp, exit: Exit::Signal(9) });
     assert!(outcome.elapsed >= Duration::from_millis(500), "{outcome:?}");
-    let notices: Vec<&str> = finished.notices.iter().map(|notice| notice.as_str()).collect();
+    let notices: Vec<&str> = finished.notices.iter().map(bashful_engine::Redacted::as_str).collect();
     assert_eq!(
         notices,
         [
