@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bashful_engine::{Approval, Approver, BoxFuture, Finding, Level, Plan, Redacted, Redactor, Refusal, Verdict};
 
-use crate::visible::visible;
+use bashful_render::visible;
 
 /// Most lines of a script in a question: what fits on a screen. The findings are always shown.
 const LINES_SHOWN: usize = 20;

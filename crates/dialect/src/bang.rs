@@ -21,7 +21,7 @@ use crate::approval::{NoApprover, refusal_text};
 use crate::pi;
 use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// The caller of a person's command.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use bashful_engine::{ByteSize, Output};
 
 use crate::text::add_line;
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// Bytes that a reply may have beyond the limit on its output: exit code, ranges, artifact.
 pub(crate) const BESIDE: u64 = 200;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::facts::{exit_facts, status};
 use crate::table::Table;
-use crate::visible::visible;
+use bashful_render::visible;
 
 /// Most characters of a command in a table.
 const COMMAND_SHOWN: usize = 60;

@@ -45,12 +45,12 @@ pub mod text;
 mod tool;
 mod toolbox;
 mod updates;
-mod visible;
 
 pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
 pub use bang::{BangCaller, BangError, BashResult};
+pub use bashful_render::{visible, visible_lines};
 pub use dialect::{Dialect, UnknownDialect};
 pub use resource::{ResourceError, ResourcePage, TEMPLATES};
 pub use shell_settings::ShellSettings;
@@ -59,7 +59,6 @@ pub use terminal::{NO_TERMINAL, TerminalView};
 pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
 pub use toolbox::{ToolCaller, Toolbox, UnknownTool};
 pub use updates::{Update, UpdateState};
-pub use visible::{visible, visible_lines};
 
 /// Compiles the examples of the page about the library.
 #[cfg(doctest)]

@@ -11,7 +11,7 @@ use bashful_engine::{
 use regex::Regex;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// Terminals that one server attends to at once. Each keeps a screen with its scrollback, some 6 MB.
 const MOST_ATTENDED: usize = 16;

@@ -10,7 +10,7 @@ use bashful_sys::signal;
 use serde_json::Value;
 
 use crate::job::state_text;
-use crate::visible::visible;
+use bashful_render::visible;
 
 /// The reader of a text. Decides which commands a notice can recommend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, Te
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// Longest time between two updates of a waiting call. A silent command gets them too.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(1);

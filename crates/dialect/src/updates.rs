@@ -20,7 +20,7 @@ use crate::answer::RawAnswer;
 use crate::dialect::{CallFacts, Dialect};
 use crate::job;
 use crate::job_calls::JobOutput;
-use crate::visible::visible_lines;
+use bashful_render::visible_lines;
 
 /// Shortest time between two running updates of a job. Each one reads the end of the output file.
 const RUNNING_INTERVAL: Duration = Duration::from_secs(1);

@@ -41,6 +41,18 @@ impl Attributes {
         self.0 & other.0 == other.0
     }
 
+    /// These attributes and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These attributes except those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     pub(crate) fn set(&mut self, other: Self, on: bool) {
         if on {
             self.0 |= other.0;
@@ -57,6 +69,13 @@ pub struct Style {
     pub background: Color,
     /// Bold, underlined, reversed and so on.
     pub attributes: Attributes,
+}
+
+impl Style {
+    /// Appends the sequence that turns any style into this one: `ESC [ 0 ; … m`.
+    pub fn push_sgr(self, text: &mut String) {
+        push_sgr(text, self);
+    }
 }
 
 /// The columns that a cell's character takes.

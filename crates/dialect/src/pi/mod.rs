@@ -17,7 +17,7 @@ use crate::job_calls::{JobOutput, JobsReply};
 use crate::terminal_calls::ScreenView;
 use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
 use crate::updates::UpdateState;
-use crate::visible::visible;
+use bashful_render::visible;
 
 /// The shown part of the output: its last 50 KiB.
 const WINDOW: Window = Window::tail(ByteSize::kib(50));
