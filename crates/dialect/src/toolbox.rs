@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, ClientTerminal, CommandLog, End, Engine, Exit, Finished,
-    Interceptor, JobRecord, LeftWithClient, Live, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName,
+    Interceptor, JobRecord, LeftWithClient, Live, Output, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName,
     StopReason, Streams, Waiting, error_chain,
 };
 use serde_json::{Value, json};
@@ -358,7 +358,9 @@ impl Toolbox {
             End::Stopped { why: StopReason::Cancelled, .. } => Conclusion::Abort,
             End::Stopped { .. } | End::Lost => Conclusion::Error,
         };
-        let answer = RawAnswer { conclusion, ..self.dialect.0.ended(&ended) };
+        let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+        let output = Some(outputs.map(Output::text).collect());
+        let answer = RawAnswer { conclusion, output, ..self.dialect.0.ended(&ended) };
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 

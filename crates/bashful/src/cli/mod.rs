@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub(crate) use args::{
-    AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, DoctorArgs, ExplainArgs, LogArgs,
-    McpArgs, McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
+    AcpArgs, AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, DoctorArgs, ExplainArgs,
+    LogArgs, McpArgs, McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
 };
 use args::{CompletionsArgs, ManArgs};
 
@@ -24,8 +24,8 @@ use crate::hook::HookCommand;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::{
-    allow, artifacts, check, condense, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema,
-    sessions,
+    acp, allow, artifacts, check, condense, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run,
+    schema, sessions,
 };
 
 /// Runs shell commands for LLM agents, and reports exactly what happened.
@@ -60,6 +60,8 @@ enum Frequent {
 enum Command {
     #[command(flatten)]
     Frequent(Frequent),
+    /// Serve an editor over the Agent Client Protocol.
+    Acp(AcpArgs),
     /// List, follow, wait for and stop background jobs.
     #[command(subcommand, disable_help_subcommand = true, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
@@ -159,6 +161,7 @@ pub(crate) fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Frequent(Frequent::Run(args)) => run::main(args, file),
         Command::Frequent(Frequent::Mcp(args)) => mcp::main(args, file),
+        Command::Acp(args) => acp::main(args, file),
         Command::Explain(args) => explain::main(args, file),
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),

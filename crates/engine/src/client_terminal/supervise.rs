@@ -82,6 +82,8 @@ impl Supervisor {
         let mut polling = Box::pin(poll(&**terminal, id, text));
         let exited = async {
             tokio::select! {
+                // Both may be there; the answer that was asked for first counts.
+                biased;
                 Ok(exit) = &mut waiting => Over::Exited(exit),
                 Ok(exit) = &mut polling => Over::Exited(exit),
                 else => Over::Unknown,
