@@ -25,7 +25,8 @@ impl HandClient {
     /// A client with one session, and with terminals if it says so.
     pub(crate) fn new(has_terminals: bool) -> Self {
         let home = Home::new(BASHFUL);
-        let command = home.command(&["acp"]);
+        let mut command = home.command(&["acp"]);
+        command.env("BASHFUL_GUARD_LEVELS", "{\"git/force-push\"=\"ask\"}");
         Self::start(home, command, has_terminals)
     }
 

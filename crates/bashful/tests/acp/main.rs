@@ -13,8 +13,8 @@ use serde_json::Value;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 
-/// Settings in which a command has little time.
-const SETTINGS: &str = "[lifetime]\ndefault_seconds = 5\n";
+/// Settings in which a command has little time, and the user is asked about forced pushes.
+const SETTINGS: &str = "[lifetime]\ndefault_seconds = 5\n[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n";
 
 /// A Node script of the clients, or one that uses them.
 fn node(home: &Home, script: PathBuf, args: &[&str]) -> Command {
@@ -128,7 +128,7 @@ fn acpx_without_terminals_runs_a_command_here() {
 
 #[test]
 fn acpx_approves_what_the_guard_asks_about() {
-    let frames = frames(&["--no-terminal"], "git add -A; echo ran");
+    let frames = frames(&["--no-terminal"], "git push --force; echo ran");
     let text = ended(&frames).0["content"][0]["content"]["text"].as_str().expect("a text");
     assert!(text.contains("ran\n") && has_request(&frames, "session/request_permission"), "{text}");
 }

@@ -36,15 +36,15 @@ fn output_streams_while_the_command_runs() {
 fn the_user_is_asked_about_what_the_guard_refuses() {
     let mut client = HandClient::new(false);
     for (option, expected) in [("reject", "refused"), ("allow", "exited"), ("anything", "refused")] {
-        let prompt = client.prompt("git add -A; echo ran");
+        let prompt = client.prompt("git push --force; echo ran");
         let asked = client.asked("session/request_permission");
-        assert!(asked["params"]["toolCall"]["content"].to_string().contains("git add -A"), "{asked}");
+        assert!(asked["params"]["toolCall"]["content"].to_string().contains("git push --force"), "{asked}");
         client.answer(&asked, &json!({ "outcome": { "outcome": "selected", "optionId": option } }));
         assert_eq!(client.turn_end(prompt), "end_turn");
         assert_eq!(client.call_end()["rawOutput"]["status"], expected, "{option}");
     }
     // A turn that is cancelled while the user is asked.
-    let prompt = client.prompt("!git add -A");
+    let prompt = client.prompt("!git push --force");
     client.asked("session/request_permission");
     client.cancel();
     assert_eq!(client.turn_end(prompt), "cancelled");
