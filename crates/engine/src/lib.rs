@@ -112,9 +112,11 @@ pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withhel
 pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
-    JobTerminal, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, RunLines, ScreenUntil,
-    SendError, Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
+    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
+    job_id,
 };
+#[cfg(feature = "screens")]
+pub use jobs::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
 pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
