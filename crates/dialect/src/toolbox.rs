@@ -360,7 +360,7 @@ impl Toolbox {
         };
         let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
         let output = Some(outputs.map(Output::text).collect());
-        let answer = RawAnswer { conclusion, output, ..self.dialect.0.ended(&ended) };
+        let answer = RawAnswer { output, conclusion, ..self.dialect.0.ended(&ended) };
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 
