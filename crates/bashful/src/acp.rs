@@ -3,20 +3,16 @@
 use std::error::Error;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 
 use bashful_acp::{AcpOptions, serve_stdio};
-use bashful_dialect::{Dialect, Toolbox};
-use bashful_engine::{CommandLog, Engine, Interceptor, SessionOwner};
+use bashful_dialect::Dialect;
 
 use crate::cli::AcpArgs;
 use crate::exit::Exit;
-use crate::guard::{self, ToolAdvice, find_no_keeper};
-use crate::log::Log;
+use crate::guard::{self, find_no_keeper};
 use crate::print;
-use crate::settings::Settings;
+use crate::served::{self, Surface};
 use crate::setup::{self, Surroundings};
-use crate::shell_settings::SettingsFiles;
 use crate::signals::Signals;
 
 /// The dialect of the agent: its facts are those that cards show.
@@ -30,11 +26,9 @@ pub(crate) fn main(args: &AcpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let mut toolbox = toolbox(&settings, &around)?;
-        // A relative path is relative to the start directory, also after a change of directory.
-        let named_file = file.map(std::path::absolute).transpose()?;
-        let files = SettingsFiles::new(&settings, &toolbox, DIALECT, &around, named_file);
-        toolbox.shell_settings = Some(Arc::new(files));
+        let directory = setup::directory(&around, None)?;
+        let surface = Surface { name: "acp", dialect: DIALECT, directory: &directory };
+        let toolbox = served::toolbox(surface, &settings, &around, file, |_| ())?;
         if std::io::stdin().is_terminal() {
             print::talk(
                 "[waiting for an ACP client on standard input; Ctrl-C ends this]\n\
@@ -54,21 +48,4 @@ pub(crate) fn main(args: &AcpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     // which then stop their commands.
     runtime.shutdown_background();
     served
-}
-
-fn toolbox(settings: &Settings, around: &Surroundings) -> Result<Toolbox, Box<dyn Error>> {
-    let directory = setup::directory(around, None)?;
-    let mut options = setup::options(settings, around, Some(&directory))?;
-    let limits = setup::limits(settings);
-    DIALECT.adjust(&mut options, &limits);
-    options.directory.clone_from(&directory);
-    options.ready = settings.mcp.ready.number();
-    options.registry = setup::registry(around, "acp").map(Arc::new);
-    // Two agents may use the same session name for different shells.
-    options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
-    let mut toolbox = Toolbox::new(Engine::new(options)?, DIALECT, limits, &directory);
-    toolbox.no_state = around.state().notice();
-    toolbox.log = Log::new(settings, around, "acp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
-    toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
-    Ok(toolbox)
 }

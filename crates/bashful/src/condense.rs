@@ -1,26 +1,27 @@
-//! `bashful condense`: an output made shorter by the filters, as a model would read it. Nothing runs.
+//! Condensing by the settings: for commands that run, and for `bashful condense`, which only reads an output.
 
 use std::error::Error;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use bashful_condense::{Condensed, Condenser, FilterError};
-use bashful_engine::{ByteSize, Distrust, trust_settings};
+use bashful_condense::{Condensed, Condenser, FilterError, Selection};
+use bashful_engine::{ByteSize, Condensing, Distrust, trust_settings};
 use bashful_guard::Sequence;
 use thiserror::Error;
 
 use crate::cli::CondenseArgs;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::{may_be_there, read};
+use crate::settings::{Names, Settings, may_be_there, read};
 use crate::setup::Surroundings;
 
 /// Bytes that a token stands for, on average over English text and code.
-const BYTES_PER_TOKEN: usize = 4;
+const BYTES_PER_TOKEN: u64 = 4;
 
-/// The output cannot be condensed.
+/// Outputs cannot be condensed.
 #[derive(Debug, Error)]
-enum CondenseError {
+pub(crate) enum CondenseError {
     #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
     #[error("cannot read the filters in {}", path.display())]
@@ -33,11 +34,37 @@ enum CondenseError {
     Distrusted { path: PathBuf, why: Distrust },
     #[error("{}", path.display())]
     Filters { path: PathBuf, source: FilterError },
+    #[error("`[condense] {key}` in the settings: there is no filter and no family {name:?}")]
+    Unknown { key: &'static str, name: String },
+}
+
+/// The condensing of the settings. A dialect may enable it later.
+pub(crate) fn condensing(settings: &Settings, around: &Surroundings) -> Result<Condensing, CondenseError> {
+    let wanted = &settings.condense;
+    if !wanted.enabled && !wanted.pi_enabled {
+        return Ok(Condensing::default());
+    }
+    let names = |names: &Names| names.0.iter().map(ToString::to_string).collect();
+    let selection = Selection { only: names(&wanted.only), except: names(&wanted.except) };
+    let condenser = condenser(selection, around)?;
+    check_names(&condenser, "only", &condenser.selection.only)?;
+    check_names(&condenser, "except", &condenser.selection.except)?;
+    Ok(Condensing { enabled: wanted.enabled, condenser: Arc::new(condenser) })
+}
+
+fn check_names(condenser: &Condenser, key: &'static str, names: &[String]) -> Result<(), CondenseError> {
+    // Without names, the filters need not be read.
+    let filters = if names.is_empty() { Vec::new() } else { condenser.filters() };
+    let is_known = |name: &&String| filters.iter().any(|filter| filter.name == **name || filter.family == **name);
+    match names.iter().find(|name| !is_known(name)) {
+        Some(name) => Err(CondenseError::Unknown { key, name: name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Condenses standard input, and prints the result.
 pub(crate) fn main(args: &CondenseArgs) -> Result<Exit, Box<dyn Error>> {
-    let condenser = condenser(&Surroundings::read())?;
+    let condenser = condenser(Selection::default(), &Surroundings::read())?;
     let mut output = Vec::new();
     std::io::stdin().lock().read_to_end(&mut output).map_err(CondenseError::Stdin)?;
     // Bytes that are no text belong to no tool that a filter knows.
@@ -62,10 +89,9 @@ pub(crate) fn main(args: &CondenseArgs) -> Result<Exit, Box<dyn Error>> {
 }
 
 /// The filters that come with the program, and those of the user: `filters.toml` beside the settings, if it is there.
-fn condenser(around: &Surroundings) -> Result<Condenser, CondenseError> {
-    let mut condenser = Condenser::default();
-    let usual = around.settings_file().map(|file| file.with_file_name("filters.toml"));
-    if let Some(path) = usual.filter(|path| may_be_there(path)) {
+fn condenser(selection: Selection, around: &Surroundings) -> Result<Condenser, CondenseError> {
+    let mut condenser = Condenser::new(selection);
+    if let Some(path) = own_filters(around) {
         let distrusted = |why| CondenseError::Distrusted { path: path.clone(), why };
         trust_settings(&path, around.home().as_deref()).map_err(distrusted)?;
         let unreadable = |source| CondenseError::Unreadable { path: path.clone(), source };
@@ -75,16 +101,30 @@ fn condenser(around: &Surroundings) -> Result<Condenser, CondenseError> {
     Ok(condenser)
 }
 
+/// The file with filters of the user, if there is one.
+pub(crate) fn own_filters(around: &Surroundings) -> Option<PathBuf> {
+    around.settings_file().map(|file| file.with_file_name("filters.toml")).filter(|path| may_be_there(path))
+}
+
 /// The sizes before and after, note included.
 fn figures(before: usize, after: usize) -> String {
-    let saved = 100 - (after * 100).checked_div(before).unwrap_or(100);
-    let size = |bytes: usize| ByteSize(u64::try_from(bytes).unwrap_or(u64::MAX));
-    let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN);
+    let [before, after] = [before, after].map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
     format!(
-        "{} -> {}, about {} -> {} tokens: {saved} % saved",
-        size(before),
-        size(after),
+        "{} -> {}, about {} -> {} tokens: {} % saved",
+        ByteSize(before),
+        ByteSize(after),
         tokens(before),
-        tokens(after)
+        tokens(after),
+        percent_saved(before, after),
     )
+}
+
+/// Tokens that a text of this size is likely to have.
+pub(crate) fn tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Part of a text that is missing from a shorter one, in percent.
+pub(crate) fn percent_saved(before: u64, after: u64) -> u64 {
+    100_u64.saturating_sub((after * 100).checked_div(before).unwrap_or(100))
 }

@@ -13,6 +13,7 @@ use bashful_sys::{limits, probe};
 use serde_json::{Value, json};
 
 use crate::cli::DoctorArgs;
+use crate::condense;
 use crate::exit::Exit;
 use crate::guard;
 use crate::print;
@@ -43,6 +44,11 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         report["prefix"] = settings.shell.prefix.trim().into();
         let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
         report["skipped_interceptor_rules"] = skipped.collect();
+        report["condense"] = json!({
+            "enabled": settings.condense.enabled,
+            "pi_enabled": settings.condense.pi_enabled,
+            "own_filters": condense::own_filters(&around).map(|path| path.to_string_lossy().into_owned()),
+        });
         report["snapshot"] = snapshot::examine(&settings, &around).await?;
         Ok::<_, Box<dyn Error>>(report)
     })?;
@@ -146,6 +152,16 @@ fn as_text(report: &Value) -> String {
     for rule in report["skipped_interceptor_rules"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "PROBLEM: the interceptor skips a rule: {}", plain(rule));
     }
+    let condense = &report["condense"];
+    let state = |key: &str| if condense[key] == true { "on" } else { "off" };
+    let own = condense["own_filters"].as_str().map(|path| format!("; your filters are in {path}"));
+    let _ = writeln!(
+        text,
+        "condensing of output is {}, in the dialect pi {}{}",
+        state("enabled"),
+        state("pi_enabled"),
+        own.unwrap_or_default()
+    );
     for section in ["promises", "machine"] {
         let _ = writeln!(text, "\n{section}");
         for (name, value) in report[section].as_object().into_iter().flatten() {

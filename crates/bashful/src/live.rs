@@ -1,13 +1,19 @@
-//! Live output on a terminal: the newest lines and the time, erased when the command ends.
+//! Live output on a terminal: the newest lines and the facts, erased when the command ends.
+//!
+//! Drawn only while this program is in the foreground of the terminal. In the background the terminal belongs to somebody who
+//! types there.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
 use bashful_engine::Live;
+use bashful_render::{Card, CardKind, Line, Look, Signs, body_lines};
+use bashful_sys::terminal;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
-use unicode_width::UnicodeWidthChar;
 
+use crate::color;
+use crate::colored::ColoredOutput;
 use crate::print;
 
 /// Shorter commands show nothing.
@@ -16,8 +22,11 @@ const SHOWN_AFTER: Duration = Duration::from_millis(300);
 /// Interval at which the shown time is updated.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Most lines of output on the screen.
-const LINES_SHOWN: usize = 8;
+/// Lines beside those of the output: hidden lines, facts, and the cursor's.
+const OTHER_LINES: usize = 4;
+
+/// Said after the first Ctrl-C.
+const STOPPING: &str = "stopping; Ctrl-C again kills";
 
 /// The newest lines, on a terminal; nothing anywhere else.
 pub(crate) struct LiveTail {
@@ -26,8 +35,12 @@ pub(crate) struct LiveTail {
 
 struct LiveScreen {
     output: watch::Receiver<Live>,
+    /// The output with colors, if those are wanted.
+    colored: Option<ColoredOutput>,
     /// None until the command starts.
     ticking: Option<Ticking>,
+    /// Facts that do not change.
+    card: Card,
     /// Lines on the screen, which the next update erases.
     lines: usize,
 }
@@ -47,10 +60,21 @@ impl Ticking {
 }
 
 impl LiveTail {
-    /// Shows it only if `wanted`: not where the command itself has the terminal.
-    pub(crate) fn new(output: watch::Receiver<Live>, wanted: bool) -> Self {
-        let is_shown = wanted && stderr().is_terminal() && stdout().is_terminal();
-        Self { shown: is_shown.then(|| LiveScreen { output, ticking: None, lines: 0 }) }
+    /// Nothing to show: the command itself has the terminal.
+    pub(crate) fn nothing() -> Self {
+        Self { shown: None }
+    }
+
+    pub(crate) fn new(
+        output: watch::Receiver<Live>,
+        colored: Option<ColoredOutput>,
+        timeout: Option<Duration>,
+    ) -> Self {
+        let is_shown = stderr().is_terminal() && stdout().is_terminal();
+        let mut card = Card::new(CardKind::Tool, "");
+        card.timeout = timeout;
+        card.hint = Some("Ctrl-C stops it".to_owned());
+        Self { shown: is_shown.then(|| LiveScreen { output, colored, ticking: None, card, lines: 0 }) }
     }
 
     /// True if there is a terminal.
@@ -74,28 +98,84 @@ impl LiveTail {
     }
 
     pub(crate) fn draw(&mut self) {
-        let Some(shown) = &mut self.shown else { return };
-        let Some(Ticking { began, .. }) = shown.ticking else { return };
-        let width = print::columns(stderr()).unwrap_or(80);
-        let live = shown.output.borrow_and_update().clone();
-        let text = String::from_utf8_lossy(&live.newest);
-        let newest: Vec<String> = text.lines().rev().take(LINES_SHOWN).map(|line| fit(line, width)).collect();
-        let lines = if live.lines == 1 { "line" } else { "lines" };
-        let status = format!("[running {}s, {} {lines}, Ctrl-C stops it]", began.elapsed().as_secs(), live.lines);
-        let mut screen = erase(shown.lines);
-        for line in newest.iter().rev().chain([&fit(&status, width)]) {
-            screen.push_str(line);
+        if let Some(shown) = &mut self.shown {
+            shown.draw();
+        }
+    }
+
+    /// Says that the command is being stopped: at once, and for as long as that takes.
+    pub(crate) fn say_stopping(&mut self) {
+        match &mut self.shown {
+            Some(shown) if shown.ticking.is_some() && is_foreground() => {
+                shown.card.hint = Some(STOPPING.to_owned());
+                shown.draw();
+            }
+            _ if stderr().is_terminal() => {
+                self.leave_line();
+                print::talk(&format!("[{STOPPING}]"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes room for a message after a key: erases everything, or ends the line on which the terminal has shown `^C` or
+    /// `^Z`.
+    pub(crate) fn leave_line(&mut self) {
+        if self.shown.as_ref().is_some_and(|shown| shown.lines > 0) {
+            self.clear();
+        } else {
+            print::line_end();
+        }
+    }
+
+    /// Erases everything.
+    pub(crate) fn clear(&mut self) {
+        let lines = self.shown.as_mut().map_or(0, |shown| std::mem::take(&mut shown.lines));
+        if lines > 0 && is_foreground() {
+            let _ = stderr().write_all(erase(lines).as_bytes());
+        }
+    }
+}
+
+impl LiveScreen {
+    fn draw(&mut self) {
+        let Some(Ticking { began, .. }) = self.ticking else { return };
+        if !is_foreground() {
+            // The lines are no longer the last ones on the screen.
+            self.lines = 0;
+            return;
+        }
+        let (columns, rows) = print::screen_size(stderr()).unwrap_or((80, 24));
+        let live = self.output.borrow_and_update().clone();
+        let card = self.card_now(&live, began.elapsed());
+        let tool_lines = Look::default().tool_lines.min(rows.saturating_sub(OTHER_LINES)).max(1);
+        let look = Look { signs: signs(), tool_lines, ..Look::default() };
+        // A line that fills the last column would wrap on some terminals.
+        let lines = body_lines(&card, columns.saturating_sub(1), &look);
+        let first = lines.len().saturating_sub(rows.saturating_sub(1));
+        let show = if color::on_stderr() { Line::ansi } else { Line::plain };
+        let mut screen = erase(self.lines);
+        for line in &lines[first..] {
+            screen.push_str(&show(line));
             screen.push('\n');
         }
-        shown.lines = newest.len() + 1;
+        self.lines = lines.len() - first;
         let _ = stderr().write_all(screen.as_bytes());
     }
 
-    pub(crate) fn clear(&mut self) {
-        if let Some(shown) = &mut self.shown {
-            let _ = stderr().write_all(erase(shown.lines).as_bytes());
-            shown.lines = 0;
-        }
+    fn card_now(&self, live: &Live, elapsed: Duration) -> Card {
+        let mut card = self.card.clone();
+        let newest = String::from_utf8_lossy(&live.newest);
+        card.output = match &self.colored {
+            Some(colored) => colored.paint_newest(&newest),
+            None => newest.into_owned(),
+        };
+        let held = card.output.matches('\n').count() as u64;
+        card.earlier_lines = live.lines.saturating_sub(held);
+        card.line_count = Some(live.lines);
+        card.size = Some(live.bytes);
+        card.elapsed = Some(elapsed);
+        card
     }
 }
 
@@ -104,28 +184,13 @@ fn erase(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\x1b[{lines}A\r\x1b[J") }
 }
 
-/// A line cut to the width of the screen, without control characters.
-fn fit(line: &str, width: usize) -> String {
-    let mut columns = 0;
-    line.chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        // The sum of character widths is never less than the drawn width of a cluster.
-        .take_while(|char| {
-            columns += char.width().unwrap_or(0);
-            columns < width
-        })
-        .collect()
+/// True if this program is in the foreground process group of its terminal. A terminal that is not the one of its session has
+/// no such group here, and somebody else uses it.
+fn is_foreground() -> bool {
+    terminal::foreground_group(stderr()) == Some(rustix::process::getpgrp())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wide_characters_take_two_columns() {
-        assert_eq!(fit("abcdef", 4), "abc");
-        assert_eq!(fit("漢字漢字", 6), "漢字");
-        assert_eq!(fit("漢字", 5), "漢字");
-        assert_eq!(fit("a\tb\x1b", 80), "a b ");
-    }
+/// The console of Linux has a font of 512 characters.
+fn signs() -> Signs {
+    if std::env::var_os("TERM").is_some_and(|term| term == "linux") { Signs::Ascii } else { Signs::Unicode }
 }

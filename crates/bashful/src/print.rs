@@ -53,10 +53,19 @@ pub(crate) fn table<const N: usize>(table: &Table<N>) -> Result<(), PrintError> 
     }
 }
 
-/// The width of a terminal; none for other streams. A terminal without a size counts as 80 columns wide.
+/// The width of a terminal; none for other streams.
 pub(crate) fn columns(stream: impl IsTerminal + AsFd) -> Option<usize> {
-    let usual = |columns: u16| if columns == 0 { 80 } else { usize::from(columns).max(20) };
-    stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).map_or(80, |size| usual(size.ws_col)))
+    screen_size(stream).map(|(columns, _)| columns)
+}
+
+/// Columns and rows of a terminal; none for other streams. A terminal without a size counts as 80 columns wide and 24 rows
+/// high.
+pub(crate) fn screen_size(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
+    let or = |size: u16, usual: usize| if size == 0 { usual } else { usize::from(size) };
+    stream.is_terminal().then(|| {
+        let size = rustix::termios::tcgetwinsize(stream).ok();
+        size.map_or((80, 24), |size| (or(size.ws_col, 80).max(20), or(size.ws_row, 24)))
+    })
 }
 
 /// Text with invisible characters escaped.

@@ -2,11 +2,12 @@
 
 use bashful_dialect::facts;
 use bashful_dialect::text::{self, Reader};
-use bashful_engine::{Background, Finished, Output, Redacted, Redactor};
+use bashful_engine::{Background, Finished, Output, Redacted, Redactor, StreamName};
 use serde_json::{Value, json};
 
 use crate::attend::Attendance;
 use crate::cli::RunArgs;
+use crate::colored::ColoredOutput;
 use crate::direct::Direct;
 use crate::exit::Exit;
 use crate::print::{self, PrintError};
@@ -19,6 +20,8 @@ pub(crate) struct Report<'a> {
     pub(crate) settings: &'a Settings,
     /// Set if the output was written while the command ran.
     pub(crate) direct: Option<Direct>,
+    /// The output with its colors, on a terminal.
+    pub(crate) colored: Option<ColoredOutput>,
     /// Notices about the arguments.
     pub(crate) notices: Vec<String>,
     /// The command had the terminal, and may have left a line unfinished.
@@ -101,25 +104,36 @@ impl Report<'_> {
         }
     }
 
+    /// The text with the colors of the command, if those are known.
+    fn painted(&self, stream: StreamName, shown: Vec<u8>) -> Vec<u8> {
+        match &self.colored {
+            Some(colored) => colored.paint(stream, shown),
+            None => shown,
+        }
+    }
+
     /// Both streams, apart with `--split`. A line limit on standard output also separates them.
     fn shown(&self, output: &Output, stderr: Option<&Output>) -> ShownOutput {
         let whole = setup::window(&self.settings.output).whole;
-        let show = |output: &Output| print::lossy(text::output(output, whole, Reader::Program));
+        let show =
+            |output: &Output, stream| self.painted(stream, print::lossy(text::output(output, whole, Reader::Program)));
+        let show_stderr = |output: &Output| show(output, StreamName::Stderr);
         let notices = |outputs: &[Option<&Output>]| {
             outputs.iter().flatten().flat_map(|output| text::output_notices(output)).collect()
         };
         match self.direct {
             Some(Direct { stderr: true }) => ShownOutput { output: Vec::new(), stderr: None, notices: Vec::new() },
             Some(Direct { stderr: false }) => {
-                ShownOutput { output: Vec::new(), stderr: stderr.map(show), notices: notices(&[stderr]) }
+                ShownOutput { output: Vec::new(), stderr: stderr.map(show_stderr), notices: notices(&[stderr]) }
             }
             None if self.args.split => ShownOutput {
-                output: show(output),
-                stderr: stderr.map(show),
+                output: show(output, StreamName::Output),
+                stderr: stderr.map(show_stderr),
                 notices: notices(&[Some(output), stderr]),
             },
             None => {
                 let shown = print::lossy(text::outputs(output, stderr, whole, Reader::Program));
+                let shown = self.painted(StreamName::Output, shown);
                 ShownOutput { output: shown, stderr: None, notices: notices(&[Some(output), stderr]) }
             }
         }

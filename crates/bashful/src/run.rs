@@ -4,6 +4,7 @@ use std::error::Error;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_engine::{
     Caller, Canceller, CommandLog, Engine, Input, Interceptor, Live, OutputListener, Patience, Reply, Request, Streams,
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::attend::{Attendance, Happened};
 use crate::cli::{Mode, RunArgs};
+use crate::colored::ColoredOutput;
 use crate::direct::{self, Direct, Writing};
 use crate::exit::Exit;
 use crate::guard::{Intercepted, ToolAdvice};
@@ -23,13 +25,17 @@ use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
-use crate::{as_dialect, attend, guard, print};
+use crate::suspend::Suspension;
+use crate::{as_dialect, attend, color, events, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
 
 /// Runs one command, prints its reply, and returns its exit code.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if args.events {
+        return events::main(args, file);
+    }
     if let Some(dialect) = args.dialect {
         return as_dialect::main(args, dialect, file);
     }
@@ -49,7 +55,10 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
     notices.extend(around.state().notice());
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
-        let engine = setup::engine(settings, around, args.command.cwd.as_deref())?;
+        let mut options = setup::options(settings, around, args.command.cwd.as_deref())?;
+        // A person and a pipe get the output as it was written, and so does a program that wants the streams apart.
+        options.condensing.enabled &= args.json && !args.split;
+        let engine = Engine::new(options)?;
         let in_background = args.command.mode() == Mode::Background;
         let direct = Direct::new(args.json).filter(|_| !in_background);
         let mut caller = Caller {
@@ -63,17 +72,22 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         if args.pty && !in_background {
             let (attendance, host) = Attendance::new()?;
             (caller.listener, caller.terminal) = (Some(listener), Some(host));
-            shown = ShownLive { writing: Some(attendance.show(stream)), attendance: Some(attendance) };
+            shown = ShownLive { writing: Some(attendance.show(stream)), attendance: Some(attendance), colored: None };
         } else if let Some(direct) = direct {
             caller.listener = Some(listener);
             shown.writing = Some(direct.write(stream, |_| ()));
+        } else if !in_background && !args.json && color::on_stdout() {
+            let (colored, listener, arriving) = ColoredOutput::listen();
+            caller.listener = Some(listener);
+            shown = ShownLive { writing: Some(arriving), colored: Some(colored), attendance: None };
         }
-        let (reply, interrupted) = call(&engine, request, caller, &mut shown).await?;
+        let timeout = args.command.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let (reply, interrupted) = call(&engine, request, caller, &mut shown, timeout).await?;
         notices.extend(unread_input(args));
-        let ShownLive { mut attendance, .. } = shown;
+        let ShownLive { mut attendance, colored, .. } = shown;
         notices.extend(attendance.as_mut().and_then(|attendance| attendance.input_problem.take()));
         let direct = if attendance.is_some() { Some(Direct { stderr: true }) } else { direct };
-        let report = Report { args, settings, direct, notices, attendance };
+        let report = Report { args, settings, direct, colored, notices, attendance };
         let exit = match reply {
             Reply::Finished(finished) => report.finished(finished, interrupted)?,
             Reply::Background(background) => report.background(background)?,
@@ -137,26 +151,34 @@ fn waiting(args: &RunArgs, settings: &Settings) -> Waiting {
 /// The part of a command that is shown while it runs.
 #[derive(Default)]
 struct ShownLive {
-    /// Output that is written directly.
+    /// Output that is written directly, or kept for its colors.
     writing: Option<Writing>,
+    /// The output with colors, on a terminal.
+    colored: Option<ColoredOutput>,
     /// The person whose terminal the command has.
     attendance: Option<Attendance>,
 }
 
-/// Runs the command, shows live output, and cancels at a signal. Returns after all direct output is written, with the
-/// last signal.
+/// Runs the command, shows live output, cancels and suspends at a signal. Returns after all direct output is written, with
+/// the last signal.
 async fn call(
     engine: &Engine,
     request: Request,
     mut caller: Caller,
     shown: &mut ShownLive,
+    timeout: Option<Duration>,
 ) -> Result<(Reply, Option<u8>), Box<dyn Error>> {
-    let ShownLive { writing, attendance } = shown;
+    let ShownLive { writing, colored, attendance } = shown;
     let (canceller, cancellation) = Canceller::new();
     caller.cancellation = Some(cancellation);
     let (progress, newest) = watch::channel(Live::default());
-    let mut live = LiveTail::new(newest, attendance.is_none());
-    caller.progress = live.is_shown().then_some(progress);
+    let (mut live, mut suspension) = (LiveTail::nothing(), None);
+    if attendance.is_none() {
+        live = LiveTail::new(newest, colored.clone(), timeout);
+        caller.progress = live.is_shown().then_some(progress);
+        let (own, orders) = Suspension::new()?;
+        (suspension, caller.pausing) = (Some(own), Some(orders));
+    }
     // Signals are caught before anything runs: an early one would otherwise kill the program without cleaning up.
     let mut signals = Signals::new()?;
     let mut interrupted = None;
@@ -177,10 +199,16 @@ async fn call(
                     // It has ended, or was told to twice, and nobody reads what it wrote.
                     *writing = None;
                     attendance.iter_mut().for_each(Attendance::end);
+                } else if attendance.is_none() && interrupted.is_none() && number == INTERRUPT {
+                    live.say_stopping();
                 }
                 interrupted = Some(number);
             }
             () = live.next() => live.draw(),
+            own = paused(&mut suspension) => {
+                live.leave_line();
+                own.suspend()?;
+            }
             happened = next(attendance) => attendance.as_mut().map_or(Ok(()), |host| host.react(happened))?,
         }
         if writing.is_none()
@@ -189,6 +217,17 @@ async fn call(
             live.clear();
             return Ok((reply, interrupted));
         }
+    }
+}
+
+/// Waits until the command is paused and the program is to be; for ever if the command has a terminal, which sees to that.
+async fn paused(suspension: &mut Option<Suspension>) -> &mut Suspension {
+    match suspension {
+        Some(suspension) => {
+            suspension.paused().await;
+            suspension
+        }
+        None => std::future::pending().await,
     }
 }
 

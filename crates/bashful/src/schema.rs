@@ -14,12 +14,22 @@ use crate::setup::{self, Surroundings};
 
 /// Prints the definitions of tools, or the schemas of their facts.
 pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if args.rpc {
+        print::pretty_json(bashful_rpc::schema())?;
+        return Ok(Exit::Code(0));
+    }
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
     guard::set_dialect_levels(&mut settings, args.dialect);
     let directory = setup::directory(&around, args.cwd.as_deref())?;
     let judge = guard::judge(&settings, &around)?;
-    let abilities = Abilities { guard: judge.is_some_and(|judge| judge.refuses("rm -rf /")), ..Abilities::ALL };
+    let is_condensed =
+        if args.dialect == Dialect::PI { settings.condense.pi_enabled } else { settings.condense.enabled };
+    let abilities = Abilities {
+        guard: judge.is_some_and(|judge| judge.refuses("rm -rf /")),
+        condensing: is_condensed,
+        ..Abilities::ALL
+    };
     let tools = args.dialect.tools(&setup::limits(&settings), &directory, abilities);
     let form = settings.mcp.clients(args.structured).usual.form;
     let printed = if args.facts { facts_schemas(&tools, &run_facts()) } else { args.form.write(&tools, form) };

@@ -21,6 +21,7 @@ use bashful_sys::Errno;
 use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
+use crate::condense;
 use crate::guard;
 use crate::log::Log;
 use crate::print;
@@ -189,6 +190,7 @@ pub(crate) fn options(
     options.grace = Grace(settings.stop.grace_seconds.duration());
     options.window = window(&settings.output);
     options.cleaning = cleaning(settings);
+    options.condensing = condense::condensing(settings, around)?;
     options.leftovers = match settings.stop.leftovers {
         Leftovers::Keep => LeftoverPolicy::Keep,
         Leftovers::Stop => LeftoverPolicy::Stop,
@@ -357,6 +359,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         shown: settings.output.whole_bytes.size(),
         auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
         async_enabled: settings.r#async.enabled,
+        pi_condense: settings.condense.pi_enabled,
         pi_grace: Grace(settings.stop.pi_grace_seconds.duration()),
         overlap: settings.sessions.overlap,
         virtual_terminal: settings.terminal.virtual_terminal,

@@ -98,9 +98,12 @@ fn filters_of_the_user_are_checked_when_they_are_loaded() {
     let condensed = condense(&home, &["--command", "./deploy push"], output.as_bytes());
     assert_eq!(text(&condensed.stdout), "deployed 40 files\n[left out: uploads (40 lines)]\n");
     for (wrong, why) in [
-        (OWN.replace("deployed 1 files\\n\"\n", "nothing\\n\"\n"), "filter deploy: example 1 gives"),
-        (OWN.replace(r"^uploaded \S+$", ".*"), "names too much: it takes \"\""),
-        (OWN.replace("label", "lable"), "unknown field `lable`"),
+        (OWN.replace("deployed 1 files\\n\"\n", "nothing\\n\"\n"), "line 12: filter deploy: example 1 gives"),
+        (
+            OWN.replace(r"^uploaded \S+$", ".*"),
+            "line 4: filter deploy: the rule \"uploads\" names too much: it takes \"\"",
+        ),
+        (OWN.replace("label", "lable"), "at line 9, column 1"),
     ] {
         std::fs::write(&file, wrong).expect("a file");
         let condensed = condense(&home, &["--command", "./deploy push"], output.as_bytes());

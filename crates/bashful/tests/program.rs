@@ -663,8 +663,8 @@ fn a_terminal_shows_the_newest_lines_and_the_time_and_at_last_only_the_output() 
     let home = home();
     let script = r"echo first; until [ -e go ]; do sleep 0.01; done; echo last";
     let terminal = Terminal::run(&home, &format!("{BASHFUL} run '{script}'; echo ended $?; read"));
-    let screen = terminal.shows("s, 1 line, Ctrl-C stops it]");
-    assert!(screen.starts_with("first\n[running "), "{screen}");
+    let screen = terminal.shows("s · 1 line · 6B · Ctrl-C stops it");
+    assert!(screen.starts_with("  first\n● running · "), "{screen}");
     std::fs::write(home.path().join("go"), "").expect("a file");
     assert_eq!(terminal.shows("ended 0").trim_end(), "first\nlast\nended 0");
     drop(terminal);

@@ -98,6 +98,14 @@ impl Condenser {
         Ok(())
     }
 
+    /// All filters, used or not: those of the user first, and those that come with the crate unless one took their place.
+    pub fn filters(&self) -> Vec<FilterInfo> {
+        let mut filters: Vec<FilterInfo> = self.own.iter().map(FilterInfo::of).collect();
+        let built_in = Self::built_in().into_iter().filter(|filter| self.own.iter().all(|own| own.name != filter.name));
+        filters.extend(built_in);
+        filters
+    }
+
     /// The filters that come with the crate.
     pub fn built_in() -> Vec<FilterInfo> {
         built_in::all().map(FilterInfo::of).collect()
@@ -111,7 +119,7 @@ impl Condenser {
         if is_data(output) {
             return Condensed::Unchanged;
         }
-        let Some(filters) = self.filters(commands) else { return Condensed::Unchanged };
+        let Some(filters) = self.filters_of(commands) else { return Condensed::Unchanged };
         match condense(&filters, output, status) {
             Condensed::Shorter { text, dropped } if is_worth_it(output, &text, &dropped) => {
                 Condensed::Shorter { text, dropped }
@@ -122,11 +130,11 @@ impl Condenser {
 
     /// The filters that know the commands, whatever their output.
     pub fn meant(&self, commands: &Sequence) -> Vec<FilterInfo> {
-        self.filters(commands).unwrap_or_default().into_iter().map(FilterInfo::of).collect()
+        self.filters_of(commands).unwrap_or_default().into_iter().map(FilterInfo::of).collect()
     }
 
     /// The filters for the commands; none if the output may hold lines of a command that no filter knows.
-    fn filters(&self, commands: &Sequence) -> Option<Vec<&Filter>> {
+    fn filters_of(&self, commands: &Sequence) -> Option<Vec<&Filter>> {
         let mut filters: Vec<&Filter> = Vec::new();
         let mut echoes = Vec::new();
         let mut known = 0;
@@ -205,7 +213,7 @@ fn is_worth_it(output: &str, text: &str, dropped: &Dropped) -> bool {
 /// Tries out the examples of a filter.
 pub(crate) fn check_examples(filter: &Filter) -> Result<(), FilterError> {
     for (at, example) in filter.examples.iter().enumerate() {
-        let Example { command, status, input, output } = example;
+        let Example { line, command, status, input, output } = example;
         let words = Sequence::of(command).and_then(|sequence| sequence.commands.into_iter().last());
         let is_meant = words.is_some_and(|command| !command.is_vague && Readings::of(&command.words).are_for(filter));
         let got = match condense(&[filter], input, *status) {
@@ -215,6 +223,7 @@ pub(crate) fn check_examples(filter: &Filter) -> Result<(), FilterError> {
         let expected = output.as_ref().unwrap_or(input);
         if got != *expected {
             return Err(FilterError::Example {
+                line: *line,
                 filter: filter.name.clone(),
                 example: at + 1,
                 got,

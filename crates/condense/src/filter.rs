@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use regex::bytes::Regex;
 use serde::Deserialize;
 use thiserror::Error;
+use toml::Spanned;
 
 use crate::command::CommandPattern;
 use crate::rule::{Operation, Rule, RuleText, any_of, expression};
@@ -28,42 +29,52 @@ pub enum FilterError {
     #[error("the filters cannot be read")]
     Syntax(#[from] toml::de::Error),
     /// A regular expression is wrong or too large.
-    #[error("filter {filter}: an expression cannot be used")]
+    #[error("line {line}: filter {filter}: an expression cannot be used")]
     Expression {
+        /// The line of the filter's name, from 1.
+        line: usize,
         /// The filter's name.
         filter: String,
         /// The reason.
         source: regex::Error,
     },
     /// A part is missing.
-    #[error("filter {filter}: {part} is missing")]
+    #[error("line {line}: filter {filter}: {part} is missing")]
     Missing {
+        /// The line of the filter's name, from 1.
+        line: usize,
         /// The filter's name.
         filter: String,
         /// The key.
         part: &'static str,
     },
     /// A rule would leave out lines that it does not recognize.
-    #[error("filter {filter}: the rule {label:?} names too much: it takes {line:?}")]
+    #[error("line {line}: filter {filter}: the rule {label:?} names too much: it takes {taken:?}")]
     TooWide {
+        /// The line of the filter's name, from 1.
+        line: usize,
         /// The filter's name.
         filter: String,
         /// The rule's label.
         label: String,
         /// A line that no rule may name.
-        line: String,
+        taken: String,
     },
     /// A command is written in a way that is not understood.
-    #[error("filter {filter}: the command {command:?} is no program with subcommands and options")]
+    #[error("line {line}: filter {filter}: the command {command:?} is no program with subcommands and options")]
     Command {
+        /// The line of the filter's name, from 1.
+        line: usize,
         /// The filter's name.
         filter: String,
         /// The command as written.
         command: String,
     },
     /// An example turns out differently.
-    #[error("filter {filter}: example {example} gives\n{got}\ninstead of\n{expected}")]
+    #[error("line {line}: filter {filter}: example {example} gives\n{got}\ninstead of\n{expected}")]
     Example {
+        /// The line of the example's command, from 1.
+        line: usize,
         /// The filter's name.
         filter: String,
         /// The number of the example, from 1.
@@ -87,7 +98,7 @@ struct FilterFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FilterText {
-    name: String,
+    name: Spanned<String>,
     commands: Vec<String>,
     #[serde(default)]
     valued: Vec<String>,
@@ -98,15 +109,26 @@ struct FilterText {
     #[serde(default)]
     rule: Vec<RuleText>,
     #[serde(default)]
-    example: Vec<Example>,
+    example: Vec<ExampleText>,
+}
+
+/// An example as it is written in a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExampleText {
+    command: Spanned<String>,
+    #[serde(default)]
+    status: i32,
+    input: String,
+    output: Option<String>,
 }
 
 /// An output, and what becomes of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct Example {
+    /// Line of the command in its file, from 1.
+    pub(crate) line: usize,
     pub(crate) command: String,
-    #[serde(default)]
     pub(crate) status: i32,
     pub(crate) input: String,
     /// None if the output stays as it is.
@@ -116,6 +138,8 @@ pub(crate) struct Example {
 /// One command's rules.
 #[derive(Debug)]
 pub(crate) struct Filter {
+    /// Line of the name in its file, from 1.
+    line: usize,
     pub(crate) name: String,
     pub(crate) family: String,
     pub(crate) commands: Vec<CommandPattern>,
@@ -143,12 +167,13 @@ impl Filter {
     /// Reads the filters of a file. Their expressions and examples are not looked at.
     pub(crate) fn read(text: &str) -> Result<Vec<Self>, FilterError> {
         let file: FilterFile = toml::from_str(text)?;
-        file.filter.into_iter().map(|filter| Self::new(&file.family, filter)).collect()
+        file.filter.into_iter().map(|filter| Self::new(text, &file.family, filter)).collect()
     }
 
-    fn new(family: &str, text: FilterText) -> Result<Self, FilterError> {
-        let name = text.name;
-        let missing = |part| Err(FilterError::Missing { filter: name.clone(), part });
+    fn new(file: &str, family: &str, text: FilterText) -> Result<Self, FilterError> {
+        let line = line_of(file, &text.name);
+        let name = text.name.into_inner();
+        let missing = |part| Err(FilterError::Missing { line, filter: name.clone(), part });
         if text.commands.is_empty() {
             return missing("commands");
         }
@@ -160,16 +185,27 @@ impl Filter {
         }
         let mut commands = Vec::new();
         for command in &text.commands {
-            let pattern = CommandPattern::of(command)
-                .ok_or_else(|| FilterError::Command { filter: name.clone(), command: command.clone() })?;
+            let pattern = CommandPattern::of(command).ok_or_else(|| FilterError::Command {
+                line,
+                filter: name.clone(),
+                command: command.clone(),
+            })?;
             commands.push(pattern);
         }
+        let example = |example: ExampleText| Example {
+            line: line_of(file, &example.command),
+            command: example.command.into_inner(),
+            status: example.status,
+            input: example.input,
+            output: example.output,
+        };
         Ok(Self {
+            line,
             family: family.to_owned(),
             commands,
             valued: text.valued,
             except: text.except,
-            examples: text.example,
+            examples: text.example.into_iter().map(example).collect(),
             shape: text.shape,
             rules: text.rule,
             compiled: OnceLock::new(),
@@ -179,13 +215,16 @@ impl Filter {
 
     /// Compiles the expressions, and looks for rules that name lines which nobody could recognize.
     pub(crate) fn check(&self) -> Result<(), FilterError> {
-        let compiled =
-            self.compile().map_err(|source| FilterError::Expression { filter: self.name.clone(), source })?;
-        for line in NEVER_NAMED {
-            let rule = compiled.rules.iter().find(|rule| rule.operation == Operation::Drop && rule.names(line));
+        let compiled = self.compile().map_err(|source| FilterError::Expression {
+            line: self.line,
+            filter: self.name.clone(),
+            source,
+        })?;
+        for taken in NEVER_NAMED {
+            let rule = compiled.rules.iter().find(|rule| rule.operation == Operation::Drop && rule.names(taken));
             if let Some(rule) = rule {
                 let (filter, label) = (self.name.clone(), rule.label.clone());
-                return Err(FilterError::TooWide { filter, label, line: line.to_owned() });
+                return Err(FilterError::TooWide { line: self.line, filter, label, taken: taken.to_owned() });
             }
         }
         Ok(())
@@ -229,4 +268,10 @@ impl Filter {
     pub(crate) fn needs_own_lines(&self) -> bool {
         self.rules.iter().any(|rule| rule.operation.needs_own_lines())
     }
+}
+
+/// The line in which a value of a file stands, from 1.
+fn line_of<T>(file: &str, value: &Spanned<T>) -> usize {
+    let before = file.as_bytes().get(..value.span().start).unwrap_or_default();
+    1 + memchr::memchr_iter(b'\n', before).count()
 }

@@ -112,10 +112,13 @@ impl RawAnswer {
 
     /// Adds a link for each artifact of these outputs.
     pub(crate) fn with_links<'a>(mut self, outputs: impl IntoIterator<Item = &'a Output>) -> Self {
-        let artifacts = outputs.into_iter().filter_map(|output| output.artifact.as_ref());
-        self.links.extend(artifacts.map(|artifact| ResourceLink {
+        let artifacts = outputs.into_iter().filter_map(|output| Some((output, output.artifact.as_ref()?)));
+        self.links.extend(artifacts.map(|(output, artifact)| ResourceLink {
             uri: format!("artifact://{}", artifact.id),
-            name: format!("output kept as artifact {}", artifact.id),
+            name: match &output.condensed {
+                Some(_) => format!("{}: raw output kept as artifact {}", facts::RAW_OUTPUT, artifact.id),
+                None => format!("output kept as artifact {}", artifact.id),
+            },
             size: artifact.bytes,
         }));
         self

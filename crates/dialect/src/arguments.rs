@@ -12,6 +12,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::terminal_calls::TerminalOptions;
+use crate::terminal_sessions::TerminalSessionCall;
 
 /// Longest timeout of a foreground command, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
@@ -20,6 +21,7 @@ pub const MOST_SECONDS: f64 = 3600.0;
 pub const MOST_IN_BACKGROUND: f64 = 30.0 * 86_400.0;
 
 /// Default timeouts of a dialect, and the rules for long commands.
+#[expect(clippy::struct_excessive_bools, reason = "settings, each of which may be on without the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Timeout of a command whose call names none.
@@ -36,6 +38,8 @@ pub struct Limits {
     pub async_enabled: bool,
     /// Time between SIGTERM and SIGKILL in pi, whose tool promises 5 s.
     pub pi_grace: Grace,
+    /// Condenses outputs in pi.
+    pub pi_condense: bool,
     /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
     pub overlap: bool,
     /// Lets a command of pi have a terminal. It also takes a [`TerminalView`](crate::TerminalView), and a host without
@@ -54,6 +58,7 @@ impl Default for Limits {
             auto_after: None,
             async_enabled: true,
             pi_grace: Grace(Duration::from_secs(5)),
+            pi_condense: true,
             overlap: false,
             virtual_terminal: true,
         }
@@ -79,6 +84,8 @@ pub(crate) enum ArgumentError {
 pub(crate) enum Call {
     /// A call that runs a command.
     Run(Box<RunCall>),
+    /// A call that types a command at the terminal of a session.
+    TerminalSession(Box<TerminalSessionCall>),
     /// A call about jobs.
     Jobs(JobsCall),
 }

@@ -23,6 +23,9 @@ use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
 use bashful_render::visible_lines;
 
+/// Begins the name of the session that is a person's shell; its key follows.
+pub const BANG_PREFIX: &str = "bang-";
+
 /// The caller of a person's command.
 #[derive(Default)]
 pub struct BangCaller {
@@ -51,7 +54,8 @@ impl std::fmt::Debug for BangCaller {
     }
 }
 
-/// The result of a person's command. Sizes are those of the cleaned text.
+/// The result of a person's command. Sizes are those of the cleaned text. If it was condensed, the totals are those of the
+/// whole output, and `output_lines` and `output_bytes` count in the condensed text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashResult {
@@ -64,7 +68,7 @@ pub struct BashResult {
     pub cancelled: bool,
     /// True if its time was up.
     pub timed_out: bool,
-    /// True if the shown output is not all of it.
+    /// True if a limit cut the shown text.
     pub truncated: bool,
     /// Number of all lines.
     pub total_lines: u64,
@@ -181,7 +185,7 @@ impl Toolbox {
             None => None,
             Some(_) => match self.bang_shells.take(&caller.key) {
                 Ok(shell) => {
-                    request.session = Some(SessionName::new(format!("bang-{}", caller.key))?);
+                    request.session = Some(SessionName::new(format!("{BANG_PREFIX}{}", caller.key))?);
                     request.env_apart = true;
                     Some(shell)
                 }
@@ -237,8 +241,9 @@ fn result(finished: &Finished, mut notices: Vec<String>) -> BashResult {
     notices.extend(text::output_notices(output));
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
     let truncation = output.truncation();
-    let (output_lines, output_bytes) =
-        truncation.as_ref().map_or((output.lines, output.text_bytes), |cut| (cut.output_lines, cut.output_bytes));
+    let (output_lines, output_bytes) = truncation
+        .as_ref()
+        .map_or((output.text_lines(), output.whole_text_bytes()), |cut| (cut.output_lines, cut.output_bytes));
     let is_stopped = matches!(outcome.end, End::Stopped { why, .. } if why != StopReason::Mute);
     let session = outcome.session.as_ref();
     let directory = session.and_then(|session| session.now_in.as_ref()).unwrap_or(&finished.directory);
@@ -299,7 +304,13 @@ fn first_line(end: End, lifetime: Lifetime) -> String {
 /// The shown part. A line stands for an omitted middle; an omitted beginning is told by the sizes alone.
 fn shown(output: &Output) -> String {
     match &output.clip {
-        Clip::Cut { head, tail, .. } if head.range.is_empty() => String::from_utf8_lossy(&tail.bytes).into_owned(),
+        Clip::Cut { head, tail, .. } if head.range.is_empty() => {
+            let mut text = String::from_utf8_lossy(&tail.bytes).into_owned();
+            if let Some(lines) = output.condensed_lines() {
+                text::add_line(&mut text, &format!("{lines}\n"));
+            }
+            text
+        }
         Clip::Cut { .. } | Clip::Whole(_) => output.text(),
     }
 }

@@ -16,7 +16,7 @@ use crate::arguments::{ArgumentError, Call, Limits, RunCall};
 use crate::job_calls::{JobOutput, JobsReply};
 use crate::terminal_calls::ScreenView;
 use crate::tool::{Abilities, Placeholders, Tool};
-use crate::updates::UpdateState;
+use crate::updates::{self, UpdateState};
 use crate::{native, pi, plain};
 
 /// One dialect: its definitions, arguments and replies. Each dialect is a unit type that implements this.
@@ -78,10 +78,9 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         false
     }
 
-    /// An update of a job for the caller who started it, with the final text once the job is over. None in a dialect that does
-    /// not push.
-    fn update(&self, _: &JobRecord, _: &JobOutput, _: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
-        None
+    /// An update of a job for the caller who started it, with the final text once the job is over.
+    fn update(&self, job: &JobRecord, output: &JobOutput, _: &CallFacts) -> (UpdateState, RawAnswer) {
+        updates::usual_update(job, output)
     }
 
     /// True if a command has a terminal only while a person looks at it; otherwise it runs without one.

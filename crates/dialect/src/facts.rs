@@ -43,6 +43,7 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         "output_bytes": outcome.output.bytes,
         "output_lines": outcome.output.lines,
         "text_bytes": outcome.output.text_bytes,
+        "condensed": condensed(&outcome.output),
         "shown": shown_ranges(&outcome.output),
         "omitted": omitted(&outcome.output),
         "truncated": truncated(&outcome.output),
@@ -68,6 +69,7 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
     if let Some(stderr) = &outcome.stderr {
         facts["stderr_bytes"] = stderr.bytes.into();
         facts["stderr_lines"] = stderr.lines.into();
+        facts["stderr_condensed"] = condensed(stderr);
         facts["stderr_shown"] = shown_ranges(stderr);
         facts["stderr_omitted"] = omitted(stderr);
         facts["stderr_truncated"] = truncated(stderr);
@@ -210,11 +212,23 @@ fn is_informative(name: &str, value: &Value) -> bool {
     }
 }
 
-/// The shown parts of the text. Lines count from 1, both ends included; bytes from 0, the end excluded.
+/// The size of the condensed text, and the account of the missing lines; null if the text is as it was written.
+fn condensed(output: &Output) -> Value {
+    output.condensed.as_ref().map_or(Value::Null, |condensed| {
+        json!({
+            "lines": condensed.lines,
+            "bytes": condensed.text_bytes,
+            "account": condensed.account,
+            "filters": condensed.filters,
+        })
+    })
+}
+
+/// The shown parts of the text, counted in the condensed one if there is one. Lines count from 1, both ends included; bytes from 0, the end excluded.
 fn shown_ranges(output: &Output) -> Value {
     match &output.clip {
-        Clip::Whole(_) if output.text_bytes == 0 => json!([]),
-        Clip::Whole(_) => json!([{ "lines": [1, output.lines], "bytes": [0, output.text_bytes] }]),
+        Clip::Whole(_) if output.whole_text_bytes() == 0 => json!([]),
+        Clip::Whole(_) => json!([{ "lines": [1, output.text_lines()], "bytes": [0, output.whole_text_bytes()] }]),
         Clip::Cut { head, tail, .. } => [head, tail]
             .into_iter()
             .filter(|part| !part.bytes.is_empty())
@@ -255,16 +269,21 @@ fn truncated(output: &Output) -> Value {
 
 /// The artifact with the raw bytes; null if there is none.
 fn artifact(output: &Output) -> Value {
-    match &output.artifact {
-        None => Value::Null,
-        Some(artifact) => json!({
-            "id": artifact.id,
-            "uri": format!("artifact://{}", artifact.id),
-            "path": artifact.path.to_string_lossy(),
-            "bytes": artifact.bytes,
-            "missing": artifact.missing.iter()
-                .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
-                .collect::<Vec<_>>(),
-        }),
+    let Some(artifact) = &output.artifact else { return Value::Null };
+    let mut facts = json!({
+        "id": artifact.id,
+        "uri": format!("artifact://{}", artifact.id),
+        "path": artifact.path.to_string_lossy(),
+        "bytes": artifact.bytes,
+        "missing": artifact.missing.iter()
+            .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
+            .collect::<Vec<_>>(),
+    });
+    if output.condensed.is_some() {
+        facts["kind"] = RAW_OUTPUT.into();
     }
+    facts
 }
+
+/// The kind of an artifact with the raw output of a command whose text is condensed.
+pub(crate) const RAW_OUTPUT: &str = "bash-original";

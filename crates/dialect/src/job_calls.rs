@@ -49,12 +49,13 @@ pub(crate) struct JobView {
 
 /// A part of a job's output, cleaned and redacted.
 #[derive(Debug)]
-pub(crate) struct JobOutput {
-    pub(crate) text: String,
+pub struct JobOutput {
+    /// The part as text, or a line about output that is gone.
+    pub text: String,
     /// Raw bytes of the output file that the text shows.
-    pub(crate) range: Range<u64>,
+    pub range: Range<u64>,
     /// Size of the output file, in bytes.
-    pub(crate) total: u64,
+    pub total: u64,
 }
 
 /// A job that the call could not show or stop, and the reason.
@@ -78,7 +79,7 @@ pub(crate) enum ProblemKind {
 
 impl JobOutput {
     /// Reads a part of a job's output, at most `shown` bytes.
-    pub(crate) fn read(job: &JobRecord, part: JobPart, shown: ByteSize, redactor: OutputRedactor) -> Self {
+    pub fn read(job: &JobRecord, part: JobPart, shown: ByteSize, redactor: OutputRedactor) -> Self {
         match job.text(part, shown) {
             Ok(text) => {
                 let shown = redactor.show_part(&text.before, &text.raw, &text.after);

@@ -61,6 +61,29 @@ pub struct ResourcePage {
     pub next: Option<usize>,
 }
 
+/// The text of a resource, or of a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceText {
+    /// The text, cleaned and redacted, at most 256 KiB.
+    pub text: String,
+    /// The part is longer than that.
+    pub is_cut: bool,
+    /// Address of the rest of a text that is cut; none for the last lines, of which fewer can be asked for.
+    pub next: Option<String>,
+}
+
+impl ResourceText {
+    /// The text for a model: if it is cut, a line at its end says so.
+    pub(crate) fn with_notice(self) -> String {
+        let mut text = self.text;
+        if self.is_cut {
+            let rest = self.next.map_or_else(|| "ask for fewer lines".to_owned(), |next| format!("next: {next}"));
+            crate::text::add_line(&mut text, &format!("[cut at {READ_LIMIT}; {rest}]\n"));
+        }
+        text
+    }
+}
+
 /// Up to `count` resources from position `first` on. Jobs come before artifacts, the newest first. Only records on the page are
 /// read.
 pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage {
@@ -92,7 +115,7 @@ pub(crate) fn page(engine: &Engine, first: usize, count: usize) -> ResourcePage 
 }
 
 /// Reads a resource. Finding lines may scan the whole file.
-pub(crate) fn read(engine: &Engine, uri: &str) -> Result<String, ResourceError> {
+pub(crate) fn read(engine: &Engine, uri: &str) -> Result<ResourceText, ResourceError> {
     let (name, query) = uri.split_once('?').unwrap_or((uri, ""));
     let unreadable = |why| ResourceError::Unreadable { uri: uri.to_owned(), why };
     let artifact = open(engine, name).map_err(|why| ResourceError::NotFound { uri: uri.to_owned(), why })?;
@@ -137,7 +160,12 @@ fn parse_part(query: &str) -> Option<ResourcePart> {
     }
 }
 
-fn read_part(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: OutputRedactor) -> Result<String, String> {
+fn read_part(
+    artifact: &Artifact,
+    part: &ResourcePart,
+    name: &str,
+    redactor: OutputRedactor,
+) -> Result<ResourceText, String> {
     let mut page = PageBuffer { bytes: Vec::new(), room: READ_LIMIT.in_memory(), is_full: false };
     let mut begin = 0;
     let read = match part {
@@ -166,16 +194,13 @@ fn read_part(artifact: &Artifact, part: &ResourcePart, name: &str, redactor: Out
     let count = page.bytes.len() as u64;
     let lines = memchr_iter(b'\n', &page.bytes).count() as u64;
     let (before, after) = artifact.around(begin..begin.saturating_add(count));
-    let mut text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
-    if page.is_full {
-        let rest = match part {
-            ResourcePart::Bytes(range) => format!("next: {name}?bytes={}-", range.start + count),
-            ResourcePart::Lines(asked) => format!("next: {name}?lines={}-", asked.start() + lines),
-            ResourcePart::Tail(_) => "ask for fewer lines".to_owned(),
-        };
-        crate::text::add_line(&mut text, &format!("[cut at {READ_LIMIT}; {rest}]\n"));
-    }
-    Ok(text)
+    let text = String::from_utf8_lossy(&redactor.show_part(&before, &page.bytes, &after)).into_owned();
+    let rest = match part {
+        ResourcePart::Bytes(range) => Some(format!("{name}?bytes={}-", range.start + count)),
+        ResourcePart::Lines(asked) => Some(format!("{name}?lines={}-", asked.start() + lines)),
+        ResourcePart::Tail(_) => None,
+    };
+    Ok(ResourceText { text, is_cut: page.is_full, next: rest.filter(|_| page.is_full) })
 }
 
 /// A buffer that fails once it is full.

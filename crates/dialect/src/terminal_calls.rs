@@ -88,6 +88,8 @@ pub(crate) struct TerminalOptions {
 pub struct ScreenView {
     /// The rows, with colors if they were asked for, and with a count in place of many equal rows.
     pub text: String,
+    /// All rows without colors, redacted. A withheld value that wraps makes one long row of several.
+    pub rows: Vec<String>,
     /// The screen as data.
     pub snapshot: ScreenSnapshot,
     /// The reason why the wait is over.
@@ -208,7 +210,8 @@ pub async fn look(
     let over = if until.is_none() && over == WaitOver::TimeUp { WaitOver::UpToDate } else { over };
     let snapshot = terminal.screen();
     let columns = usize::from(snapshot.size.columns());
-    let plain = visible_lines(&redacted_rows(&snapshot.rows, columns, redactor).join("\n"));
+    let rows = redacted_rows(&snapshot.rows, columns, redactor);
+    let plain = visible_lines(&rows.join("\n"));
     let mut text = folded(plain.trim_end_matches('\n'));
     if colors {
         let colored = folded(colored_rows(terminal, &snapshot.rows, columns, redactor).join("\n").trim_end());
@@ -216,7 +219,7 @@ pub async fn look(
             text = colored;
         }
     }
-    Ok(ScreenView { text: cut(text), snapshot, over, waited: begun.elapsed() })
+    Ok(ScreenView { text: cut(text), rows, snapshot, over, waited: begun.elapsed() })
 }
 
 /// The rows without withheld values. A row that fills its line may go on in the next one, and so may a value.
@@ -268,7 +271,7 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
         .multi_line(true)
         .size_limit(1 << 20)
         .build()
-        .map_err(|error| format!("job: `pattern` is no regular expression: {error}"))
+        .map_err(|error| format!("the pattern is no regular expression: {error}"))
 }
 
 /// The names of keys as keys. The error of an unknown name has the names that are most like it.

@@ -23,8 +23,20 @@ pub enum Reader {
     Pi,
 }
 
-/// The shown text of an output: all of it, or its beginning and end with a note of the omitted part.
+/// The shown text of an output: all of it, or its beginning and end with a note of the omitted part. A condensed text ends
+/// with the account of the missing lines.
 pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
+    let mut text = clipped(output, whole, reader);
+    if let Some(lines) = output.condensed_lines() {
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.extend(format!("{lines}\n").into_bytes());
+    }
+    text
+}
+
+fn clipped(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
     let (head, omitted, tail) = match &output.clip {
         Clip::Whole(bytes) => return bytes.clone(),
         Clip::Cut { head, omitted, tail } => (head, omitted, tail),
@@ -39,12 +51,12 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
         return text;
     }
     let (got, most) = match omitted.by {
-        LimitHit::Lines => (format!("{} lines", output.lines), format!("{}", whole.lines.unwrap_or_default())),
+        LimitHit::Lines => (format!("{} lines", output.text_lines()), format!("{}", whole.lines.unwrap_or_default())),
         // Redaction and U+FFFD take more room than the bytes that they stand for.
-        LimitHit::Bytes if output.text_bytes <= whole.bytes.0 => {
-            (format!("{} (more as text)", ByteSize(output.text_bytes)), whole.bytes.to_string())
+        LimitHit::Bytes if output.whole_text_bytes() <= whole.bytes.0 => {
+            (format!("{} (more as text)", ByteSize(output.whole_text_bytes())), whole.bytes.to_string())
         }
-        LimitHit::Bytes => sizes(ByteSize(output.text_bytes), whole.bytes),
+        LimitHit::Bytes => sizes(ByteSize(output.whole_text_bytes()), whole.bytes),
     };
     let mut text = match (head.bytes.is_empty(), tail.bytes.is_empty()) {
         // Tools that show only the beginning mark the cut at its end.
@@ -77,7 +89,7 @@ fn shown_ranges(output: &Output, reader: Reader) -> String {
         .map(|part| format!("{}-{}", part.first_line, part.last_line))
         .collect();
     let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
-    let mut text = format!("showing {shown} of {} ({} bytes omitted)", output.lines, omitted.bytes);
+    let mut text = format!("showing {shown} of {} ({} bytes omitted)", total_lines(output), omitted.bytes);
     let place = |artifact: &ArtifactFacts| match reader {
         Reader::Program => format!(", `bashful artifacts show {}`", artifact.id),
         Reader::Tools | Reader::Pi => format!(", {}", artifact.path.display()),
@@ -86,6 +98,12 @@ fn shown_ranges(output: &Output, reader: Reader) -> String {
         text = format!("{text}; {saved}");
     }
     text
+}
+
+/// The number of lines that a shown range counts in: `12`, or `12 condensed lines`.
+pub(crate) fn total_lines(output: &Output) -> String {
+    let lines = output.text_lines();
+    if output.condensed.is_some() { format!("{lines} condensed lines") } else { lines.to_string() }
 }
 
 /// The artifact with the raw output, and the bytes that it lacks. None if the engine saves no output.
@@ -135,7 +153,8 @@ pub(crate) fn cleaning_notice(output: &Output) -> Option<String> {
 /// Notices about an output: differences between text and bytes, and the artifact where [`output`] does not name it.
 pub fn output_notices(output: &Output) -> Vec<String> {
     let is_cut = matches!(output.clip, Clip::Cut { .. });
-    let saved = saved_text(output, |_| String::new()).filter(|_| !is_cut);
+    // A condensed text names its artifact itself.
+    let saved = saved_text(output, |_| String::new()).filter(|_| !is_cut && output.condensed.is_none());
     let shortened = (output.shortened > 0).then(|| {
         let lines = if output.shortened == 1 { "line was" } else { "lines were" };
         let saved = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();

@@ -60,11 +60,14 @@ pub struct Abilities {
     pub terminals: bool,
     /// The guard refuses to delete what nobody means to lose.
     pub guard: bool,
+    /// Outputs of known commands are condensed.
+    pub condensing: bool,
 }
 
 impl Abilities {
     /// An engine that has all abilities.
-    pub const ALL: Self = Self { jobs: true, sessions: true, artifacts: true, terminals: true, guard: true };
+    pub const ALL: Self =
+        Self { jobs: true, sessions: true, artifacts: true, terminals: true, guard: true, condensing: true };
 
     /// The abilities of an engine.
     pub fn of(engine: &Engine) -> Self {
@@ -74,9 +77,14 @@ impl Abilities {
             artifacts: engine.artifacts().is_some(),
             terminals: engine.jobs().is_some() && engine.promises().keeper == KeeperForm::Process,
             guard: engine.refuses("rm -rf /"),
+            condensing: engine.condenses(),
         }
     }
 }
+
+/// The sentence about condensed outputs, so that a model does not take them for damaged ones.
+pub(crate) const CONDENSED: &str =
+    " Lines that went well may be left out of known output; the reply then says so and names the raw output.";
 
 /// Removes arguments from a schema.
 pub(crate) fn remove_properties(schema: &mut Map<String, Value>, names: &[&str]) {

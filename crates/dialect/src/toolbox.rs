@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bashful_engine::{
     self as engine, Approver, Background, Cancellation, ClientTerminal, CommandLog, End, Engine, Exit, Finished,
-    Interceptor, JobRecord, LeftWithClient, Live, Output, Patience, Redactor, Reply, ReplyLimit, RunError, SessionName,
-    StopReason, Streams, Waiting, error_chain,
+    Interceptor, JobRecord, JobStore, JobTerminal, LeftWithClient, Live, Output, OutputListener, Patience, Redactor,
+    Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,10 +24,11 @@ use crate::dialect::{CallFacts, Dialect, EndedCommand};
 use crate::job;
 use crate::job_calls;
 use crate::owner::Owner;
-use crate::resource::{self, ResourceError, ResourcePage};
+use crate::resource::{self, ResourceError, ResourcePage, ResourceText};
 use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::terminal::{self, TerminalView};
 use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
+use crate::terminal_sessions::{self, TerminalSessionCall, TerminalSessions};
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
 use crate::updates::{FollowedJob, Update, UpdateState};
@@ -47,6 +48,7 @@ pub struct Toolbox {
     /// Identifies this toolbox in the records of its jobs.
     id: String,
     terminals: Arc<AttendedTerminals>,
+    terminal_sessions: Arc<TerminalSessions>,
     /// Connections whose shared shell runs a command. Empty unless calls may overlap.
     busy_connections: Arc<Mutex<HashSet<String>>>,
     pub(crate) bang_shells: BangShells,
@@ -108,6 +110,11 @@ pub struct ToolCaller {
     /// # Ok(()) }
     /// ```
     pub updates: Option<mpsc::Sender<Update>>,
+    /// Continues the updates of a command that became a job after the answer in every dialect, not only in one that
+    /// [pushes](Toolbox::pushes).
+    pub follows_jobs: bool,
+    /// Gets the whole output live, while the call waits. Then a trailing `| head` or `| tail` is left to bash.
+    pub listener: Option<OutputListener>,
     /// Decides about a command that needs approval.
     pub approver: Option<Arc<dyn Approver>>,
     /// Signals that the caller cancels and still wants the answer. A caller that wants none drops the future.
@@ -140,6 +147,7 @@ impl Toolbox {
             tools,
             id: Owner::new_toolbox_id(),
             terminals: Arc::default(),
+            terminal_sessions: Arc::default(),
             busy_connections: Arc::default(),
             bang_shells: BangShells::default(),
             directory: directory.to_path_buf(),
@@ -167,13 +175,29 @@ impl Toolbox {
         self.dialect.0.pushes()
     }
 
+    /// The dialect of the tools.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The terminal of a job. The toolbox attends to it from now on, so that its screen is up to date and its program gets
+    /// answers, until 16 other terminals were asked for.
+    pub async fn terminal(&self, store: &Arc<JobStore>, id: u64) -> Result<Arc<JobTerminal>, TerminalError> {
+        self.terminals.attend(store, id).await
+    }
+
     /// Up to `count` resources from position `first` on, the newest first.
     pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
         resource::page(&self.engine, first, count)
     }
 
-    /// Reads a resource, or a part of one, as text for a model.
+    /// Reads a resource, or a part of one, as text for a model: with a line about the rest, if there is one.
     pub async fn read(&self, uri: &str) -> Result<String, ResourceError> {
+        Ok(self.read_part(uri).await?.with_notice())
+    }
+
+    /// Reads a resource, or a part of one.
+    pub async fn read_part(&self, uri: &str) -> Result<ResourceText, ResourceError> {
         let (engine, asked) = (self.engine.clone(), uri.to_owned());
         // Finding a line may scan a gigabyte, so reading gets a thread that may block.
         let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
@@ -188,6 +212,7 @@ impl Toolbox {
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
             Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
+            Ok(Call::TerminalSession(call)) => self.type_in_session(*call, &mut waiting).await,
             Ok(Call::Jobs(call)) => self.call_jobs(call, &mut waiting).await,
         };
         Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
@@ -199,6 +224,10 @@ impl Toolbox {
     }
 
     async fn call_jobs(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+        Ok(self.jobs_answer(call, waiting).await?.redact(&self.engine.redactor()))
+    }
+
+    async fn jobs_answer(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<RawAnswer, Failure> {
         let failed = |text| Failure::new("failed", text);
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(waiting);
@@ -206,7 +235,53 @@ impl Toolbox {
         let carried_out =
             job_calls::carry_out(&self.engine, store, &self.terminals, call, &owner, shown, waiting).await;
         let reply = carried_out.map_err(failed)?;
-        Ok(self.dialect.0.jobs(&reply).redact(&self.engine.redactor()))
+        Ok(self.dialect.0.jobs(&reply))
+    }
+
+    /// Types a command at the prompt of a session with a terminal, which is started if there is none.
+    async fn type_in_session(&self, call: TerminalSessionCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+        let failed = |text| Failure::new("failed", text);
+        let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
+        let owner = self.owner(waiting).id();
+        let id = match self.terminal_sessions.find(&owner, &call.name, store) {
+            Some(_) if call.start.workdir.is_some() || !call.start.env.is_empty() => {
+                let name = call.name.as_str();
+                return Err(failed(format!("session {name:?} has its shell already: `cwd` and `env` do not apply")));
+            }
+            Some(id) => id,
+            None => {
+                let id = self.start_terminal_session(call.start.clone(), store, waiting).await?;
+                self.terminal_sessions.add(owner, call.name.clone(), id);
+                id
+            }
+        };
+        terminal_sessions::check_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
+        let mut answer = self.jobs_answer(call.typing(id), waiting).await?;
+        for notice in &call.notices {
+            answer.text = format!("[{notice}]\n{}", answer.text);
+        }
+        Ok(answer.redact(&self.engine.redactor()))
+    }
+
+    /// Starts the shell of a session with a terminal, and waits for its prompt. Returns the id of its job.
+    async fn start_terminal_session(
+        &self,
+        start: Request,
+        store: &Arc<JobStore>,
+        waiting: &mut WaitingCaller,
+    ) -> Result<u64, Failure> {
+        let caller = self.engine_caller(WaitMode::InBackground, None, waiting);
+        let (engine, _) = self.latest_engine();
+        let reply = Box::pin(engine.call(start, caller)).await.map_err(|error| Failure::failed(&error))?;
+        let id = match reply {
+            Reply::Background(background) => background.job.id,
+            Reply::Refused(refusal) => return Err(Failure::new("refused", refusal_text(&refusal))),
+            other => return Err(Failure::new("failed", format!("the shell did not become a job: {other:?}"))),
+        };
+        let terminal = self.terminals.attend(store, id).await.map_err(|error| Failure::failed(&error))?;
+        let (prompt, redactor) = (TerminalUntil::Input, self.engine.redactor());
+        let shown = terminal_calls::look(&terminal, Some(&prompt), SETTLE_WAIT, false, &redactor).await;
+        shown.map(|_| id).map_err(|text| Failure::new("failed", text))
     }
 
     fn owner(&self, waiting: &WaitingCaller) -> Owner {
@@ -339,7 +414,8 @@ impl Toolbox {
             owner: Some(self.owner(waiting).id()),
             shared_session: shared,
             progress: waiting.open_progress(),
-            listener: None,
+            listener: waiting.caller.listener.take(),
+            pausing: None,
         }
     }
 
@@ -406,7 +482,8 @@ impl Toolbox {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }
         };
-        if let (true, Some(store), Some(updates)) = (self.pushes(), self.engine.jobs(), waiting.caller.updates.take()) {
+        let follows = self.pushes() || waiting.caller.follows_jobs;
+        if let (true, Some(store), Some(updates)) = (follows, self.engine.jobs(), waiting.caller.updates.take()) {
             FollowedJob {
                 store: Arc::clone(store),
                 id: job.id,

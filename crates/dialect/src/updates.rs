@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, ControlError, Follow, Followed, JobPart, JobRecord, JobStore, OutputRedactor, Redacted, Redactor,
-    error_chain,
+    ByteSize, ControlError, End, Exit, Follow, Followed, JobPart, JobRecord, JobStore, OutputRedactor, Redacted,
+    Redactor, error_chain,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
@@ -122,10 +122,9 @@ impl FollowedJob {
             next_look = Instant::now() + RUNNING_INTERVAL;
             if let Ok(job) = self.store.get(self.id)
                 && !job.is_over()
-                && let Some(update) = self.update(job, RUNNING_SHOWN)
             {
                 // A full channel loses this update. The next one shows the same text and more.
-                let _ = self.updates.try_send(update);
+                let _ = self.updates.try_send(self.update(job, RUNNING_SHOWN));
             }
         }
     }
@@ -136,22 +135,37 @@ impl FollowedJob {
             self.redacted_update(UpdateState::Failed, Duration::ZERO, 0, self.dialect.0.failure("failed", &text))
         };
         match over {
-            Ok(job) => self.update(job, self.shown).unwrap_or_else(|| lost(&ControlError::Ended { id: self.id })),
+            Ok(job) => self.update(job, self.shown),
             Err(error) => lost(&error),
         }
     }
 
-    fn update(&self, mut job: JobRecord, shown: ByteSize) -> Option<Update> {
+    fn update(&self, mut job: JobRecord, shown: ByteSize) -> Update {
         job::redact(&mut job, &self.redactor);
         let output = JobOutput::read(&job, JobPart::LastLines(u64::MAX), shown, self.output_redactor.anew());
-        let (state, answer) = self.dialect.0.update(&job, &output, &self.call)?;
-        Some(self.redacted_update(state, job.elapsed, output.total, answer))
+        let (state, answer) = self.dialect.0.update(&job, &output, &self.call);
+        self.redacted_update(state, job.elapsed, output.total, answer)
     }
 
     fn redacted_update(&self, state: UpdateState, elapsed: Duration, bytes: u64, answer: RawAnswer) -> Update {
         let answer = answer.redact(&self.redactor);
         Update { state, elapsed, bytes, text: answer.text, facts: answer.facts }
     }
+}
+
+/// An update in a dialect without a form of its own: the output, and at its end the line of the keeper about the end.
+pub(crate) fn usual_update(job: &JobRecord, output: &JobOutput) -> (UpdateState, RawAnswer) {
+    let (state, word) = match job.end() {
+        _ if !job.is_over() => (UpdateState::Running, "running"),
+        Some(End::Own(Exit::Code(0))) => (UpdateState::Completed, "completed"),
+        _ => (UpdateState::Failed, "failed"),
+    };
+    let facts = json!({
+        "async": { "state": word, "jobId": format!("bg_{}", job.id), "type": "bash" },
+        "job": job::facts(job),
+    });
+    let answer = RawAnswer::new(output.text.clone(), facts);
+    (state, RawAnswer { is_error: state == UpdateState::Failed, ..answer })
 }
 
 /// Waits for new output of a job. Never returns once none can come.

@@ -182,12 +182,15 @@ fn definitions_can_be_had_in_every_form() {
 
 #[test]
 fn a_model_is_offered_only_what_the_engine_can_do() {
-    let none = Abilities { jobs: false, sessions: false, artifacts: false, terminals: false, guard: false };
+    let none =
+        Abilities { jobs: false, sessions: false, artifacts: false, terminals: false, guard: false, condensing: false };
     for dialect in Dialect::ALL {
         let all = dialect.tools(&Limits::default(), Path::new("/"), none);
         assert_eq!(all.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["bash"], "{dialect}");
         let text = format!("{} {}", all[0].description, serde_json::to_string(&all[0].input).expect("JSON"));
-        for word in ["job", "background", "async", "session", "stdin\"", "artifact", "share", "refused", "{"] {
+        for word in
+            ["job", "background", "async", "session", "stdin\"", "artifact", "share", "refused", "left out", "{"]
+        {
             let is_there = if word == "{" { all[0].description.contains(word) } else { text.contains(word) };
             assert!(!is_there, "{dialect}: {word} in {text}");
         }

@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use bashful_guard::Interception;
 use bashful_keeper::{End, Exit, StopReason};
+use bashful_sys::signal::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
-pub use caller::{Caller, Cancellation, Canceller, Interceptor, Waiting};
+pub use caller::{Caller, Cancellation, Canceller, Interceptor, Pauser, Pausing, Waiting};
 pub use reply::{Background, BetterTool, Finished, LeftWithClient, Reply, ShownSoFar};
 
-use caller::cancelled;
+use caller::{PauseOrder, cancelled, pause_ordered};
 
 use crate::backend::Backend;
 use crate::check::{Checked, Refusal, warnings};
@@ -116,7 +117,7 @@ impl Engine {
                 if is_cancelled {
                     running.run.stop(StopReason::Cancelled).await;
                 }
-                Ok(Box::pin(running.until_reply(caller.waiting, deadline, cancellation)).await)
+                Ok(Box::pin(running.until_reply(caller, deadline, cancellation)).await)
             }
             Err(reply) => Ok(reply),
         }
@@ -206,7 +207,8 @@ impl Engine {
         let waits = caller.waiting != Waiting::InBackground;
         let has_terminal = request.streams.terminal().is_some();
         let in_client = self.client_backend(&request, caller);
-        let is_cut = waits && caller.listener.is_none() && !has_terminal && in_client.is_none();
+        let hears_all = caller.listener.as_ref().is_some_and(|listener| !listener.may_drop());
+        let is_cut = waits && !hears_all && !has_terminal && in_client.is_none();
         let purpose = match is_cut {
             _ if caller.is_person => RewriteFor::Person,
             true => RewriteFor::Reply,
@@ -371,11 +373,12 @@ impl RunningCall {
     /// Waits for the end, or until the caller's patience is over and the command becomes a job.
     async fn until_reply(
         mut self,
-        waiting: Waiting,
+        caller: Caller,
         deadline: Option<Instant>,
         mut cancellation: Option<Cancellation>,
     ) -> Reply {
-        let mut give_up = match waiting {
+        let mut pausing = caller.pausing;
+        let mut give_up = match caller.waiting {
             Waiting::BeforeTimeout(_) => [deadline, before_timeout(self.facts.lifetime)].into_iter().flatten().min(),
             _ => deadline,
         };
@@ -385,6 +388,7 @@ impl RunningCall {
                     return self.finished(outcome.expect("`handles` is still held, so somebody could have asked"));
                 }
                 () = cancelled(&mut cancellation) => self.run.stop(StopReason::Cancelled).await,
+                order = pause_ordered(&mut pausing) => self.run.follow(order).await,
                 () = until(give_up) => {
                     give_up = None;
                     match self.run.leave_with_client() {
@@ -404,10 +408,11 @@ impl RunningCall {
     fn finished(self, mut outcome: Outcome) -> Reply {
         let Self { run, handles: _handles, mut context, facts, .. } = self;
         run.give_back();
-        context.update_entry(|entry| entry.ended(&outcome));
         context.notices.append(&mut outcome.notices);
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let window = if has_failed { context.limit.shorten(&mut outcome, facts.window) } else { facts.window };
+        // Behind the limit, so that the log has the bytes that are shown.
+        context.update_entry(|entry| entry.ended(&outcome));
         Reply::Finished(Finished {
             outcome,
             directory: facts.directory,
@@ -446,6 +451,20 @@ impl RunningCall {
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })
+    }
+}
+
+impl Run {
+    async fn follow(&mut self, order: PauseOrder) {
+        match order {
+            PauseOrder::Pause(done) => {
+                self.signal(Signal::STOP).await;
+                // A process that was just then being started was missed the first time. Its parent is stopped by now.
+                self.signal(Signal::STOP).await;
+                let _ = done.send(());
+            }
+            PauseOrder::Resume => self.signal(Signal::CONT).await,
+        }
     }
 }
 

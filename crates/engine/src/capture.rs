@@ -10,6 +10,7 @@
 //! Invariant: memory is bounded, whatever comes, and a failure of the artifact affects nothing else.
 
 pub(crate) mod aside;
+mod complete_text;
 
 use std::fs::File;
 use std::ops::Range;
@@ -18,14 +19,15 @@ use std::sync::Arc;
 
 use crate::artifacts::{ArtifactFacts, ArtifactStore, ArtifactWriter};
 use crate::clean::{Cleaner, Settled};
-use crate::cluster;
-use crate::last_lines::{LastOfFirst, Total};
+use crate::condensing::ShorterText;
+use crate::last_lines::LastOfFirst;
 use crate::mask::{Edges, Mask};
-use crate::outcome::Output;
+use crate::outcome::{CondensedOutput, Output};
 use crate::running::OutputForm;
 use crate::units::ByteSize;
-use crate::window::{Clip, View, Window};
+use crate::window::{Budget, Clip, View, Window};
 use aside::WriterThread;
+use complete_text::{ClippedOutput, CompleteText};
 
 /// Raw bytes held in memory before they go to an artifact. Progress bars write far more than the text that is left of
 /// them.
@@ -56,6 +58,10 @@ pub(crate) struct Capture {
     columns: Option<usize>,
     /// The lines that `head` and then `tail` leave; none if not both are limits.
     last_of_first: Option<LastOfFirst>,
+    /// Size of the largest text that may be condensed.
+    condense_within: Option<Budget>,
+    /// The text that is shown in place of the output.
+    condensed: Option<ShorterText>,
     /// Form in which a listener gets the output; none without a listener.
     listener_form: Option<OutputForm>,
     /// Raw bytes beyond which an artifact is written, even while all of the text is shown.
@@ -107,13 +113,6 @@ impl Settled for ViewAndListener<'_, '_> {
     }
 }
 
-/// The shown part of a text.
-struct ClippedOutput {
-    clip: Clip,
-    /// Number of lines that were shortened.
-    shortened: u64,
-}
-
 /// Place of the raw bytes.
 enum RawBytes {
     /// All bytes are in memory, so far.
@@ -134,6 +133,8 @@ impl Capture {
             view: View::new(window),
             columns: window.columns,
             last_of_first: None,
+            condense_within: None,
+            condensed: None,
             listener_form: None,
             save_beyond: HELD_IN_MEMORY,
             raw: RawBytes::Held { store, bytes: Vec::new() },
@@ -156,6 +157,13 @@ impl Capture {
     /// Saves output of more than so many bytes, because the caller may have to show less.
     pub(crate) fn save_beyond(mut self, bytes: Option<ByteSize>) -> Self {
         self.save_beyond = bytes.map_or(HELD_IN_MEMORY, |bytes| bytes.in_memory().min(HELD_IN_MEMORY));
+        self
+    }
+
+    /// Keeps all of a text of at most this size, because it may be condensed.
+    pub(crate) fn condense_within(mut self, at_most: Option<Budget>) -> Self {
+        self.condense_within = at_most;
+        self.view = self.view.holding(at_most.map_or(0, |most| most.bytes.in_memory()));
         self
     }
 
@@ -290,11 +298,29 @@ impl Capture {
     /// clip shows all of them.
     pub(crate) fn output(&mut self, mask: &Mask, at_most: ByteSize) -> Output {
         self.finish_writing();
-        let view = self.finished_view();
-        let ClippedOutput { clip, shortened } = self.clip_within(&view, mask, at_most);
+        let raw = CompleteText {
+            view: self.finished_view(),
+            last_of_first: self.finished_last_of_first(),
+            columns: self.columns,
+        };
+        let condensed = self.condensed.as_ref().map(|shorter| raw.replaced(shorter.text.as_bytes()));
+        let clip_within = |at_most| match &condensed {
+            // It was made of redacted text.
+            Some(text) => text.clip_within(&Mask::default(), at_most),
+            None => raw.clip_within(mask, at_most),
+        };
+        let ClippedOutput { clip, shortened } = clip_within(at_most);
         let spare = at_most.0 - clip.text_bytes();
         let room = ROOM_FOR_NOTICES.0.min(at_most.0 / 8);
-        let narrower = (spare < room).then(|| self.clip_within(&view, mask, ByteSize(at_most.0 - room)).clip);
+        let narrower = (spare < room).then(|| clip_within(ByteSize(at_most.0 - room)).clip);
+        let condensed = self.condensed.as_ref().zip(condensed).map(|(shorter, text)| CondensedOutput {
+            account: shorter.account.clone(),
+            filters: shorter.filters.clone(),
+            families: shorter.families.clone(),
+            lines: text.view.lines(),
+            text_bytes: text.view.bytes(),
+            shown_otherwise: raw.clip_within(mask, at_most).clip.text_bytes(),
+        });
         let may_be_shown_less = clip.text_bytes() > self.save_beyond as u64;
         if shortened > 0 || narrower.is_some() || may_be_shown_less || matches!(clip, Clip::Cut { .. }) {
             self.open_artifact();
@@ -307,8 +333,9 @@ impl Capture {
             shortened,
             changes: self.cleaner.as_ref().map(Cleaner::changes).unwrap_or_default(),
             bytes: self.bytes,
-            lines: view.lines(),
-            text_bytes: view.bytes(),
+            lines: raw.view.lines(),
+            text_bytes: raw.view.bytes(),
+            condensed,
             artifact: self.artifact(),
             not_saved: match &self.raw {
                 RawBytes::NotSaved(why) => Some(why.clone()),
@@ -318,26 +345,41 @@ impl Capture {
         }
     }
 
-    /// A clip of at most `at_most` bytes. Redaction and U+FFFD make text longer than its bytes, so the window is scaled
-    /// down until the text fits.
-    fn clip_within(&self, view: &View, mask: &Mask, at_most: ByteSize) -> ClippedOutput {
-        let last_of_first = self.finished_last_of_first();
-        let widest = last_of_first.as_ref().map_or_else(|| view.window(), LastOfFirst::window);
-        let total = Total { bytes: view.bytes(), lines: view.lines() };
-        let mut window = widest;
-        loop {
-            let mut clip = match &last_of_first {
-                Some(lines) => lines.clip_to(window, total, mask),
-                None => masked(view.clip_to(window), mask),
-            };
-            let is_whole = matches!(clip, Clip::Whole(_)) && window == widest;
-            let shortened = self.columns.map_or(0, |columns| shorten(&mut clip, columns));
-            let got = clip.text_bytes();
-            if got <= at_most.0 {
-                return ClippedOutput { clip, shortened };
-            }
-            window = if is_whole { window.without_whole() } else { window.scaled(at_most.0, got) };
+    /// Shows the text that `shorten` makes of the whole output, if it makes one and the raw bytes can be saved first.
+    pub(crate) fn condense(&mut self, mask: &Mask, shorten: impl FnOnce(&str) -> Option<ShorterText>) {
+        if let Some(shorter) = self.whole_text(mask).and_then(|text| shorten(&text))
+            && self.save_whole()
+        {
+            self.condensed = Some(shorter);
         }
+    }
+
+    /// All of the text, redacted; none if it is too long to be condensed, or binary. Redaction comes first: a value of
+    /// several lines would not be found in a text that lacks some of them.
+    fn whole_text(&self, mask: &Mask) -> Option<String> {
+        let at_most = self.condense_within?;
+        let view = self.finished_view();
+        let is_binary = self.cleaner.as_ref().is_some_and(|cleaner| cleaner.changes().nuls > 0);
+        let is_short = at_most.holds(view.bytes(), view.lines());
+        let text = view.everything().filter(|text| is_short && !is_binary && !text.contains(&0))?;
+        String::from_utf8(mask.apply(&text, Edges::None).unwrap_or(text)).ok()
+    }
+
+    /// Saves all raw bytes in an artifact. False if it lacks any of them; bytes that were in memory then still are.
+    fn save_whole(&mut self) -> bool {
+        self.finish_writing();
+        if let RawBytes::Held { store, bytes } = &self.raw {
+            let Some(mut writer) = store.as_ref().and_then(|store| store.create().ok()) else { return false };
+            if writer.push(bytes).is_err() {
+                let id = writer.id();
+                drop(writer);
+                // A sweep removes what cannot be removed now.
+                let _ = store.as_ref().map(|store| store.remove(id));
+                return false;
+            }
+            self.raw = RawBytes::Saved(writer);
+        }
+        self.artifact().is_some_and(|artifact| artifact.error.is_none() && artifact.missing.is_empty())
     }
 
     /// The file that has all raw bytes, for another process to continue. None while a thread writes:
@@ -416,43 +458,12 @@ impl Capture {
     }
 }
 
-/// Shortens the shown lines, and returns how many were too long. Comes after redaction, so that no withheld value is
-/// cut in two.
-fn shorten(clip: &mut Clip, columns: usize) -> u64 {
-    let apply = |bytes: &mut Vec<u8>| {
-        cluster::shorten(bytes, columns).map_or(0, |(short, count)| {
-            *bytes = short;
-            count
-        })
-    };
-    match clip {
-        Clip::Whole(bytes) => apply(bytes),
-        Clip::Cut { head, tail, .. } => apply(&mut head.bytes) + apply(&mut tail.bytes),
-    }
-}
-
 /// The error with its cause, for a reader who learns that output was not saved.
 fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-fn masked(mut clip: Clip, mask: &Mask) -> Clip {
-    let apply = |bytes: &mut Vec<u8>, edges| {
-        if let Some(masked) = mask.apply(bytes, edges) {
-            *bytes = masked;
-        }
-    };
-    match &mut clip {
-        Clip::Whole(bytes) => apply(bytes, Edges::None),
-        Clip::Cut { head, tail, .. } => {
-            apply(&mut head.bytes, Edges::End);
-            apply(&mut tail.bytes, Edges::Begin);
-        }
-    }
-    clip
 }
 
 #[cfg(test)]

@@ -42,6 +42,34 @@ pub struct CommandRecord {
     pub output_bytes: u64,
     /// Id of the job that the command, or its leftover processes, became.
     pub job: Option<u64>,
+    /// Savings by condensing; none if the output was shown as it was written.
+    pub savings: Option<Savings>,
+}
+
+/// Sizes of a condensed output in its reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Savings {
+    /// Names of the filters.
+    pub filters: Vec<String>,
+    /// Families of the filters.
+    pub families: Vec<String>,
+    /// Bytes that the reply would have shown without condensing. Limits on the reply count.
+    pub before: u64,
+    /// Bytes that it showed, with the lines about what is missing.
+    pub after: u64,
+}
+
+impl Savings {
+    fn of(output: &Output) -> Option<Self> {
+        let condensed = output.condensed.as_ref()?;
+        let lines = output.condensed_lines().unwrap_or_default();
+        Some(Self {
+            filters: condensed.filters.clone(),
+            families: condensed.families.clone(),
+            before: condensed.shown_otherwise,
+            after: output.clip.text_bytes() + lines.len() as u64,
+        })
+    }
 }
 
 /// End of a command, or the reason why it was not run.
@@ -124,6 +152,7 @@ impl LogEntry {
             elapsed: Duration::ZERO,
             output_bytes: 0,
             job: None,
+            savings: None,
         };
         Self { record, began: boot_time(), written: None, log: Arc::clone(log) }
     }
@@ -150,6 +179,7 @@ impl LogEntry {
         self.record.elapsed = outcome.elapsed;
         self.record.output_bytes = bytes(&outcome.output, outcome.stderr.as_ref());
         self.record.job = outcome.leftover.as_ref().and_then(|left| left.job);
+        self.record.savings = outcome.condensed_output().and_then(Savings::of);
     }
 
     /// Notes that the command continues in a terminal of the client, and its output so far.

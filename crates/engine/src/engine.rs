@@ -16,6 +16,7 @@ use crate::artifacts::ArtifactStore;
 use crate::backend::{After, Attached, Backend, StartError};
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
+use crate::condensing::Condensing;
 use crate::environment::{Environment, EnvironmentPolicy};
 use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
 use crate::local::Local;
@@ -59,6 +60,26 @@ pub struct Options {
     pub leftovers: LeftoverPolicy,
     /// Removal of escape sequences and redrawn lines from the shown text.
     pub cleaning: Cleaning,
+    /// Shorter texts for the output of known commands; off by default. Needs a store for artifacts.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use bashful_engine::{ArtifactLimits, ArtifactStore, Engine, Options, Request, Script};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
+    /// # let makefile = "O = $(shell seq 30)\nall: $(O)\n$(O):; @echo '  CC      $@.o'\n";
+    /// # std::fs::write(directory.path().join("makefile"), makefile)?;
+    /// let mut options = Options::new("/bin/bash".into(), directory.path().into()).inherit();
+    /// options.artifacts = Some(Arc::new(store));
+    /// options.condensing.enabled = true;
+    /// let reply = Engine::new(options)?.run(Request::new(Script::new("make; echo made")?)).await?;
+    /// let text = reply.finished().ok_or("refused")?.output.text();
+    /// let account = "[left out: compile steps (29 lines)]\n[raw output: artifact://1]\n";
+    /// assert_eq!(text, format!("  CC      30.o\nmade\n{account}"));
+    /// # Ok(()) }
+    /// ```
+    pub condensing: Condensing,
     /// Store for output that is too long to show, and for output of leftover processes. Without it, both are dropped.
     pub artifacts: Option<Arc<ArtifactStore>>,
     /// Store for commands that outlive their call. Without it there are no jobs.
@@ -157,6 +178,7 @@ impl Options {
             grace: Grace(std::time::Duration::from_secs(15)),
             window: Window::middle(ByteSize::kib(128), ByteSize::kib(4)),
             cleaning: Cleaning::ForEyes,
+            condensing: Condensing::default(),
             leftovers: LeftoverPolicy::Keep,
             artifacts: None,
             jobs: None,
@@ -453,6 +475,11 @@ impl Engine {
     /// Store of long outputs, which other engines of the user share.
     pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
         self.options.artifacts.as_ref()
+    }
+
+    /// True if outputs of known commands are condensed.
+    pub fn condenses(&self) -> bool {
+        self.options.condensing.enabled && self.options.artifacts.is_some()
     }
 
     /// Store of jobs, which other engines of the user share.

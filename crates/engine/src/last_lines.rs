@@ -21,6 +21,8 @@ pub(crate) struct Total {
 #[derive(Debug, Clone)]
 pub(crate) struct LastOfFirst {
     view: View,
+    /// Number of first lines.
+    first: u64,
     /// First lines that have not ended yet.
     lines_left: u64,
 }
@@ -28,7 +30,15 @@ pub(crate) struct LastOfFirst {
 impl LastOfFirst {
     /// Shows the last `last` of the first `first` lines, within the bytes of the window.
     pub(crate) fn new(window: Window, first: NonZeroU64, last: NonZeroU64) -> Self {
-        Self { view: View::new(window.of_lines(Lines::Last(last))), lines_left: first.get() }
+        let view = View::new(window.of_lines(Lines::Last(last)));
+        Self { view, first: first.get(), lines_left: first.get() }
+    }
+
+    /// The same lines of another text.
+    pub(crate) fn of_text(&self, text: &[u8]) -> Self {
+        let mut lines = Self { view: View::new(self.view.window()), first: self.first, lines_left: self.first };
+        lines.push(text);
+        lines
     }
 
     /// Takes text as it arrives. Text behind the first lines is ignored.

@@ -42,6 +42,7 @@ mod clean;
 mod client_terminal;
 mod cluster;
 mod command_log;
+mod condensing;
 mod connection;
 mod early;
 mod engine;
@@ -89,14 +90,15 @@ pub use artifacts::{
     LinesRead, ListError, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
+pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
 pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
-    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, LeftWithClient, Reply, ShownSoFar,
-    Started, Waiting,
+    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, LeftWithClient, Pauser, Pausing,
+    Reply, ShownSoFar, Started, Waiting,
 };
 pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};
@@ -105,7 +107,8 @@ pub use client_terminal::{
     CLIENT_OUTPUT_LIMIT, ClientBackend, ClientTerminal, ClientTerminalError, TerminalCommand, TerminalExit,
     TerminalText,
 };
-pub use command_log::{CommandLog, CommandRecord, CommandText, Fate};
+pub use command_log::{CommandLog, CommandRecord, CommandText, Fate, Savings};
+pub use condensing::Condensing;
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
@@ -118,7 +121,7 @@ pub use jobs::{
 #[cfg(feature = "screens")]
 pub use jobs::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
 pub use link::{Ended, Handover, Link, OutputHandover};
-pub use outcome::{CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
+pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};
 pub use plan::{Plan, PlanError, directory as working_directory};
 pub use promises::{KeeperForm, Promises};

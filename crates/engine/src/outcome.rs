@@ -55,10 +55,17 @@ pub struct CutOff {
     pub end: Exit,
 }
 
+impl Outcome {
+    /// The output that was condensed, which is at most one of the two streams.
+    pub fn condensed_output(&self) -> Option<&Output> {
+        std::iter::once(&self.output).chain(&self.stderr).find(|output| output.condensed.is_some())
+    }
+}
+
 /// Output of a command on one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Shown part, without withheld values.
+    /// Shown part, without withheld values. If `condensed` is present, a part of the condensed text.
     pub clip: Clip,
     /// A smaller clip, for a reply whose notices need the room that `clip` takes. Present if `clip` comes close to the
     /// limit; the artifact then has everything.
@@ -71,8 +78,11 @@ pub struct Output {
     pub bytes: u64,
     /// Number of lines written; a last one without a newline counts.
     pub lines: u64,
-    /// Size of the cleaned text, in bytes: the shown and the omitted part together.
+    /// Size of the cleaned text, in bytes: the shown and the omitted part together, unless the text is condensed.
     pub text_bytes: u64,
+    /// Facts about the condensed text. The artifact then has the whole raw output. None if the text is as it was
+    /// written.
+    pub condensed: Option<CondensedOutput>,
     /// Changes of the text that a reader cannot see.
     pub changes: Changes,
     /// Number of shown lines that were shortened.
@@ -83,7 +93,24 @@ pub struct Output {
     pub not_saved: Option<String>,
 }
 
-/// The omitted part of an output, as data. Sizes are those of the cleaned text.
+/// A text that stands for an output, without lines that went well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CondensedOutput {
+    /// Account of the lines that are missing: `left out: passing tests (40 lines)`.
+    pub account: String,
+    /// Names of the filters that know the commands: `cargo-test`.
+    pub filters: Vec<String>,
+    /// Families of these filters, each once: `tests`.
+    pub families: Vec<String>,
+    /// Number of lines of the condensed text.
+    pub lines: u64,
+    /// Size of the condensed text, in bytes: the shown and the omitted part together.
+    pub text_bytes: u64,
+    /// Bytes of text that would be shown of the output as it was written.
+    pub shown_otherwise: u64,
+}
+
+/// The omitted part of an output, as data. Totals are those of the condensed text, if there is one. Sizes are those of the cleaned text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truncation {
     /// Part that is shown.
@@ -129,6 +156,15 @@ impl Output {
     /// # Ok(()) }
     /// ```
     pub fn text(&self) -> String {
+        let mut text = self.clip_text();
+        if let Some(lines) = self.condensed_lines() {
+            let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            text = format!("{text}{line_end}{lines}\n");
+        }
+        text
+    }
+
+    fn clip_text(&self) -> String {
         match &self.clip {
             Clip::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             Clip::Cut { head, omitted, tail } => {
@@ -138,6 +174,22 @@ impl Output {
                 format!("{head}{line_end}[... omitted {lines} lines, {bytes} bytes ...]\n{tail}")
             }
         }
+    }
+
+    /// The last two lines of a condensed output: the account of the missing lines, and the artifact with the raw output.
+    pub fn condensed_lines(&self) -> Option<String> {
+        let (condensed, artifact) = self.condensed.as_ref().zip(self.artifact.as_ref())?;
+        Some(format!("[{}]\n[raw output: artifact://{}]", condensed.account, artifact.id))
+    }
+
+    /// Number of lines of the text that the clip is a part of: the condensed one, or the output.
+    pub fn text_lines(&self) -> u64 {
+        self.condensed.as_ref().map_or(self.lines, |condensed| condensed.lines)
+    }
+
+    /// Size in bytes of the text that the clip is a part of: the condensed one, or the output.
+    pub fn whole_text_bytes(&self) -> u64 {
+        self.condensed.as_ref().map_or(self.text_bytes, |condensed| condensed.text_bytes)
     }
 
     /// The output with its smaller clip, if it has one.
@@ -158,11 +210,11 @@ impl Output {
                 (false, false) => Direction::Middle,
             },
             by: omitted.by,
-            total_lines: self.lines,
-            total_bytes: self.text_bytes,
-            output_lines: self.lines.saturating_sub(omitted.lines),
+            total_lines: self.text_lines(),
+            total_bytes: self.whole_text_bytes(),
+            output_lines: self.text_lines().saturating_sub(omitted.lines),
             // A clip that was made smaller after redaction counts the redacted text, which may be longer.
-            output_bytes: self.text_bytes.saturating_sub(omitted.bytes),
+            output_bytes: self.whole_text_bytes().saturating_sub(omitted.bytes),
             shown,
             artifact: self.artifact.as_ref().map(|artifact| artifact.id),
         })

@@ -19,7 +19,7 @@ use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
 use crate::units::ByteSize;
 use crate::units::{Grace, Lifetime};
-use crate::window::Window;
+use crate::window::{Budget, Window};
 use crate::{LeftoverPolicy, Options};
 
 /// A command, decided down to the last variable. It inherits nothing that is not in here.
@@ -51,6 +51,9 @@ pub struct Plan {
     pub leftovers: LeftoverPolicy,
     /// Limit on the output that is shown.
     pub window: Window,
+    /// Size of the largest output that may be condensed: the window, before the caller's limit lowers it. None if no
+    /// output is.
+    pub condense_within: Option<Budget>,
     /// Limit on the bytes of a stream that stay out of an artifact, even if the window shows all of them. A caller that
     /// may have to show less once the command has ended sets it to the least that it may have to show.
     pub save_beyond: Option<ByteSize>,
@@ -155,6 +158,8 @@ impl Plan {
         if terminal.is_some_and(|terminal| !terminal.unattended) {
             environment.apply(&options.environment.terminal, &request.env);
         }
+        let window = request.window.unwrap_or(options.window);
+        let may_condense = options.condensing.enabled && options.artifacts.is_some() && terminal.is_none();
         let moves_to = request.workdir.is_some().then(|| directory.clone());
         let mut plan = Self {
             session: None,
@@ -170,7 +175,8 @@ impl Plan {
             streams: request.streams,
             input: request.input,
             leftovers: options.leftovers,
-            window: request.window.unwrap_or(options.window),
+            window,
+            condense_within: may_condense.then_some(window.whole),
             save_beyond: None,
             owner: None,
             lines: request.lines,

@@ -68,6 +68,9 @@ impl Output {
         let clip = std::mem::replace(&mut self.clip, Clip::Whole(Vec::new()));
         self.clip = clip.within(window);
         self.limit = window.limit();
+        if let Some(condensed) = &mut self.condensed {
+            condensed.shown_otherwise = condensed.shown_otherwise.min(self.limit.0);
+        }
         let smaller = window.within(Budget::bytes(narrower(self.limit)));
         self.narrower = Some(self.clip.clone().within(smaller));
     }

@@ -19,6 +19,7 @@ use std::time::Duration;
 use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::boot_time;
+use bashful_sys::signal::Signal;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -37,6 +38,7 @@ use crate::capture::Capture;
 use crate::check::Checked;
 use crate::client_terminal::ClientView;
 use crate::command_log::LogEntry;
+use crate::condensing;
 use crate::last_lines::LastOfFirst;
 use crate::link::{Ended, Link};
 use crate::mask::Mask;
@@ -295,7 +297,7 @@ impl Run {
                     Some(Lines::LastOfFirst { first, last }) => Some(LastOfFirst::new(plan.window, first, last)),
                     _ => None,
                 });
-            let capture = capture.save_beyond(plan.save_beyond).redacting(&mask);
+            let capture = capture.save_beyond(plan.save_beyond).condense_within(plan.condense_within).redacting(&mask);
             Stream::new(name, source, capture)
         };
         let terminal = match &attached.outputs {
@@ -353,6 +355,13 @@ impl Run {
             stream.capture.set_listener(listener.form());
         }
         self.feed = Some(Feed::new(listener, Arc::clone(&self.mask)));
+    }
+
+    /// Sends a signal to every process of the command.
+    pub(crate) async fn signal(&mut self, signal: Signal) {
+        if let Ok(number) = u8::try_from(signal.as_raw()) {
+            self.link.signal(number).await;
+        }
     }
 
     /// Publishes the newest output on this channel. The first value comes now, when the command has started.
@@ -555,6 +564,10 @@ impl Run {
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.end_live_output();
+        // A filter would take a missing beginning for a quiet one.
+        if !self.lost_beginning {
+            self.condense(end, leftover.as_ref());
+        }
         let (mut output, stderr) = self.outputs();
         if self.lost_beginning {
             (output.artifact, output.not_saved) = (None, Some(client::BEGINNING_LOST.to_owned()));
@@ -611,6 +624,21 @@ impl Run {
         let plan = self.checked.plan();
         let shown: Vec<_> = std::iter::once(&output.clip).chain(stderr.map(|stderr| &stderr.clip)).collect();
         mentions::mentioned(&plan.environment.withheld, plan.script.as_bytes(), &shown)
+    }
+
+    /// Condenses the output of a known command. Of split streams, one has to be empty: otherwise nobody knows the order
+    /// of the lines. Streams that were split for a `| head` are left alone, as those of every pipe.
+    fn condense(&mut self, end: End, leftover: Option<&LeftBehind>) {
+        let Some(exit_code) = condensing::exit_code(end, leftover) else { return };
+        let plan = self.checked.plan();
+        if self.streams.len() > 1 && plan.lines.is_some() {
+            return;
+        }
+        let mut written = self.streams.iter_mut().filter(|stream| stream.capture.bytes() > 0);
+        if let (Some(stream), None) = (written.next(), written.next()) {
+            let shorten = |text: &str| self.options.condensing.shorten(plan.given_script(), text, exit_code);
+            stream.capture.condense(&self.mask, shorten);
+        }
     }
 
     /// Sends listeners the unfinished last line, and then the end of the stream.

@@ -69,6 +69,7 @@ impl<'a> ShellKey<'a> {
             given: _,
             leftovers: _,
             window: _,
+            condense_within: _,
             save_beyond: _,
             owner: _,
             lines: _,

@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bashful_keeper::StopReason;
@@ -25,6 +26,8 @@ use crate::running::RunRequest;
 #[derive(Debug, Clone)]
 pub struct CommandTerminal {
     outside: Arc<OwnedFd>,
+    /// Bytes of the line that was begun, and not ended, in canonical mode.
+    open_line: Arc<AtomicUsize>,
 }
 
 /// The answer to whether a program waits for input from its terminal.
@@ -50,7 +53,7 @@ pub enum InputWait {
 pub enum TypeError {
     /// A line is longer than the kernel holds; it would drop the rest.
     #[error(
-        "one line of the input has {bytes} bytes, and the terminal holds {LONGEST_LINE}; nothing was sent: write the text to a file instead, or send it in shorter lines"
+        "one line has {bytes} bytes, and the terminal holds {LONGEST_LINE}; nothing was sent: write the text to a file instead, or send it in shorter lines (key C-u erases what was typed of it before)"
     )]
     LineTooLong {
         /// The length of the line.
@@ -74,18 +77,22 @@ pub enum TypeError {
 impl CommandTerminal {
     /// A handle on the outside end of a terminal.
     pub(crate) fn new(outside: OwnedFd) -> Self {
-        Self { outside: Arc::new(outside) }
+        Self { outside: Arc::new(outside), open_line: Arc::default() }
     }
 
     /// Types these bytes. In canonical mode a line of more than 4,095 bytes is refused before anything is sent, because the kernel
     /// would drop its end. Gives up after this time. Dropped halfway, some of the bytes have been typed.
     pub async fn type_bytes(&self, bytes: &[u8], at_most: Duration) -> Result<(), TypeError> {
         let give_up = Instant::now().checked_add(at_most);
-        if self.line_modes().is_ok_and(|modes| modes.canonical)
-            && let Some(line) = longest_line(bytes).filter(|line| *line > LONGEST_LINE)
-        {
-            return Err(TypeError::LineTooLong { bytes: line });
+        let is_canonical = self.line_modes().is_ok_and(|modes| modes.canonical);
+        let begun = if is_canonical { self.open_line.load(Ordering::Relaxed) } else { 0 };
+        let longest = longest_line(begun, bytes);
+        if is_canonical && longest > LONGEST_LINE {
+            return Err(TypeError::LineTooLong { bytes: longest });
         }
+        // A program in raw mode gets each byte at once.
+        let open = if is_canonical { length_of_open_line(begun, bytes) } else { 0 };
+        self.open_line.store(open, Ordering::Relaxed);
         let mut taken = 0;
         while taken < bytes.len() {
             match rustix::io::write(&self.outside, &bytes[taken..]) {
@@ -211,7 +218,36 @@ async fn within<T>(give_up: Option<Instant>, future: impl Future<Output = T>) ->
     }
 }
 
-/// The length of the longest line. A return ends a line as a newline does, because terminals turn it into one.
-fn longest_line(bytes: &[u8]) -> Option<usize> {
-    bytes.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::len).max()
+/// The length of the longest line, if so many bytes of the first one were typed before.
+fn longest_line(begun: usize, bytes: &[u8]) -> usize {
+    let mut lines = bytes.split(|byte| ends_line(*byte)).map(<[u8]>::len);
+    let first = begun + lines.next().unwrap_or(0);
+    lines.fold(first, usize::max)
+}
+
+/// The bytes of the line that is still open after this input, if so many were typed before.
+fn length_of_open_line(begun: usize, bytes: &[u8]) -> usize {
+    let end = bytes.iter().rposition(|byte| ends_line(*byte));
+    end.map_or(begun + bytes.len(), |end| bytes.len() - end - 1)
+}
+
+/// True for keys after which the terminal begins a new line: a return, because terminals turn it into a newline, and the usual keys
+/// for end of file, interrupt and erasing a line.
+fn ends_line(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r' | 0x03 | 0x04 | 0x15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_typed_in_two_parts_is_one_line() {
+        assert_eq!(longest_line(0, b"12345"), 5);
+        assert_eq!(longest_line(4000, b"12345\nab"), 4005);
+        assert_eq!(longest_line(4000, b"\x1512\r345"), 4000);
+        assert_eq!(length_of_open_line(4000, b"12"), 4002);
+        assert_eq!(length_of_open_line(4000, b"12\n345"), 3);
+        assert_eq!(length_of_open_line(4000, b"\x03"), 0);
+    }
 }

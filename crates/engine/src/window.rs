@@ -51,7 +51,7 @@ impl Budget {
         Self { bytes, lines: None }
     }
 
-    fn holds(self, bytes: u64, lines: u64) -> bool {
+    pub(crate) fn holds(self, bytes: u64, lines: u64) -> bool {
         bytes <= self.bytes.0 && self.lines.is_none_or(|most| lines <= most)
     }
 }
@@ -296,6 +296,8 @@ pub enum LimitHit {
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     window: Window,
+    /// Least size of `first`, in bytes, beyond what the window needs.
+    held: usize,
     /// The beginning of the output.
     first: Vec<u8>,
     /// The newest part, after `first`.
@@ -308,11 +310,22 @@ pub(crate) struct View {
 impl View {
     /// An empty view.
     pub(crate) fn new(window: Window) -> Self {
-        Self { window, first: Vec::new(), last: Vec::new(), bytes: 0, newlines: 0, ends_in_newline: false }
+        Self { window, held: 0, first: Vec::new(), last: Vec::new(), bytes: 0, newlines: 0, ends_in_newline: false }
+    }
+
+    /// Keeps all of a text of at most this size, even if the window shows less.
+    pub(crate) fn holding(mut self, at_most: usize) -> Self {
+        self.held = at_most;
+        self
+    }
+
+    /// The whole text; none if it was too long to be kept.
+    pub(crate) fn everything(&self) -> Option<Vec<u8>> {
+        (self.bytes == self.first.len() as u64).then(|| self.first.clone())
     }
 
     /// A view of a complete text.
-    fn of(window: Window, bytes: &[u8]) -> Self {
+    pub(crate) fn of(window: Window, bytes: &[u8]) -> Self {
         let mut view = Self::new(window);
         view.push(bytes);
         view
@@ -441,7 +454,8 @@ impl View {
     }
 
     fn first_at_most(&self) -> usize {
-        self.window.whole.bytes.in_memory().max(self.window.head.bytes.in_memory().saturating_add(REACH))
+        let needed = self.window.whole.bytes.in_memory();
+        needed.max(self.window.head.bytes.in_memory().saturating_add(REACH)).max(self.held)
     }
 
     fn last_at_most(&self) -> usize {

@@ -97,6 +97,8 @@ pub struct Card {
     pub origin: Option<String>,
     /// The text of the result so far. It may have SGR colors; every other control character or sequence is made visible or dropped.
     pub output: String,
+    /// Lines of the output before `output`, if the caller has only its end. They count as hidden, expanded or not.
+    pub earlier_lines: u64,
     /// The reason why `output` is not all that the command wrote.
     pub truncated: Option<String>,
     /// The id of the artifact with the full output.
@@ -107,12 +109,16 @@ pub struct Card {
     pub elapsed: Option<Duration>,
     /// The exit, if it is known.
     pub exit: Option<CardExit>,
+    /// Lines that the command wrote in all.
+    pub line_count: Option<u64>,
     /// Bytes that the command wrote in all.
     pub size: Option<u64>,
     /// The id of the job that the command became.
     pub job: Option<String>,
     /// Notices, errors and refusals, each on lines of its own.
     pub notices: Vec<String>,
+    /// A word to the person, such as the key that stops the command; the last of the facts.
+    pub hint: Option<String>,
     /// Shows all of the command and all of `output`.
     pub expanded: bool,
 }
@@ -128,14 +134,17 @@ impl Card {
             directory: None,
             origin: None,
             output: String::new(),
+            earlier_lines: 0,
             truncated: None,
             artifact: None,
             timeout: None,
             elapsed: None,
             exit: None,
+            line_count: None,
             size: None,
             job: None,
             notices: Vec::new(),
+            hint: None,
             expanded: false,
         }
     }

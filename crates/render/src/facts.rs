@@ -8,7 +8,7 @@ use crate::card::{Card, CardExit, CardState};
 use crate::line::{self, Line};
 use crate::look::{self, DIM, Look, WARNING};
 use crate::page::Page;
-use crate::visible::visible;
+use crate::visible;
 
 /// Adds the facts, as many on a line as fit.
 pub(crate) fn add(page: &mut Page, card: &Card, look: &Look) {
@@ -41,13 +41,20 @@ fn facts(card: &Card) -> impl Iterator<Item = Option<(String, Style)>> {
         card.elapsed.map(|elapsed| plain(wall_time(elapsed))),
         card.exit.map(|exit| plain(exit_text(exit))),
         card.timeout.map(|timeout| (format!("timeout {}", exact(timeout)), timeout_style)),
+        card.line_count.map(|lines| plain(if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") })),
         card.size.map(|size| plain(size_text(size))),
-        card.job.as_ref().map(|job| plain(format!("job {}", visible(job)))),
-        card.artifact.as_ref().map(|artifact| plain(format!("artifact://{}", visible(artifact)))),
-        card.directory.as_ref().map(|directory| plain(format!("in {}", visible(directory)))),
-        card.origin.as_ref().map(|origin| plain(format!("by {}", visible(origin)))),
+        card.job.as_ref().map(|job| plain(format!("job {}", on_one_line(job)))),
+        card.artifact.as_ref().map(|artifact| plain(format!("artifact://{}", on_one_line(artifact)))),
+        card.directory.as_ref().map(|directory| plain(format!("in {}", on_one_line(directory)))),
+        card.origin.as_ref().map(|origin| plain(format!("by {}", on_one_line(origin)))),
+        card.hint.as_ref().map(|hint| plain(on_one_line(hint))),
     ]
     .into_iter()
+}
+
+/// A text without tabs, whose width depends on their place.
+fn on_one_line(text: &str) -> String {
+    visible(text).replace('\t', " ")
 }
 
 fn exit_text(exit: CardExit) -> String {

@@ -31,7 +31,7 @@ pub(crate) fn add(page: &mut Page, card: &Card, look: &Look) {
     let mut from = 0;
     let mut wrapped = Vec::new();
     for line in text.text.split('\n') {
-        wrapped.append(&mut wrap::wrap(&text, from, from + line.len(), page.width - INDENT));
+        wrap::wrap(&text, from, from + line.len(), page.width - INDENT, "", &mut wrapped);
         from += line.len() + 1;
     }
     let shown = if card.expanded { wrapped.len() } else { wrapped.len().min(look.command_lines.max(1)) };
@@ -44,7 +44,7 @@ pub(crate) fn add(page: &mut Page, card: &Card, look: &Look) {
             page.add_indented(&[("    ", PLAIN)], line);
         }
     }
-    preview::add_hidden(page, hidden, "more", look);
+    preview::add_hidden(page, hidden as u64, ("more", " of the command"), Some("all"), look);
 }
 
 /// A value as the shell would read it. Quotes are added only where they are needed.

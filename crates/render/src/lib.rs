@@ -18,8 +18,8 @@
 //! Invariants:
 //! - A line is never wider than the width, if that is at least [`NARROWEST`]. Where terminals disagree about the width
 //!   of a character, the widest one counts.
-//! - The output of a command reaches a line as characters and colors alone. Its lines are indented, so no output looks
-//!   like the header or the footer of a card.
+//! - The output of a command reaches a line as characters and colors alone. Its lines are indented, and every
+//!   other part of a card begins with a sign in the first column, so no output looks like one.
 
 mod card;
 mod facts;
@@ -28,6 +28,7 @@ mod line;
 mod look;
 mod output;
 mod page;
+mod partial;
 mod preview;
 mod sgr;
 mod visible;
@@ -37,5 +38,6 @@ pub use bashful_screen::{Attributes, Color, Style};
 pub use card::{Card, CardExit, CardKind, CardState};
 pub use line::{Line, Span};
 pub use look::{Look, Signs};
-pub use page::{NARROWEST, lines};
+pub use page::{NARROWEST, body_lines, lines, output_lines};
+pub use partial::PartialArguments;
 pub use visible::{visible, visible_lines};

@@ -67,6 +67,16 @@ impl Look {
         self.pick("…", "...")
     }
 
+    /// The sign of a line that stands for others.
+    pub(crate) fn omission(&self) -> &'static str {
+        self.pick("…", "~")
+    }
+
+    /// The sign of a notice.
+    pub(crate) fn bullet(&self) -> &'static str {
+        self.pick("·", "-")
+    }
+
     pub(crate) fn warning(&self) -> &'static str {
         self.pick("⚠", "!")
     }

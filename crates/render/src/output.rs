@@ -6,10 +6,11 @@
 //!
 //! A carriage return within a line starts the line anew, as progress bars do.
 
-use bashful_screen::Style;
+use bashful_screen::{Color, Style};
 
 use crate::look::PLAIN;
 use crate::sgr;
+use crate::wrap::printable_prefix;
 
 /// Text with styles. The text has newlines and tabs, but no other control character.
 #[derive(Debug, Default)]
@@ -64,10 +65,10 @@ impl Reader {
     fn read(&mut self, raw: &str) {
         let mut rest = raw;
         while let Some(c) = rest.chars().next() {
-            let plain = rest.bytes().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
-            if plain > 0 {
-                self.push(&rest[..plain]);
-                rest = &rest[plain..];
+            let shown = shown_length(rest);
+            if shown > 0 {
+                self.push(&rest[..shown]);
+                rest = &rest[shown..];
                 continue;
             }
             rest = &rest[c.len_utf8()..];
@@ -92,10 +93,10 @@ impl Reader {
         self.styled.text.push_str(text);
     }
 
+    /// A character that is not shown as it is.
     fn push_char(&mut self, c: char) {
         match picture(c) {
             Some(picture) => self.push(picture.encode_utf8(&mut [0; 4])),
-            None if is_shown(c) => self.push(c.encode_utf8(&mut [0; 4])),
             None => self.push(&c.escape_unicode().to_string()),
         }
     }
@@ -139,7 +140,6 @@ impl Reader {
 
 /// A style in which text can be seen: one color for text and background would hide it.
 fn readable(style: Style) -> Style {
-    use bashful_screen::Color;
     if style.foreground == style.background { Style { background: Color::Default, ..style } } else { style }
 }
 
@@ -151,13 +151,20 @@ fn after_string(rest: &str) -> &str {
     terminators.iter().find_map(|terminator| after.strip_prefix(terminator)).unwrap_or(after)
 }
 
-/// True for printable ASCII and tabs.
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, 0x20..=0x7e | b'\t')
+/// Length of the text at the start that is shown as it is: visible characters and tabs.
+fn shown_length(text: &str) -> usize {
+    let mut length = 0;
+    loop {
+        length += printable_prefix(&text.as_bytes()[length..]);
+        match text[length..].chars().next() {
+            Some(c) if c == '\t' || is_shown(c) => length += c.len_utf8(),
+            _ => return length,
+        }
+    }
 }
 
 /// The picture of a control character of ASCII.
-pub(crate) fn picture(c: char) -> Option<char> {
+fn picture(c: char) -> Option<char> {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
         '\u{7f}' => Some('\u{2421}'),
@@ -178,7 +185,7 @@ fn is_shown(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bashful_screen::{Attributes, Color};
+    use bashful_screen::Attributes;
 
     use super::*;
 

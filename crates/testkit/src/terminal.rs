@@ -29,6 +29,11 @@ impl<'a> Terminal<'a> {
         self.tmux(&["capture-pane", "-p", "-t", "test"])
     }
 
+    /// The current text of the screen with its colors, as escape sequences of tmux.
+    pub fn styled_screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-t", "test"])
+    }
+
     /// Waits until this text is on the screen, and returns the whole screen.
     ///
     /// # Panics

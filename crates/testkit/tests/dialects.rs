@@ -94,6 +94,13 @@ impl Talk {
 /// Reads a line, and ends when it may.
 const READER: &str = "read line; until [ -e go ]; do sleep 0.01; done; echo \"got $line\"; exit 4";
 
+/// Forty compile steps, one that fails, and something to say.
+const MAKEFILE: &str = "all: $(addprefix step,$(shell seq 10 49))
+step%:; @echo '  CC      src/$@.o'
+bad:; @echo 'src/bad.c:3:1: error: expected a name'; exit 1
+talk:; @seq 9
+";
+
 /// Writes five lines, and tries to write more a good while later.
 const TOO_MUCH: &str = "{ seq 5; sleep 2; seq 5; } | head -n 2";
 
@@ -201,10 +208,14 @@ async fn the_plain_dialect_passes_all_of_the_environment_and_nothing_else() {
 #[tokio::test(flavor = "current_thread")]
 async fn the_dialect_of_pi_is_as_it_is_written_down() {
     let mut talk = Talk::new(Dialect::PI);
+    std::fs::write(talk.place.path().join("makefile"), MAKEFILE).expect("a file");
     for arguments in [
         json!({ "command": "echo out; echo err >&2" }),
         json!({ "command": "true" }),
         json!({ "command": "echo not so well; exit 3" }),
+        json!({ "command": "make" }),
+        json!({ "command": "make -k all bad" }),
+        json!({ "command": "make all talk", "head": 3 }),
         json!({ "command": "echo begun; sleep 1000", "timeout": 2 }),
         json!({ "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" }, "timeout": 5000, "pty": true }),
         json!({ "command": "true", "cwd": "/none" }),

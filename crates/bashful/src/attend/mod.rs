@@ -25,12 +25,11 @@ use crate::direct::{Direct, Writing};
 use crate::print;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
+use crate::suspend::SUSPENDED;
 use host::HostTerminal;
 
 /// A paused program has written its last bytes just before. They are shown before the terminal goes back to the shell.
 const SETTLE: Duration = Duration::from_millis(50);
-
-const SUSPENDED: &str = "[suspended; its timeout goes on; fg resumes it]";
 
 /// True if a person types at standard input.
 pub(crate) fn is_attended() -> bool {

@@ -15,7 +15,7 @@ use regex::bytes::Regex;
 
 use super::duration::{seconds, span};
 use crate::install::InstallArgs;
-use crate::{artifacts, mcp};
+use crate::{artifacts, mcp, rpc};
 
 /// The command and how to run it.
 #[derive(Debug, Args)]
@@ -64,6 +64,10 @@ pub(crate) enum Mode {
 Exit code: the command's own; 128+N if signal N ended it; 124 after a timeout;
 125 if the command was refused or bashful itself failed.
 
+Keys: Ctrl-C stops the command, a second one kills it; Ctrl-Z suspends it, and
+its timeout goes on. Its colors stay on a terminal, unless --color or NO_COLOR
+turn them off.
+
 Examples: bashful run -t 5m 'make test'
           bashful run -b 'npm start'
           bashful run --pty 'vim notes.md'
@@ -81,6 +85,9 @@ pub(crate) struct RunArgs {
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print output and result as JSON lines, as `rpc` sends them.
+    #[arg(long, conflicts_with_all = ["json", "pty", "split", "stdin"])]
+    pub(crate) events: bool,
     /// Make it a job if it takes longer than this.
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) patience: Option<Duration>,
@@ -222,6 +229,17 @@ pub(crate) struct McpArgs {
     pub(crate) structured: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = rpc::FIRST_LINES)]
+pub(crate) struct RpcArgs {
+    /// Tools to offer: native (bash and job), plain or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t, value_parser = dialects(), hide_possible_values = true)]
+    pub(crate) dialect: Dialect,
+    /// Directory that commands begin in.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// Add this server to a client's settings, or remove it.
@@ -229,7 +247,13 @@ pub(crate) enum McpCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: bashful log --failed --since 2h")]
+#[command(after_help = "\
+With --savings, sizes are those of the shown text: a line that a limit would
+have cut anyway is not saved. A token is counted as four bytes.
+
+Example: bashful log --failed --since 2h
+         bashful log --savings --since 7d")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is an option of the command line")]
 pub(crate) struct LogArgs {
     /// Show only the last N commands.
     #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole_number::<usize>)]
@@ -243,7 +267,10 @@ pub(crate) struct LogArgs {
     /// Show only commands that failed or were refused.
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Print the JSON lines of the log file.
+    /// Sum up what condensing has saved, by filter.
+    #[arg(long, conflicts_with_all = ["last", "follow"])]
+    pub(crate) savings: bool,
+    /// Print the JSON lines of the log file; with --savings, one object.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -282,6 +309,9 @@ pub(crate) struct SchemaArgs {
     /// Include the schemas of structured results.
     #[arg(long)]
     pub(crate) structured: bool,
+    /// Print the schema of the messages of `bashful rpc` instead.
+    #[arg(long, conflicts_with_all = ["form", "structured", "facts"])]
+    pub(crate) rpc: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::facts;
 use bashful_engine::{
-    CommandLog, CommandRecord, CommandText, Fate, JobKind, JobRecord, JobStore, Redactor, make_directory,
+    CommandLog, CommandRecord, CommandText, Fate, JobKind, JobRecord, JobStore, Redactor, Savings, make_directory,
 };
 use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
@@ -154,6 +154,7 @@ fn of_job(job: &JobRecord, redactor: &Redactor) -> CommandRecord {
         elapsed: job.elapsed,
         output_bytes: size(&job.output_file) + job.stderr_file.as_deref().map_or(0, size),
         job: Some(job.id),
+        savings: None,
     }
 }
 
@@ -195,7 +196,7 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
             json!(facts::status(*end))
         }
     };
-    json!({
+    let mut entry = json!({
         "version": VERSION,
         "time": time::text(since),
         "unix_ms": milliseconds(since),
@@ -215,7 +216,12 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
         "duration_ms": milliseconds(record.elapsed),
         "output_bytes": record.output_bytes,
         "job": record.job,
-    })
+    });
+    if let Some(Savings { filters, families, before, after }) = &record.savings {
+        entry["condensed"] =
+            json!({ "filters": filters, "families": families, "before_bytes": before, "after_bytes": after });
+    }
+    entry
 }
 
 fn milliseconds(duration: Duration) -> u64 {

@@ -1,6 +1,7 @@
 //! `bashful log`: prints the commands that were run.
 
 mod file;
+mod savings;
 mod time;
 
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ use crate::exit::Exit;
 use crate::print;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
+
+use savings::SavingsReport;
 
 pub(crate) use file::Log;
 
@@ -69,7 +72,9 @@ pub(crate) fn main(args: &LogArgs, config: Option<&Path>) -> Result<Exit, Box<dy
             break;
         }
     }
-    if printer.printed == 0 && !args.json && !args.follow {
+    if let Some(savings) = &printer.savings {
+        savings.print(args.json)?;
+    } else if printer.printed == 0 && !args.json && !args.follow {
         let which = if args.failed || args.since.is_some() { "no such commands" } else { "no commands" };
         print::talk(&format!("[{which} in {}]", path.display()));
     }
@@ -117,6 +122,8 @@ struct Printer<'a> {
     printed: usize,
     /// The last lines for `-n`, until the end is reached. None once they are printed.
     last: Option<VecDeque<String>>,
+    /// Sums that are printed instead of lines.
+    savings: Option<SavingsReport>,
     /// Lines that cannot be read.
     torn: usize,
     /// Lines of newer versions.
@@ -126,7 +133,8 @@ struct Printer<'a> {
 impl<'a> Printer<'a> {
     fn new(args: &'a LogArgs, since: Option<SystemTime>) -> Self {
         let last = args.last.map(|_| VecDeque::new());
-        Self { args, since, out: io::stdout().lock(), printed: 0, last, torn: 0, newer: 0 }
+        let savings = args.savings.then(SavingsReport::default);
+        Self { args, since, out: io::stdout().lock(), printed: 0, last, savings, torn: 0, newer: 0 }
     }
 
     /// Prints the lines held back for `-n`. False if the reader has closed its end.
@@ -155,6 +163,10 @@ impl<'a> Printer<'a> {
             return true;
         }
         if !self.wants(&entry) {
+            return true;
+        }
+        if let Some(savings) = &mut self.savings {
+            savings.add(&entry);
             return true;
         }
         let text = if self.args.json { line.to_owned() } else { describe(&entry) };

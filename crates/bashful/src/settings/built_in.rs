@@ -10,7 +10,7 @@ use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
 use super::{
-    Artifacts, Async, Bytes, ClientRows, Columns, Count, Days, DialectLevels, Environment, GuardSettings,
+    Artifacts, Async, Bytes, ClientRows, Columns, Condense, Count, Days, DialectLevels, Environment, GuardSettings,
     InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels, Lifetime, Lines, Log, Mcp, MoreNames, Names,
     Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings, Shell, Sizes, Snapshots, Stop, Terminal,
     Variables, WhenBusy,
@@ -123,6 +123,7 @@ impl Settings {
             },
             stop: Stop { grace_seconds: Seconds(15.0), pi_grace_seconds: Seconds(5.0), leftovers: Leftovers::Keep },
             output: output(),
+            condense: Condense { enabled: false, pi_enabled: true, only: names(&[]), except: names(&[]) },
             artifacts: Artifacts {
                 one_bytes: LargeBytes(1 << 30),
                 store_bytes: LargeBytes(8 << 30),

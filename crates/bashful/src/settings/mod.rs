@@ -121,6 +121,8 @@ settings! {
         line_columns: Columns,
         clean: bool,
     }
+    /// Condensing of output.
+    condense: Condense, CondenseLayer { enabled: bool, pi_enabled: bool, only: Names, except: Names, }
     /// Size and age limits of artifacts.
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Limits on background jobs.

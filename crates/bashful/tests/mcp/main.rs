@@ -1,6 +1,7 @@
 //! `bashful mcp`, spoken to line by line: what a client may do wrong, and what becomes of commands.
 
 mod asking;
+mod condense;
 mod edges;
 mod notices;
 mod replies;

@@ -274,7 +274,7 @@ fn mistakes_are_answered_with_what_to_do() {
     let unknown = said("job", json!({ "action": "send", "ids": [1], "keys": ["Entr"] }));
     assert!(unknown.contains("did you mean Enter"), "{unknown}");
     let regex = said("job", json!({ "action": "wait", "ids": [1], "pattern": "(" }));
-    assert!(regex.contains("`pattern` is no regular expression"), "{regex}");
+    assert!(regex.contains("the pattern is no regular expression"), "{regex}");
     let two = said("job", json!({ "action": "wait", "ids": [1], "pattern": "x", "until": "end" }));
     assert!(two.contains("not both"), "{two}");
     said("job", json!({ "action": "kill", "ids": [1] }));
@@ -283,5 +283,45 @@ fn mistakes_are_answered_with_what_to_do() {
     let refused = said("job", json!({ "action": "send", "ids": [2], "input": long }));
     assert!(refused.contains("6000 bytes") && refused.contains("nothing was sent"), "{refused}");
     said("job", json!({ "action": "kill", "ids": [2] }));
+    ends_well(server, &home);
+}
+
+/// Runs a command in the session `work`, at its terminal.
+fn in_session(server: &mut Server, command: &str) -> (Value, String) {
+    let result = server.call("bash", &json!({ "command": command, "session": "work", "pty": true, "timeout": 50 }));
+    let shown = text(&result).to_owned();
+    (result, shown)
+}
+
+#[test]
+fn a_session_with_a_terminal_keeps_its_shell_and_shows_exit_codes() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let (first, shown) = in_session(&mut server, "tty; test -t 1 && echo yes; mkdir below; cd below; word=kept");
+    let id = first["_meta"]["bashful/facts"]["jobs"][0]["id"].as_u64().unwrap_or_else(|| panic!("no job: {first}"));
+    assert!(shown.contains("\n/dev/pts/") && shown.contains("\nyes\n"), "{shown}");
+    let (_, shown) = in_session(&mut server, "echo \"$word in ${PWD##*/}\"\n(exit 7)");
+    assert!(shown.contains("\nkept in below\n") && shown.contains("\nexit 7 "), "{shown}");
+    let (_, shown) = in_session(&mut server, "python3 -q");
+    assert!(shown.contains("\n>>>") && shown.contains("waits for input"), "{shown}");
+    let (refused, shown) = in_session(&mut server, "echo not for python");
+    assert!(refused["isError"] == json!(true) && shown.contains("busy with another program"), "{shown}");
+    let typed =
+        json!({ "action": "send", "ids": [id], "input": "exit(3)\n", "pattern": "^exit 3 ", "wait_seconds": 50 });
+    let shown = text(&server.call("job", &typed)).to_owned();
+    assert!(shown.contains("pattern found") && !shown.contains("not for python"), "{shown}");
+    let (_, shown) = in_session(&mut server, "rm -rf /usr/../etc");
+    assert!(shown.contains("nothing was sent"), "{shown}");
+    let (elsewhere, shown) = {
+        let given = json!({ "command": "pwd", "session": "work", "pty": true, "cwd": "/" });
+        let result = server.call("bash", &given);
+        (result["isError"].clone(), text(&result).to_owned())
+    };
+    assert!(elsewhere == json!(true) && shown.contains("`cwd`"), "{shown}");
+    let (_, shown) = in_session(&mut server, "exit 5");
+    assert!(shown.contains("exit code 5") || shown.contains("failed"), "{shown}");
+    let (_, shown) = in_session(&mut server, "echo ${word-gone}");
+    assert!(shown.contains("\ngone\n"), "{shown}");
+    in_session(&mut server, "exit");
     ends_well(server, &home);
 }

@@ -1,6 +1,6 @@
 //! The runtime of pi's bash tool: its promises, in the order of its document, each tried on a server.
 //!
-//! Not here: terminals, rendering, the RPC mode, the client's terminal and the minimizer, which bashful does not have.
+//! Not here: terminals, rendering, the RPC mode and the client's terminal.
 
 mod background;
 #[expect(dead_code, reason = "these tests need a part of it")]

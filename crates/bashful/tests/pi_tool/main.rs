@@ -1,6 +1,6 @@
 //! The tool `bash` of the dialect `pi`, sentence by sentence of its document, in the document's order, over MCP.
 //!
-//! Terminals, the minimizer and clients that run commands themselves are not built, and not here. How commands run, stop and
+//! Terminals and clients that run commands themselves are not built, and not here. How commands run, stop and
 //! share a shell has tests of its own.
 
 mod errors;

@@ -52,3 +52,15 @@ fn commands_get_the_non_interactive_environment_and_the_callers_wins() {
     assert_eq!(pi.output(&given), "mine cat");
     pi.end();
 }
+
+#[test]
+fn minimized_output_has_a_footer_that_names_the_original() {
+    let mut pi = Pi::new();
+    pi.write("makefile", "all: $(addprefix step,$(shell seq 10 49))\nstep%:; @echo '  CC      $@.o'\n");
+    let result = pi.bash(&json!({ "command": "make" }));
+    assert!(result.text.contains("\n[raw output: artifact://1]\n\nWall time: "), "{}", result.text);
+    assert_eq!(result.details["meta"]["condensed"]["artifactType"], "bash-original");
+    let original = pi.output(&json!({ "command": "grep -c CC artifact://1" }));
+    assert_eq!(original, "40");
+    pi.end();
+}

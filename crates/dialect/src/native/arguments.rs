@@ -13,7 +13,8 @@ use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, RunCall, WaitMode,
     clamp_timeout, job_ids, parse_arguments, variables,
 };
-use crate::terminal_calls::{TerminalOptions, TerminalUntil, compile, parse_keys};
+use crate::terminal_calls::{SETTLE_WAIT, TerminalOptions, TerminalUntil, compile, parse_keys};
+use crate::terminal_sessions::TerminalSessionCall;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +112,7 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     let mut notices = Vec::new();
     let args: BashArgs = parse_arguments("bash", arguments)?;
     let mode = args.mode.unwrap_or_default();
-    let mut request = Request::new(Script::new(args.command)?);
+    let mut request = Request::new(Script::new(args.command.as_str())?);
     let (usual, most) = match mode {
         Mode::Default => (limits.default, MOST_SECONDS),
         Mode::Slow => (limits.slow, MOST_SECONDS),
@@ -131,9 +132,10 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
         request.input = Input::Open;
     }
     if args.pty == Some(true) {
-        if mode != Mode::Background {
+        if mode != Mode::Background && request.session.is_none() {
             return Err(ArgumentError::Invalid(
-                "`pty` needs mode \"background\": the reply then has a job, whose screen the job tool shows".to_owned(),
+                "`pty` needs mode \"background\" or a `session`: the reply then has a job, whose screen the job tool shows"
+                    .to_owned(),
             ));
         }
         if request.input == Input::Open {
@@ -142,6 +144,12 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
             ));
         }
         request.streams = Streams::Terminal(TerminalRequest::default());
+        if let Some(name) = request.session.clone().filter(|_| mode != Mode::Background) {
+            // The time is for this call. The shell lives as long as any job.
+            let at_most = request.lifetime.replace(limits.background).map_or(SETTLE_WAIT, |lifetime| lifetime.0);
+            let call = TerminalSessionCall::new(name, args.command, request, at_most, notices)?;
+            return Ok(Call::TerminalSession(Box::new(call)));
+        }
     }
     let wait_mode = if mode == Mode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
     Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))

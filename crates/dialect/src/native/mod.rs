@@ -11,7 +11,7 @@ use crate::arguments::{ArgumentError, Call, Limits};
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::JobsReply;
 use crate::terminal_calls::ScreenView;
-use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
+use crate::tool::{Abilities, CONDENSED, Placeholders, Tool, remove_properties};
 
 /// Tools `bash` and `job`: modes, environment, jobs, sessions.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ impl Shape for Native {
             .replace("{session}", part(abilities.sessions, include_str!("session.md")))
             .replace("{unless}", part(abilities.terminals, ", unless pty"))
             .replace("{terminal}", part(abilities.terminals, include_str!("terminal.md")))
+            .replace("{condensed}", part(abilities.condensing, CONDENSED))
             .replace("{jobs}", part(abilities.jobs, include_str!("jobs.md")))
             .replace("{artifacts}", part(abilities.artifacts, include_str!("artifacts.md")));
         let background = part(abilities.jobs, ", background (detached)");

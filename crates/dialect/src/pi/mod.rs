@@ -15,7 +15,7 @@ use crate::arguments::{ArgumentError, Call, Limits};
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::{JobOutput, JobsReply};
 use crate::terminal_calls::ScreenView;
-use crate::tool::{Abilities, Placeholders, Tool, remove_properties};
+use crate::tool::{Abilities, CONDENSED, Placeholders, Tool, remove_properties};
 use crate::updates::UpdateState;
 use bashful_render::visible;
 
@@ -42,6 +42,7 @@ impl Shape for Pi {
 
     fn adjust(&self, options: &mut Options, limits: &Limits) {
         options.grace = limits.pi_grace;
+        options.condensing.enabled = limits.pi_condense;
         if let Some(snapshot) = &mut options.snapshot {
             snapshot.enabled = true;
         }
@@ -67,6 +68,7 @@ impl Shape for Pi {
                     (true, true) => OVERLAPPING,
                 },
             )
+            .replace("{condensed}", if abilities.condensing { CONDENSED } else { "" })
             .replace("{artifacts}", if abilities.artifacts { ARTIFACTS } else { "" })
             .replace("{jobs}", &jobs);
         let files = [include_str!("bash.input.json"), include_str!("bash.facts.json")];
@@ -126,8 +128,8 @@ impl Shape for Pi {
         true
     }
 
-    fn update(&self, job: &JobRecord, output: &JobOutput, call: &CallFacts) -> Option<(UpdateState, RawAnswer)> {
-        Some(updates::update(job, output, call))
+    fn update(&self, job: &JobRecord, output: &JobOutput, call: &CallFacts) -> (UpdateState, RawAnswer) {
+        updates::update(job, output, call)
     }
 
     fn terminal_needs_view(&self) -> bool {

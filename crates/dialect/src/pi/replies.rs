@@ -12,6 +12,7 @@ use super::{id, label};
 use crate::answer::RawAnswer;
 use crate::compose::{Draft, fitting};
 use crate::dialect::{CallFacts, EndedCommand};
+use crate::facts;
 use crate::text::{self, NOT_SAVED, Reader, or_no_output};
 
 /// The reply to a command that has ended: output, wall time, notices, and a failure at the end.
@@ -170,9 +171,27 @@ fn ended_facts(outcome: &Outcome, output: &Output, call: &CallFacts) -> Value {
     }
     let by_client = || outcome.lost_beginning.then(|| cut_by_client(output));
     if let Some(truncation) = truncation_facts(output).or_else(by_client) {
-        facts["meta"] = json!({ "truncation": truncation });
+        facts["meta"]["truncation"] = truncation;
+    }
+    if let Some(condensed) = outcome.condensed_output().and_then(condensed_facts) {
+        facts["meta"]["condensed"] = condensed;
     }
     facts
+}
+
+/// The `meta.condensed` object of the facts: the raw output, which the totals of `truncation` do not count. None if the text
+/// is as it was written.
+fn condensed_facts(output: &Output) -> Option<Value> {
+    let (condensed, artifact) = output.condensed.as_ref().zip(output.artifact.as_ref())?;
+    Some(json!({
+        "rawLines": output.lines,
+        "rawBytes": output.bytes,
+        "lines": condensed.lines,
+        "bytes": condensed.text_bytes,
+        "account": condensed.account,
+        "artifactId": artifact.id.to_string(),
+        "artifactType": facts::RAW_OUTPUT,
+    }))
 }
 
 /// Adds wall time, exit code, and whether the command was stopped.
@@ -208,6 +227,9 @@ fn shown(output: &Output, stderr: Option<&Output>) -> String {
             Clip::Cut { head, tail, .. } => [head.bytes.as_slice(), &tail.bytes].concat(),
         };
         text::add_line(&mut text, &String::from_utf8_lossy(&bytes));
+        if let Some(lines) = output.condensed_lines() {
+            text::add_line(&mut text, &lines);
+        }
     }
     or_no_output(&text)
 }
@@ -226,12 +248,12 @@ fn truncation_notice(output: &Output) -> Option<String> {
         (None, Some(why)) => format!(" {NOT_SAVED}: {why}"),
         (None, None) => String::new(),
     };
-    let shown = showing((first, last), truncation.total_lines, omitted.lines, ByteSize(omitted.bytes));
+    let shown = showing((first, last), &text::total_lines(output), omitted.lines, ByteSize(omitted.bytes));
     Some(format!("[{shown}{full}]"))
 }
 
 /// The sentence about shown lines and omitted bytes.
-pub(super) fn showing((first, last): (u64, u64), total: u64, omitted_lines: u64, omitted: ByteSize) -> String {
+pub(super) fn showing((first, last): (u64, u64), total: &str, omitted_lines: u64, omitted: ByteSize) -> String {
     if omitted_lines == 0 {
         // A single line is longer than the limit.
         return format!("Showing the end of line {first} of {total} ({omitted} omitted).");

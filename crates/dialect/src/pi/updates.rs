@@ -96,7 +96,7 @@ impl JobCut {
     pub(super) fn text(&self, job: &JobRecord) -> String {
         let shown = (self.lines_before + 1, self.lines);
         let left_out = ByteSize(self.bytes_before);
-        let showing = showing(shown, self.lines, self.lines_before, left_out);
+        let showing = showing(shown, &self.lines.to_string(), self.lines_before, left_out);
         format!("[{showing} Full: {} ({})]", job.uri(), job.output_file.display())
     }
 

@@ -18,7 +18,7 @@ use crate::job_calls::JobsReply;
 use crate::native::Native;
 use crate::terminal_calls::ScreenView;
 use crate::text::{self, NOT_SAVED, Reader};
-use crate::tool::{Abilities, Placeholders, Tool};
+use crate::tool::{Abilities, CONDENSED, Placeholders, Tool};
 
 /// Most bytes shown of each stream.
 const SHOWN: ByteSize = ByteSize(1_000_000);
@@ -78,7 +78,9 @@ impl Shape for Plain {
     fn tools(&self, words: &Placeholders, _: &Limits, abilities: Abilities) -> Vec<Tool> {
         let files = [include_str!("bash.input.json"), include_str!("../native/bash.facts.json")];
         let guard = if abilities.guard { include_str!("guard.md").trim_end() } else { "" };
-        let text = words.fill(&include_str!("bash.md").replace("{guard}", guard));
+        let condensed = if abilities.condensing { CONDENSED } else { "" };
+        let text = include_str!("bash.md").replace("{guard}", guard).replace("{condensed}", condensed);
+        let text = words.fill(&text);
         let bash = Tool::new("bash", "Run a command", text, files);
         let output = serde_json::from_str(include_str!("bash.output.json")).expect("a test reads every schema");
         vec![Tool { output, ..bash }]
@@ -196,7 +198,7 @@ fn notices(outcome: &Outcome, call: &CallFacts) -> Vec<String> {
     let of_outputs = outputs.zip(["stdout", "stderr"]).flat_map(|(output, name)| {
         // Output is raw, so the only change is U+FFFD, which JSON requires.
         let cleaning = text::cleaning_notice(output).map(|notice| format!("{name}: {notice}"));
-        cut_notice(output, name).into_iter().chain(cleaning)
+        cut_notice(output, name).into_iter().chain(condensed_notice(output, name)).chain(cleaning)
     });
     let leftover = outcome.leftover.as_ref().map(leftover_notice);
     fitting(&call.notices).into_iter().chain(of_outputs).chain(leftover).collect()
@@ -231,12 +233,20 @@ fn cut_notice(output: &Output, name: &str) -> Option<String> {
         Some(artifact) => {
             let (bytes, id, path) = (output.bytes, artifact.id, artifact.path.display());
             match text::missing(artifact) {
+                None if output.condensed.is_some() => format!("{name} was cut as well"),
                 None => format!("{name} was cut; all {bytes} bytes: artifact://{id}, {path}"),
                 Some(missing) => format!("{name} was cut; {NOT_SAVED}: artifact://{id}, {path} lacks {missing}"),
             }
         }
         None => format!("{name} was cut; {NOT_SAVED}: {}", output.not_saved.as_deref().unwrap_or("unknown")),
     })
+}
+
+/// The notice about a condensed stream, with the artifact of the raw one.
+fn condensed_notice(output: &Output, name: &str) -> Option<String> {
+    let (condensed, artifact) = output.condensed.as_ref().zip(output.artifact.as_ref())?;
+    let (account, id, path) = (&condensed.account, artifact.id, artifact.path.display());
+    Some(format!("{name} was condensed ({account}); raw output: artifact://{id}, {path}"))
 }
 
 /// The reply to a refused or failed call.

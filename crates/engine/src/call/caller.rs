@@ -31,7 +31,8 @@ pub struct Caller {
     pub log: Option<Arc<dyn CommandLog>>,
     /// Gets the newest output while the command runs, at most every 50 ms.
     pub progress: Option<watch::Sender<Live>>,
-    /// Gets the whole output, live. Rewriting then leaves `| head` to bash, because every byte counts.
+    /// Gets the output, live. If every byte counts, which it does unless the listener drops some when it is behind,
+    /// rewriting leaves `| head` to bash.
     pub listener: Option<OutputListener>,
     /// Gets the terminal of a command that has one, when the command has started. The reply waits until the host drops it.
     pub terminal: Option<oneshot::Sender<AttendedTerminal>>,
@@ -44,6 +45,8 @@ pub struct Caller {
     pub client_terminal: Option<Arc<dyn ClientTerminal>>,
     /// Receives the caller's cancellation.
     pub cancellation: Option<Cancellation>,
+    /// Receives the caller's orders to pause and to continue.
+    pub pausing: Option<Pausing>,
     /// Limit on the reply that the caller shows to its reader.
     pub limit: ReplyLimit,
     /// Owner of the job that the command may become. Written into the job's record; the engine does not interpret it.
@@ -111,6 +114,56 @@ impl Canceller {
     pub fn cancel(&self) {
         let _ = self.0.send(());
     }
+}
+
+/// Pauses a command and continues it, as a shell does with a job.
+#[derive(Debug, Clone)]
+pub struct Pauser(mpsc::UnboundedSender<PauseOrder>);
+
+/// The receiving end of a [`Pauser`], for [`Caller::pausing`].
+#[derive(Debug)]
+pub struct Pausing(mpsc::UnboundedReceiver<PauseOrder>);
+
+/// An order about every process of a command.
+#[derive(Debug)]
+pub(super) enum PauseOrder {
+    /// Stop them, and say so.
+    Pause(oneshot::Sender<()>),
+    Resume,
+}
+
+impl Pauser {
+    /// Makes a pauser and its receiving end.
+    pub fn new() -> (Self, Pausing) {
+        let (send, receive) = mpsc::unbounded_channel();
+        (Self(send), Pausing(receive))
+    }
+
+    /// Pauses every process of the command with `SIGSTOP`. Its lifetime goes on. Returns when the order is on its way, or
+    /// the call is over. An order that comes before the command has started waits for that; so does a dropped future's.
+    pub async fn pause(&self) {
+        let (done, is_done) = oneshot::channel();
+        if self.0.send(PauseOrder::Pause(done)).is_ok() {
+            // It is dropped with the call.
+            let _ = is_done.await;
+        }
+    }
+
+    /// Continues a paused command. Without effect once the call is over.
+    pub fn resume(&self) {
+        let _ = self.0.send(PauseOrder::Resume);
+    }
+}
+
+/// Waits for the next order; for ever if none can come.
+pub(super) async fn pause_ordered(pausing: &mut Option<Pausing>) -> PauseOrder {
+    if let Some(Pausing(orders)) = pausing {
+        if let Some(order) = orders.recv().await {
+            return order;
+        }
+        *pausing = None;
+    }
+    std::future::pending().await
 }
 
 /// Waits until the caller cancels; for ever if it cannot.

@@ -85,6 +85,11 @@ impl OutputListener {
         (Self { listening, shared }, stream)
     }
 
+    /// True if the listener can do without some bytes.
+    pub(crate) fn may_drop(&self) -> bool {
+        self.listening.when_behind == WhenBehind::Drop
+    }
+
     pub(super) fn form(&self) -> OutputForm {
         self.listening.form
     }

@@ -227,7 +227,10 @@ fn a_line_that_the_terminal_would_cut_is_refused_and_raw_mode_takes_it() {
         attended.waits_for_input().await;
         let refused = attended.terminal.terminal.type_bytes(&long, WIDE).await;
         assert!(matches!(refused, Err(TypeError::LineTooLong { bytes: 6000 })), "{refused:?}");
-        attended.types(&[&long[..4095], b"\n"].concat()).await;
+        attended.types(&long[..4000]).await;
+        let refused = attended.terminal.terminal.type_bytes(&long[..96], WIDE).await;
+        assert!(matches!(refused, Err(TypeError::LineTooLong { bytes: 4096 })), "{refused:?}");
+        attended.types(&[&long[..95], b"\n"].concat()).await;
         let outcome = attended.end().await;
         assert!(outcome.output.text().ends_with("4095\n"), "the line came whole");
 
