@@ -73,6 +73,9 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         survives_keeper_death,
         leftovers_keep_writing,
         keepers_are_small,
+        stops_the_tree,
+        withholds_variables,
+        keeps_whole_output,
     } = trial::hold(engine, engine.promises()).await;
     Ok(json!({
         "bashful": env!("CARGO_PKG_VERSION"),
@@ -92,6 +95,9 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
             "survives_keeper_death": survives_keeper_death,
             "leftovers_keep_writing": leftovers_keep_writing,
             "keepers_are_small": keepers_are_small,
+            "stops_the_tree": stops_the_tree,
+            "withholds_variables": withholds_variables,
+            "keeps_whole_output": keeps_whole_output,
         },
         "machine": {
             "subreaper": probe::subreaper(),
@@ -106,13 +112,16 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
 }
 
 /// Explanations of the facts.
-const MEANING: [(&str, &str); 12] = [
+const MEANING: [(&str, &str); 15] = [
     ("keeper", "who watches over a command"),
     ("catches_daemons", "a stop ends processes that left their group and session"),
     ("survives_own_death", "commands end when bashful is killed"),
     ("survives_keeper_death", "nothing stays when a keeper is killed"),
     ("leftovers_keep_writing", "what a command leaves running can write after bashful has ended"),
     ("keepers_are_small", "a keeper has one thread"),
+    ("stops_the_tree", "a stop ends everything that a command started"),
+    ("withholds_variables", "commands do not get withheld variables"),
+    ("keeps_whole_output", "every byte of the output is read"),
     ("subreaper", "orphans can be adopted"),
     ("pidfd", "signals never reach a stranger"),
     ("children_lists", "process trees are found quickly"),

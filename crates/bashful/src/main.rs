@@ -1,5 +1,6 @@
 //! The `bashful` program.
 
+mod acp;
 mod allow;
 mod artifacts;
 mod as_dialect;

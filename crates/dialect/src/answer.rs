@@ -10,6 +10,8 @@ use crate::{compose, facts};
 pub struct Answer {
     /// The text for the model. It stands alone: many clients show nothing else.
     pub text: Redacted,
+    /// The shown output alone, for screens that show the facts in their own way. None if no command has ended.
+    pub output: Option<Redacted>,
     /// The facts, in the schema [`crate::Tool::facts`]. They repeat nothing of the output.
     pub facts: Value,
     /// The text as JSON fields, in a dialect whose text is JSON.
@@ -38,6 +40,7 @@ pub enum Conclusion {
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) text: String,
+    pub(crate) output: Option<String>,
     pub(crate) facts: Value,
     pub(crate) fields: Option<Value>,
     pub(crate) is_error: bool,
@@ -76,7 +79,8 @@ impl Answer {
 impl RawAnswer {
     /// A successful answer.
     pub(crate) fn new(text: String, facts: Value) -> Self {
-        Self { text, facts, fields: None, is_error: false, conclusion: Conclusion::Result, links: Vec::new() }
+        let conclusion = Conclusion::Result;
+        Self { text, output: None, facts, fields: None, is_error: false, conclusion, links: Vec::new() }
     }
 
     /// An error answer. The status is `refused` or `failed`.
@@ -88,6 +92,7 @@ impl RawAnswer {
     pub(crate) fn redact(self, redactor: &Redactor) -> Answer {
         Answer {
             text: redactor.redact(self.text),
+            output: self.output.map(|output| redactor.redact(output)),
             facts: facts::redact(self.facts, redactor),
             fields: self.fields.map(|fields| facts::redact(fields, redactor)),
             is_error: self.is_error,

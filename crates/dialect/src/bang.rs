@@ -219,6 +219,7 @@ impl Toolbox {
             Reply::Refused(refusal) => Err(BangError::Refused(visible_lines(&refusal_text(&refusal)))),
             Reply::Intercepted(better) => Err(BangError::Refused(better.text.into_string())),
             Reply::Background(job) => Err(BangError::Failed(format!("it became job {}", job.job.id))),
+            Reply::LeftWithClient(_) => unreachable!("the caller has no terminals"),
             Reply::Cancelled => {
                 let directory = self.bang_shells.directory(&caller.key).unwrap_or_else(|| self.directory.clone());
                 Ok(cancelled_early(directory.display().to_string(), notices))

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, JobRecord, Lifetime, Options, Outcome, Redacted, Redactor, RunError, SessionName, ShownSoFar,
+    Budget, ByteSize, JobRecord, LeftWithClient, Lifetime, Options, Outcome, Redacted, Redactor, RunError, SessionName,
+    ShownSoFar,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -60,6 +61,14 @@ pub(crate) trait Shape: fmt::Debug + Sync {
 
     /// The reply to a command that outlasted its call and became a job.
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer;
+
+    /// The reply to a command that outlasted its call in a terminal of the client, and continues there.
+    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer;
+
+    /// The name of the fact that names the client's terminal.
+    fn client_terminal_field(&self) -> &'static str {
+        "client_terminal"
+    }
 
     /// The reply to a call about jobs.
     fn jobs(&self, reply: &JobsReply) -> RawAnswer;

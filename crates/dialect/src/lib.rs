@@ -1,8 +1,7 @@
-//! All that a model sees of bashful: definitions of tools, their arguments, and the replies.
+//! Tools that run shell commands for a model: a [`Toolbox`] takes the arguments that the model sends, and answers with the
+//! text that the model reads.
 //!
-//! A dialect is one shape of tool that models know. Each is a module of three parts: definitions (texts and schemas in files
-//! of their own), arguments that become a request to the engine, and replies. A [`Toolbox`] is a dialect with an engine behind
-//! it: JSON in, an [`Answer`] out, whatever the protocol around it.
+//! [`Toolbox::call`] is the one call:
 //!
 //! ```
 //! use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
@@ -18,6 +17,13 @@
 //! assert!(answer.is_error);
 //! # Ok(()) }
 //! ```
+//!
+//! [`Toolbox::tools`] has the definitions for the model, in the [`Format`] of its provider. [`ToolCaller`] says how long a
+//! call waits, who approves, where live updates go, how to cancel, and in whose terminal commands run. [`Toolbox::bang`]
+//! runs what a person types. The directory `examples` has a whole tool loop in 60 lines, and more.
+//!
+//! A dialect is one shape of tool that models know. Each is a module of three parts: definitions (texts and schemas in files
+//! of their own), arguments that become a request to the engine, and replies.
 //!
 //! Rules for every dialect: unknown arguments are refused by name. Schemas allow no null and use no key that some client
 //! refuses. The text of a reply stands alone, and its facts repeat nothing of it.

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    self as engine, Approver, Background, Cancellation, CommandLog, End, Engine, Exit, Finished, Interceptor,
-    JobRecord, JobStore, JobTerminal, Live, OutputListener, Patience, Redactor, Reply, ReplyLimit, Request, RunError,
-    SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
+    self as engine, Approver, Background, Cancellation, ClientTerminal, CommandLog, End, Engine, Exit, Finished,
+    Interceptor, JobRecord, JobStore, JobTerminal, LeftWithClient, Live, Output, OutputListener, Patience, Redactor,
+    Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -58,6 +58,7 @@ pub struct Toolbox {
     /// reply to a call that needs a job.
     pub no_state: Option<String>,
     no_state_was_told: Arc<AtomicBool>,
+    client_limits_were_told: Arc<AtomicBool>,
     /// Receives one record for each command.
     pub log: Option<Arc<dyn CommandLog>>,
     /// Redirects commands to better tools, before the guard judges them.
@@ -121,6 +122,9 @@ pub struct ToolCaller {
     /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
     /// command does not become a job.
     pub terminal: Option<TerminalView>,
+    /// Terminals of the client. Foreground commands run there, except for those that [`engine::Caller::client_terminal`]
+    /// lists. The name of the terminal is in every update, beginning with one at once, and in the facts of the answer.
+    pub client_terminal: Option<Arc<dyn ClientTerminal>>,
 }
 
 impl std::fmt::Debug for ToolCaller {
@@ -149,6 +153,7 @@ impl Toolbox {
             directory: directory.to_path_buf(),
             no_state: None,
             no_state_was_told: Arc::default(),
+            client_limits_were_told: Arc::default(),
             log: None,
             interceptor: None,
             shell_settings: None,
@@ -203,7 +208,7 @@ impl Toolbox {
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
-        let mut waiting = WaitingCaller::new(caller, self.engine.redactor());
+        let mut waiting = WaitingCaller::new(caller, self.engine.redactor(), self.dialect);
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
             Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
@@ -354,6 +359,7 @@ impl Toolbox {
                 let screen = self.first_screen(&background.job).await;
                 Ok(self.background(background, call, screen.as_ref(), waiting))
             }
+            Reply::LeftWithClient(left) => Ok(self.left_with_client(&left, call)),
             Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
             Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
             Reply::Cancelled => {
@@ -400,6 +406,7 @@ impl Toolbox {
         };
         engine::Caller {
             terminal: None,
+            client_terminal: caller.client_terminal.clone(),
             is_person: false,
             waiting: engine_waiting,
             approver: Some(caller.approver.clone().unwrap_or_else(|| Arc::new(NoApprover))),
@@ -419,7 +426,10 @@ impl Toolbox {
         let Finished { outcome, directory, lifetime, window, notices, redactor } = finished;
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
-        let asked = CallFacts::new(call, lifetime, notices);
+        let mut asked = CallFacts::new(call, lifetime, notices);
+        if outcome.client_terminal.is_some() {
+            asked.notices.extend(self.take_client_notice());
+        }
         let ended =
             EndedCommand { outcome: &outcome, directory: &directory, whole: window.whole, at_most, call: &asked };
         let conclusion = match outcome.end {
@@ -427,8 +437,23 @@ impl Toolbox {
             End::Stopped { why: StopReason::Cancelled, .. } => Conclusion::Abort,
             End::Stopped { .. } | End::Lost => Conclusion::Error,
         };
-        let answer = RawAnswer { conclusion, ..self.dialect.0.ended(&ended) };
+        let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+        let output = Some(outputs.map(Output::text).collect());
+        let answer = RawAnswer { output, conclusion, ..self.dialect.0.ended(&ended) };
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
+    }
+
+    fn left_with_client(&self, left: &LeftWithClient, call: RunCall) -> Answer {
+        let mut asked = CallFacts::new(call, left.lifetime, left.notices.clone());
+        asked.notices.extend(self.take_client_notice());
+        let answer = self.dialect.0.left_with_client(left, &asked);
+        self.dialect.0.bounded(answer, &left.redactor, left.shown.output.limit)
+    }
+
+    /// The promises that do not hold in a terminal of the client, for the first answer about one.
+    fn take_client_notice(&self) -> Option<String> {
+        let was_told = self.client_limits_were_told.swap(true, Ordering::Relaxed);
+        (!was_told).then(|| CLIENT_LIMITS.to_owned())
     }
 
     /// The screen of a job that was just started at a terminal, once it has settled.
@@ -477,6 +502,10 @@ impl Toolbox {
         answer
     }
 }
+
+/// The notice with the first command that ran in a terminal of the client.
+const CLIENT_LIMITS: &str = "ran in the client's terminal: there a stop may miss processes that a command started, \
+     withheld variables of the client are visible, and only the last 51200 bytes of output are kept";
 
 /// The notice to a call that overlaps another one.
 pub(crate) const OWN_SHELL: &str = "ran in a new shell: the shared one was busy with another command";
@@ -535,16 +564,17 @@ pub(crate) struct WaitingCaller {
     tick: Option<tokio::time::Interval>,
     live: Option<watch::Receiver<Live>>,
     redactor: Redactor,
+    dialect: Dialect,
 }
 
 impl WaitingCaller {
-    fn new(caller: ToolCaller, redactor: Redactor) -> Self {
+    fn new(caller: ToolCaller, redactor: Redactor, dialect: Dialect) -> Self {
         let tick = caller.updates.is_some().then(|| {
             let mut tick = interval_at(Instant::now() + UPDATE_INTERVAL, UPDATE_INTERVAL);
             tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
             tick
         });
-        Self { caller, began: Instant::now(), tick, live: None, redactor }
+        Self { caller, began: Instant::now(), tick, live: None, redactor, dialect }
     }
 
     /// Largest reply that reaches the model.
@@ -577,6 +607,10 @@ impl WaitingCaller {
     fn send_update(&mut self) {
         let Some(updates) = &self.caller.updates else { return };
         let live = self.live.as_mut().map(|live| live.borrow_and_update().clone()).unwrap_or_default();
+        let facts = match &live.client_terminal {
+            Some(id) => json!({ self.dialect.0.client_terminal_field(): &**id }),
+            None => json!({}),
+        };
         // A full channel loses this update. The next one shows the same text and more.
         let _ = updates.try_send(Update {
             state: UpdateState::Foreground,
@@ -584,7 +618,7 @@ impl WaitingCaller {
             bytes: live.bytes,
             lines: Some(live.lines),
             text: self.redactor.redact(String::from_utf8_lossy(&live.newest)),
-            facts: json!({}),
+            facts,
         });
     }
 

@@ -15,6 +15,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::check::Checked;
+use crate::client_terminal::{ClientTerminalError, ClientView};
 use crate::jobs::NewJob;
 use crate::link::Link;
 use crate::plan::PlanError;
@@ -98,6 +99,8 @@ pub struct Attached {
     pub(crate) pid: Option<i32>,
     /// Session of the command; none if it has a shell of its own.
     pub(crate) session: Option<Entered>,
+    /// The client's terminal, if the command runs in one.
+    pub(crate) client: Option<ClientView>,
 }
 
 impl Attached {
@@ -111,13 +114,18 @@ impl Attached {
                 pipe::set_nonblocking(stderr)?;
             }
         }
-        Ok(Self { link, outputs, pid, session: None })
+        Ok(Self { link, outputs, pid, session: None, client: None })
     }
 
     /// Adds the session that the command runs in.
     #[must_use]
     pub fn in_session(self, entered: Entered) -> Self {
         Self { session: Some(entered), ..self }
+    }
+
+    /// Adds the client's terminal that the command runs in.
+    pub(crate) fn in_client(self, view: ClientView) -> Self {
+        Self { client: Some(view), ..self }
     }
 }
 
@@ -283,6 +291,15 @@ pub enum StartError {
     /// The keeper ended before it read its orders.
     #[error("cannot start the command: its keeper ended before it began")]
     KeeperGone,
+    /// The client refused to create a terminal.
+    #[error("cannot start the command: the client created no terminal for it")]
+    ClientTerminal(#[source] ClientTerminalError),
+    /// The client did not answer. A terminal that it creates later is killed at once.
+    #[error("cannot start the command: the client created no terminal for it within {seconds} seconds")]
+    ClientSilent {
+        /// Lifetime of the command, in seconds.
+        seconds: f64,
+    },
     /// Another error of the system.
     #[error("cannot start the command")]
     System(#[from] std::io::Error),

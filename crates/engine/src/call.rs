@@ -10,6 +10,7 @@ mod caller;
 mod reply;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_guard::Interception;
@@ -18,19 +19,21 @@ use bashful_sys::signal::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
 pub use caller::{Caller, Cancellation, Canceller, Interceptor, Pauser, Pausing, Waiting};
-pub use reply::{Background, BetterTool, Finished, Reply, ShownSoFar};
+pub use reply::{Background, BetterTool, Finished, LeftWithClient, Reply, ShownSoFar};
 
 use caller::{PauseOrder, cancelled, pause_ordered};
 
+use crate::backend::Backend;
 use crate::check::{Checked, Refusal, warnings};
+use crate::client_terminal::ClientBackend;
 use crate::command_log::{CommandText, LogEntry};
 use crate::engine::{Engine, RunError};
 use crate::outcome::Outcome;
 use crate::redact::{Redacted, Redactor, error_chain};
 use crate::reply_limit::ReplyLimit;
-use crate::request::{Request, Script};
+use crate::request::{Input, Request, Script, Streams};
 use crate::rewrite::{RewriteFor, Rewritten, without_leading_cd};
-use crate::running::{Handles, InBackground, NotSent, OutputListener, Run, Running};
+use crate::running::{Handles, InBackground, NotSent, Run, Running};
 use crate::units::Lifetime;
 use crate::window::Window;
 
@@ -203,7 +206,9 @@ impl Engine {
         let mut notices: Vec<String> = self.why_no_snapshot().map(|why| why.notice()).into_iter().collect();
         let waits = caller.waiting != Waiting::InBackground;
         let has_terminal = request.streams.terminal().is_some();
-        let is_cut = waits && caller.listener.as_ref().is_none_or(OutputListener::may_drop) && !has_terminal;
+        let in_client = self.client_backend(&request, caller);
+        let hears_all = caller.listener.as_ref().is_some_and(|listener| !listener.may_drop());
+        let is_cut = waits && !hears_all && !has_terminal && in_client.is_none();
         let purpose = match is_cut {
             _ if caller.is_person => RewriteFor::Person,
             true => RewriteFor::Reply,
@@ -212,12 +217,14 @@ impl Engine {
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
         let mut request = rewritten.request.clone();
-        if let Some(name) = caller.shared_session.clone().filter(|_| waits && !has_terminal) {
+        let shares_shell = waits && !has_terminal && in_client.is_none();
+        if let Some(name) = caller.shared_session.clone().filter(|_| shares_shell) {
             request.session = Some(name);
             request.env_apart = true;
             request.workdir.get_or_insert_with(|| ".".into());
         }
-        let mut plan = self.plan(request)?;
+        let backend = in_client.unwrap_or_else(|| Arc::clone(self.backend()));
+        let mut plan = self.plan_on(&*backend, request)?;
         caller.limit.apply(&mut plan);
         plan.owner.clone_from(&caller.owner);
         let redactor = self.redactor_for(&plan);
@@ -229,7 +236,18 @@ impl Engine {
         };
         context.notices.extend(warnings(checked.verdict()));
         rewritten.make_room().inspect_err(|_| context.update_entry(LogEntry::not_started))?;
-        Ok(Ok(JudgedCall { checked, rewritten, context }))
+        Ok(Ok(JudgedCall { checked, backend, rewritten, context }))
+    }
+
+    /// The backend for a command that runs in the client's terminal; none for one that runs here. The order is that of
+    /// [`Caller::client_terminal`].
+    fn client_backend(&self, request: &Request, caller: &Caller) -> Option<Arc<dyn Backend>> {
+        let waits_there = matches!(caller.waiting, Waiting::ToEnd | Waiting::WithPatience(_));
+        let is_plain = request.streams == Streams::Combined && request.input == Input::Nothing;
+        let wants_lines = request.lines.is_some() || request.enough.is_some();
+        let fits = waits_there && is_plain && request.session.is_none() && !wants_lines && caller.listener.is_none();
+        let terminal = caller.client_terminal.clone().filter(|_| fits)?;
+        Some(Arc::new(ClientBackend::new(terminal, self.options().host_environment.clone())))
     }
 
     /// Names a better tool for a command, as it was given or without its leading `cd`. Comes before everything else: a
@@ -273,10 +291,10 @@ impl Engine {
         turn_by: Option<Instant>,
         caller: &mut Caller,
     ) -> Result<Result<RunningCall, Reply>, RunError> {
-        let JudgedCall { checked, rewritten, mut context } = judged;
+        let JudgedCall { checked, backend, rewritten, mut context } = judged;
         let plan = checked.plan();
         let facts = PlanFacts { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
-        let begun = self.begin(checked, turn_by, caller.approver.as_deref()).await;
+        let begun = self.begin(checked, backend, turn_by, caller.approver.as_deref()).await;
         let (mut run, mut handles) = match begun.inspect_err(|_| context.update_entry(LogEntry::not_started))? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(context.refused(refusal))),
@@ -303,6 +321,8 @@ impl Engine {
 /// A command that may run, and everything that its reply will need.
 struct JudgedCall {
     checked: Checked,
+    /// The place where it runs.
+    backend: Arc<dyn Backend>,
     rewritten: Rewritten,
     context: CallContext,
 }
@@ -369,13 +389,18 @@ impl RunningCall {
                 }
                 () = cancelled(&mut cancellation) => self.run.stop(StopReason::Cancelled).await,
                 order = pause_ordered(&mut pausing) => self.run.follow(order).await,
-                () = until(give_up) => match self.run.send_to_background().await {
-                    Ok(sent) => return self.became_job(sent),
-                    Err(why) => {
-                        give_up = None;
-                        self.context.notices.extend(not_sent_notice(&why));
+                () = until(give_up) => {
+                    give_up = None;
+                    match self.run.leave_with_client() {
+                        Some(true) => return self.left_with_client(),
+                        // The command has just ended.
+                        Some(false) => {}
+                        None => match self.run.send_to_background().await {
+                            Ok(sent) => return self.became_job(sent),
+                            Err(why) => self.context.notices.extend(not_sent_notice(&why)),
+                        },
                     }
-                },
+                }
             }
         }
     }
@@ -383,6 +408,7 @@ impl RunningCall {
     fn finished(self, mut outcome: Outcome) -> Reply {
         let Self { run, handles: _handles, mut context, facts, .. } = self;
         run.give_back();
+        context.notices.append(&mut outcome.notices);
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let window = if has_failed { context.limit.shorten(&mut outcome, facts.window) } else { facts.window };
         // Behind the limit, so that the log has the bytes that are shown.
@@ -392,6 +418,23 @@ impl RunningCall {
             directory: facts.directory,
             lifetime: facts.lifetime,
             window,
+            notices: context.redacted_notices(),
+            redactor: context.redactor,
+        })
+    }
+
+    fn left_with_client(self) -> Reply {
+        let Self { mut run, mut context, facts, .. } = self;
+        let elapsed = run.elapsed();
+        let (terminal_id, output) = run.shown_by_client().expect("it was left there");
+        context.update_entry(|entry| entry.left_with_client(elapsed, &output));
+        let shown = ShownSoFar { output, stderr: None, session: None, window: facts.window, had_line_limit: false };
+        Reply::LeftWithClient(LeftWithClient {
+            terminal_id,
+            shown,
+            elapsed,
+            directory: facts.directory,
+            lifetime: facts.lifetime,
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })

@@ -173,7 +173,6 @@ impl Capture {
     }
 
     /// Captures bytes, and passes them on to the listener, if there is one.
-    #[cfg(test)]
     pub(crate) fn push(&mut self, raw: &[u8], listener: &mut dyn FnMut(&[u8])) {
         self.push_buffer(&mut raw.to_vec(), raw.len(), listener);
     }

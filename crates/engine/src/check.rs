@@ -79,7 +79,8 @@ impl Judge {
             Some((name.clone(), value.to_string_lossy().into_owned()))
         });
         // A session has variables of its own, and a file of the user's may set any.
-        let is_decided = plan.session.is_none()
+        let is_decided = plan.environment_is_whole
+            && plan.session.is_none()
             && !["BASH_ENV", "ENV"]
                 .iter()
                 .any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)));

@@ -83,7 +83,7 @@ pub enum Fate {
     Intercepted,
     /// The command could not be started.
     NotStarted,
-    /// The command continues as a job.
+    /// The command continues as a job, or in a terminal of the client.
     InBackground,
     /// The command has ended.
     Ended(End),
@@ -180,6 +180,13 @@ impl LogEntry {
         self.record.output_bytes = bytes(&outcome.output, outcome.stderr.as_ref());
         self.record.job = outcome.leftover.as_ref().and_then(|left| left.job);
         self.record.savings = outcome.condensed_output().and_then(Savings::of);
+    }
+
+    /// Notes that the command continues in a terminal of the client, and its output so far.
+    pub(crate) fn left_with_client(&mut self, elapsed: Duration, output: &Output) {
+        self.record.fate = Fate::InBackground;
+        self.record.elapsed = elapsed;
+        self.record.output_bytes = output.bytes;
     }
 
     /// Notes that the command continues as a job, and its output so far.

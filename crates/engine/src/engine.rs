@@ -333,8 +333,13 @@ impl Engine {
     /// Decides the exact command that would run. Uses the last snapshot of the rc files, without reading them again;
     /// there is none before the first [`refresh_snapshot`](Self::refresh_snapshot).
     pub fn plan(&self, request: Request) -> Result<Plan, PlanError> {
+        self.plan_on(&*self.backend, request)
+    }
+
+    /// Decides the exact command that this backend would run.
+    pub(crate) fn plan_on(&self, backend: &dyn Backend, request: Request) -> Result<Plan, PlanError> {
         let current = self.snapshots.as_ref().and_then(|snapshots| snapshots.current());
-        Plan::resolve(request, &self.options, &*self.backend, &self.environment, current.as_deref())
+        Plan::resolve(request, &self.options, backend, &self.environment, current.as_deref())
     }
 
     /// A variable of the host, whether commands get it or not.
@@ -347,8 +352,8 @@ impl Engine {
         &self.options
     }
 
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        &*self.backend
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     /// The same engine with other options, for one of the engine's own commands.
@@ -492,6 +497,7 @@ impl Engine {
     pub(crate) async fn begin(
         &self,
         mut checked: Checked,
+        backend: Arc<dyn Backend>,
         turn_by: Option<Instant>,
         approver: Option<&dyn Approver>,
     ) -> Result<Result<(Run, Handles), Refusal>, RunError> {
@@ -518,13 +524,12 @@ impl Engine {
             began = Instant::now();
             attached
         } else {
-            self.backend.start(&checked).await?
+            backend.start(&checked).await?
         };
         // Done while the shell starts.
         let mask = self.mask.for_these(&checked.plan().environment.withheld);
         self.sweep_regularly();
-        let run =
-            Run::new(attached, checked, mask, began, Arc::clone(&self.backend), Arc::clone(&self.options), permit);
+        let run = Run::new(attached, checked, mask, began, backend, Arc::clone(&self.options), permit);
         Ok(Ok(run.map_err(StartError::from)?))
     }
 

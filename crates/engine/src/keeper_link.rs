@@ -279,7 +279,7 @@ impl Link for KeeperLink {
 
 fn ended_report(report: Report) -> Option<Ended> {
     match report {
-        Report::Ended { end, left, shell_stays, at } => Some(Ended { end, left, shell_stays, at }),
+        Report::Ended { end, left, shell_stays, at } => Some(Ended::at(at, end, left, shell_stays)),
         _ => None,
     }
 }

@@ -39,6 +39,7 @@ mod call;
 mod capture;
 mod check;
 mod clean;
+mod client_terminal;
 mod cluster;
 mod command_log;
 mod condensing;
@@ -97,12 +98,16 @@ pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
-    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Pauser, Pausing, Reply, ShownSoFar,
-    Started, Waiting,
+    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, LeftWithClient, Pauser, Pausing,
+    Reply, ShownSoFar, Started, Waiting,
 };
 pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};
 pub use clean::Changes;
+pub use client_terminal::{
+    CLIENT_OUTPUT_LIMIT, ClientBackend, ClientTerminal, ClientTerminalError, TerminalCommand, TerminalExit,
+    TerminalText,
+};
 pub use command_log::{CommandLog, CommandRecord, CommandText, Fate, Savings};
 pub use condensing::Condensing;
 pub use early::start_keeper_early;
@@ -111,9 +116,11 @@ pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withhel
 pub use fixed_name::FixedName;
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
-    JobTerminal, JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, RunLines, ScreenUntil,
-    SendError, Stop, TerminalError, TooManyJobs, TypedLines, Until, WaitOver, job_id, shell_at,
+    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
+    job_id,
 };
+#[cfg(feature = "screens")]
+pub use jobs::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
 pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};

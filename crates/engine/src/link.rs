@@ -54,6 +54,12 @@ pub trait Link: Send + fmt::Debug {
         Box::pin(std::future::ready(Err(NotSent::Unsupported)))
     }
 
+    /// Leaves the command to its supervisor, which goes on without the engine and enforces the lifetime. False if the
+    /// command ends with its link.
+    fn leave(&mut self) -> bool {
+        false
+    }
+
     /// Makes the supervisor read the outputs of leftover processes. Without it the outputs are closed, and processes
     /// that write to them get `SIGPIPE`.
     fn release<'a>(&'a mut self, _outputs: Vec<OutputHandover<'a>>) -> BoxFuture<'a, ()> {
@@ -91,12 +97,20 @@ pub struct Ended {
     pub shell_stays: bool,
     /// Time of the end, since boot of the machine on which the engine runs.
     pub at: Duration,
+    /// True if the beginning of the output was lost before the engine could read it.
+    pub lost_beginning: bool,
+    /// Facts about the end that the reply has to name.
+    pub notices: Vec<String>,
 }
 
 impl Ended {
+    pub(crate) fn at(at: Duration, end: End, left: Vec<Leftover>, shell_stays: bool) -> Self {
+        Self { end, left, shell_stays, at, lost_beginning: false, notices: Vec::new() }
+    }
+
     /// The end, now, of a command that left nothing.
     pub fn now(end: End) -> Self {
-        Self { end, left: Vec::new(), shell_stays: false, at: bashful_sys::boot_time() }
+        Self::at(bashful_sys::boot_time(), end, Vec::new(), false)
     }
 }
 

@@ -222,7 +222,7 @@ impl Starter {
         let Pipes { read, write } = Pipes::new(plan.streams).map_err(|error| explain(plan, error))?;
         let outside = if let Outputs::Terminal(outside) = &read { Some(outside.as_fd()) } else { None };
         let (link, pid) = self.start_without_waiting_shell(plan, &write, outside, None).await?;
-        Ok(Attached { link: Box::new(link), outputs: read, pid, session: None })
+        Ok(Attached { link: Box::new(link), outputs: read, pid, session: None, client: None })
     }
 
     /// Starts a job, whose processes write to its files themselves.

@@ -1,6 +1,7 @@
 //! The outcome of a command, as facts.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::{End, Exit};
@@ -37,6 +38,12 @@ pub struct Outcome {
     pub cut_off: Option<CutOff>,
     /// Names of withheld variables in the script or in the shown output of a failed command.
     pub missed: Vec<String>,
+    /// Name of the client's terminal in which the command ran; none if it ran on its own.
+    pub client_terminal: Option<Arc<str>>,
+    /// True if the beginning of the output is lost, so that all counts are too small.
+    pub lost_beginning: bool,
+    /// Facts about the end that the reply has to name.
+    pub notices: Vec<String>,
 }
 
 /// A command whose output was closed before it had ended.

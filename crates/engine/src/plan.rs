@@ -37,6 +37,8 @@ pub struct Plan {
     pub environment: Environment,
     /// Names of the variables that the request itself sets, for the guard.
     pub own_variables: Vec<String>,
+    /// False if the backend adds variables that nobody here knows.
+    pub environment_is_whole: bool,
     /// Time after which the command is stopped.
     pub lifetime: Lifetime,
     /// Time between `SIGTERM` and `SIGKILL` when it is stopped.
@@ -141,6 +143,9 @@ impl Plan {
         let of_command = if request.session.is_some() && request.env_apart { request.env.as_slice() } else { &[] };
         let of_shell = if of_command.is_empty() { request.env.as_slice() } else { &[] };
         let resolve = |rc: &Current| options.environment.resolve(&rc.host, of_shell);
+        let environment_is_whole = backend.promises().withholds_variables;
+        // A shell of another program has not sourced the snapshot, and the guard must not think so.
+        let rc = rc.filter(|_| environment_is_whole);
         let with_rc = rc.map(|rc| Ok::<_, EnvError>((resolve(rc)?, Arc::clone(&rc.snapshot)))).transpose()?;
         let (mut environment, snapshot) = match with_rc.filter(|(environment, _)| snapshot::suits(environment)) {
             Some((environment, snapshot)) => (environment, Some(snapshot)),
@@ -163,6 +168,7 @@ impl Plan {
             given: request.given,
             directory,
             environment,
+            environment_is_whole,
             own_variables: request.env.iter().map(|(name, _)| name.clone()).collect(),
             lifetime: request.lifetime.unwrap_or(options.lifetime),
             grace: options.grace,

@@ -18,6 +18,13 @@ pub struct Promises {
     /// [`keeper_main`](crate::keeper_main), because every keeper then does so too. Assumed to be true for a program
     /// that [`KeeperProgram::At`](crate::KeeperProgram::At) names.
     pub keepers_are_small: bool,
+    /// A stop ends every process of the command, up to those that `catches_daemons` is about.
+    pub stops_the_tree: bool,
+    /// A command has no variables but those of its plan, so withheld ones stay out.
+    pub withholds_variables: bool,
+    /// The engine reads every byte of the output, each stream by itself. Otherwise it gets the text of both, of which the
+    /// beginning may be missing.
+    pub keeps_whole_output: bool,
 }
 
 /// Form of the keepers.
@@ -40,6 +47,9 @@ impl Promises {
             survives_keeper_death: adopts_orphans,
             leftovers_keep_writing: true,
             keepers_are_small,
+            stops_the_tree: true,
+            withholds_variables: true,
+            keeps_whole_output: true,
         }
     }
 
@@ -51,6 +61,19 @@ impl Promises {
             survives_keeper_death: false,
             leftovers_keep_writing: false,
             keepers_are_small: false,
+            stops_the_tree: true,
+            withholds_variables: true,
+            keeps_whole_output: true,
+        }
+    }
+
+    pub(crate) const fn of_client_terminals() -> Self {
+        Self {
+            keeper: KeeperForm::Backend,
+            stops_the_tree: false,
+            withholds_variables: false,
+            keeps_whole_output: false,
+            ..Self::of_threads()
         }
     }
 }

@@ -59,7 +59,7 @@ impl ReadyKeeper {
         }
         self.link.send(&[&Order::Begin(local::begin(plan, false))], &[]).await.ok()?;
         let (link, pid) = local::attach(self.link, self.keeper, reserve).await.ok()?;
-        Some(Attached { link: Box::new(link), outputs: self.outputs, pid, session: None })
+        Some(Attached { link: Box::new(link), outputs: self.outputs, pid, session: None, client: None })
     }
 }
 

@@ -4,6 +4,7 @@
 //! callers. A [`Running`] is a handle to a command that runs on a task of its own.
 
 mod attended;
+mod client;
 mod handover;
 mod line_limit;
 mod listen;
@@ -35,6 +36,7 @@ use stream::{OutputSource, Stream};
 use crate::backend::{After, Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
+use crate::client_terminal::ClientView;
 use crate::command_log::LogEntry;
 use crate::condensing;
 use crate::last_lines::LastOfFirst;
@@ -71,6 +73,9 @@ pub struct Live {
     pub bytes: u64,
     /// Lines written so far.
     pub lines: u64,
+    /// Name of the client's terminal in which the command runs; none if it runs on its own. It is there from the first
+    /// value on.
+    pub client_terminal: Option<Arc<str>>,
 }
 
 /// A stream of a command.
@@ -235,6 +240,11 @@ pub(crate) struct Run {
     terminal: Option<CommandTerminal>,
     /// The host attends to the terminal, and has put its own terminal back when this resolves.
     host_restored: Option<oneshot::Receiver<()>>,
+    /// The client's terminal, if the command runs in one.
+    client: Option<ClientView>,
+    /// Facts about the end that the backend reported.
+    end_notices: Vec<String>,
+    lost_beginning: bool,
     /// The outcome, while the host puts its own terminal back.
     over: Option<Box<Outcome>>,
     checked: Checked,
@@ -251,6 +261,8 @@ enum RunEvent {
     Requested(Option<RunRequest>),
     LiveDue,
     HeldDue,
+    /// The client's terminal shows a new text.
+    ClientWrote,
     /// The wanted lines have come, and the time to wait for the end is over.
     Enough,
     RegistryDue,
@@ -314,6 +326,9 @@ impl Run {
             shell_end: None,
             terminal,
             host_restored: None,
+            client: attached.client,
+            end_notices: Vec::new(),
+            lost_beginning: false,
             over: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -397,7 +412,9 @@ impl Run {
             }
             match self.next().await {
                 RunEvent::Wrote(index) => self.read(index),
-                RunEvent::LiveDue | RunEvent::Requested(Some(RunRequest::Live)) => self.publish_live(),
+                RunEvent::LiveDue | RunEvent::ClientWrote | RunEvent::Requested(Some(RunRequest::Live)) => {
+                    self.publish_live();
+                }
                 RunEvent::HeldDue => self.release_held(),
                 RunEvent::Enough => self.close(),
                 RunEvent::RegistryDue => self.update_registry(),
@@ -418,7 +435,8 @@ impl Run {
                     self.shell_end = Some((end, self.elapsed_at(at)));
                     self.stop(StopReason::LeftBehind).await;
                 }
-                RunEvent::Ended(Some(Ended { end, left, shell_stays, at })) => {
+                RunEvent::Ended(Some(Ended { end, left, shell_stays, at, lost_beginning, notices })) => {
+                    (self.lost_beginning, self.end_notices) = (lost_beginning, notices);
                     let elapsed = self.elapsed_at(at);
                     self.over = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
                 }
@@ -434,6 +452,7 @@ impl Run {
             () = readable(self.streams.first(), self.feed.as_ref()) => RunEvent::Wrote(0),
             () = readable(self.streams.get(1), self.feed.as_ref()) => RunEvent::Wrote(1),
             ask = self.requests.recv() => RunEvent::Requested(ask),
+            () = client::new_text(self.client.as_mut()) => RunEvent::ClientWrote,
             () = due(self.live_due) => RunEvent::LiveDue,
             () = due(self.held_due) => RunEvent::HeldDue,
             () = due(self.line_limit.due()) => RunEvent::Enough,
@@ -507,6 +526,7 @@ impl Run {
             live.bytes += capture.bytes();
             live.lines += capture.lines();
         }
+        self.add_client_text(&mut live);
         live
     }
 
@@ -544,8 +564,14 @@ impl Run {
 
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.end_live_output();
-        self.condense(end, leftover.as_ref());
-        let (output, stderr) = self.outputs();
+        // A filter would take a missing beginning for a quiet one.
+        if !self.lost_beginning {
+            self.condense(end, leftover.as_ref());
+        }
+        let (mut output, stderr) = self.outputs();
+        if self.lost_beginning {
+            (output.artifact, output.not_saved) = (None, Some(client::BEGINNING_LOST.to_owned()));
+        }
         let saved =
             self.streams.iter().filter_map(|stream| stream.capture.saved_on_disk()).reduce(|one, two| one + two);
         if let (Some(store), Some(bytes)) = (&self.options.artifacts, saved) {
@@ -577,7 +603,20 @@ impl Run {
             End::Lost => false,
         };
         let missed = if has_failed { self.missing_variables(&output, stderr.as_ref()) } else { Vec::new() };
-        Outcome { end, output, stderr, leftover, elapsed, pid: self.pid, cut_off, session, missed }
+        Outcome {
+            end,
+            output,
+            stderr,
+            leftover,
+            elapsed,
+            pid: self.pid,
+            cut_off,
+            session,
+            missed,
+            client_terminal: self.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
+            lost_beginning: self.lost_beginning,
+            notices: std::mem::take(&mut self.end_notices),
+        }
     }
 
     /// Names of withheld variables that the command may have needed.
@@ -654,6 +693,7 @@ impl Run {
             let name = stream.name;
             stream.drain(&mut |bytes| feed_listener(&mut self.feed, name, bytes));
         }
+        self.read_client_text();
         self.update_written();
     }
 }

@@ -76,6 +76,7 @@ impl<'a> ShellKey<'a> {
             enough: _,
             cleaning: _,
             own_variables: _,
+            environment_is_whole: _,
         } = plan;
         Self {
             shell: Cow::Borrowed(shell),

@@ -158,6 +158,7 @@ impl CommandTerminal {
     }
 
     /// True if programs have written something that nobody has read yet.
+    #[cfg(feature = "screens")]
     pub(crate) fn has_unread_output(&self) -> bool {
         rustix::io::ioctl_fionread(&*self.outside).is_ok_and(|bytes| bytes > 0)
     }

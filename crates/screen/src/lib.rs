@@ -30,23 +30,34 @@
 //! Absent on purpose: colors of the palette, hyperlinks, images, the clipboard and Kitty's keyboard protocol. A program
 //! that asks for them gets no answer, as from a terminal that does not know them.
 
+#![cfg_attr(not(feature = "model"), expect(dead_code, reason = "only the screen model reads cells"))]
+
+#[cfg(feature = "model")]
 mod answers;
 mod cell;
+#[cfg(feature = "model")]
 mod dispatch;
 mod keys;
+#[cfg(feature = "model")]
 mod model;
 mod modes;
+#[cfg(feature = "model")]
 mod parser;
+#[cfg(feature = "model")]
 mod screen;
 mod size;
+#[cfg(feature = "model")]
 mod skipped;
 mod snapshot;
+#[cfg(feature = "model")]
 mod text;
+#[cfg(feature = "model")]
 mod title;
 
 pub use cell::{Attributes, Cell, Color, Style, Width};
 pub use keys::{Code, Decoded, Key, KeyDecoder, Keys, Modifiers, UnknownKey, paste};
 pub use modes::{Modes, Mouse};
+#[cfg(feature = "model")]
 pub use screen::{Budget, Fed, Screen};
 pub use size::Size;
 pub use snapshot::{Cursor, Snapshot};

@@ -5,6 +5,7 @@
 //! survived, whatever its name.
 
 pub mod agents;
+mod client_terminal;
 mod golden;
 mod home;
 mod official;
@@ -23,6 +24,7 @@ use bashful_engine::{
     Options, Outcome, OutputListener, OutputStream, Patience, Reply, Request, RunError, Running, Script, SessionLimits,
     SessionOwner, SessionStore, SnapshotOptions, Waiting, find_bash,
 };
+pub use client_terminal::ProcessTerminals;
 pub use golden::check_golden;
 pub use home::Home;
 pub use official::{check_conformance, clients, node};

@@ -208,6 +208,22 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A prompt is a command; `!` before it runs it in the shell of the session.
+Commands run in the editor's terminal if it has one, and else here.
+
+To tell an editor of it, name the program and its argument:
+  Zed       \"agent_servers\": { \"bashful\": { \"command\": \"bashful\", \"args\": [\"acp\"] } }
+  acpx      acpx --agent 'bashful acp' exec 'make test'
+
+Example: bashful acp --here")]
+pub(crate) struct AcpArgs {
+    /// Run commands here, even if the editor offers terminals.
+    #[arg(long)]
+    pub(crate) here: bool,
+}
+
+#[derive(Debug, Args)]
 #[command(after_help = mcp::SET_UP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
     #[command(subcommand)]

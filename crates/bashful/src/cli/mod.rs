@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub(crate) use args::{
-    AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, ConsoleArgs, DoctorArgs,
+    AcpArgs, AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, ConsoleArgs, DoctorArgs,
     ExplainArgs, LogArgs, McpArgs, McpCommand, Mode, PsArgs, RpcArgs, RunArgs, SchemaArgs, ShowArgs, positive,
     whole_number,
 };
@@ -25,8 +25,8 @@ use crate::hook::HookCommand;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::{
-    allow, artifacts, check, condense, config, console, doctor, explain, guard, hook, jobs, log, mcp, print, ps, rpc,
-    run, schema, sessions,
+    acp, allow, artifacts, check, condense, config, console, doctor, explain, guard, hook, jobs, log, mcp, print, ps,
+    rpc, run, schema, sessions,
 };
 
 /// Runs shell commands for LLM agents, and reports exactly what happened.
@@ -65,6 +65,8 @@ enum Command {
     Frequent(Frequent),
     /// Run commands and watch those of agents, on one screen.
     Console(ConsoleArgs),
+    /// Serve an editor over the Agent Client Protocol.
+    Acp(AcpArgs),
     /// List, follow, wait for and stop background jobs.
     #[command(subcommand, disable_help_subcommand = true, after_help = "Example: bashful jobs list")]
     Jobs(JobsCommand),
@@ -167,6 +169,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Frequent(Frequent::Mcp(args)) => mcp::main(args, file),
         Command::Frequent(Frequent::Rpc(args)) => rpc::main(args, file),
         Command::Console(args) => console::main(args, file),
+        Command::Acp(args) => acp::main(args, file),
         Command::Explain(args) => explain::main(args, file),
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),

@@ -287,7 +287,7 @@ async fn tell_progress(
     messages: mpsc::UnboundedSender<Message>,
 ) {
     while live.changed().await.is_ok() {
-        let Live { newest, bytes, lines } = live.borrow_and_update().clone();
+        let Live { newest, bytes, lines, .. } = live.borrow_and_update().clone();
         let text = painted(String::from_utf8_lossy(&newest).into_owned(), &locked(&raw).text());
         if messages.send(Message::Event(Event::Progress { card, text, bytes, lines })).is_err() {
             return;

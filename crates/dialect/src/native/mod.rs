@@ -3,7 +3,7 @@
 mod arguments;
 mod replies;
 
-use bashful_engine::{JobRecord, ShownSoFar};
+use bashful_engine::{JobRecord, LeftWithClient, ShownSoFar};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
@@ -87,6 +87,10 @@ impl Shape for Native {
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
+    }
+
+    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
+        replies::left_with_client(left, call)
     }
 
     fn jobs(&self, reply: &JobsReply) -> RawAnswer {

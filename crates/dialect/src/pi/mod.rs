@@ -7,7 +7,7 @@ mod updates;
 
 pub(crate) use replies::{CANCELLED, timeout_text};
 
-use bashful_engine::{ByteSize, JobRecord, Options, SessionName, ShownSoFar, Window};
+use bashful_engine::{ByteSize, JobRecord, LeftWithClient, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
@@ -110,6 +110,14 @@ impl Shape for Pi {
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
+    }
+
+    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
+        replies::left_with_client(left, call)
+    }
+
+    fn client_terminal_field(&self) -> &'static str {
+        "terminalId"
     }
 
     fn jobs(&self, reply: &JobsReply) -> RawAnswer {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, Clip, Direction, End, Exit, JobRecord, Lifetime, LimitHit, Outcome, Output, ShownSoFar, StopReason,
+    ByteSize, Clip, Direction, End, Exit, JobRecord, LeftWithClient, Lifetime, LimitHit, Outcome, Output, ShownSoFar,
+    StopReason,
 };
 use serde_json::{Value, json};
 
@@ -29,9 +30,10 @@ fn ended_text(ended: &EndedCommand<'_>, output: &Output, stderr: Option<&Output>
     let outputs = [Some(output), stderr].into_iter().flatten();
     let output = shown(output, stderr);
     let is_time_up = matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. });
+    let is_in_terminal = call.has_terminal || outcome.client_terminal.is_some();
     let mut text = match outcome.end {
         // Said at the end.
-        _ if is_time_up && call.has_terminal => output,
+        _ if is_time_up && is_in_terminal => output,
         End::Stopped { why: StopReason::TimeUp, .. } => {
             format!("{}\n{output}", timeout_text(call.lifetime))
         }
@@ -54,9 +56,17 @@ fn ended_text(ended: &EndedCommand<'_>, output: &Output, stderr: Option<&Output>
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Pi)));
     text = format!("{}\n\n{}", text.trim_end_matches('\n'), notices.join("\n"));
     let time_up = || timed_out(call.lifetime);
-    let end = end_text(outcome.end).or_else(|| (is_time_up && call.has_terminal).then(time_up));
+    let end = end_text(seen_by_pi(outcome)).or_else(|| (is_time_up && is_in_terminal).then(time_up));
     text.extend(end.map(|end| format!("\n\n{end}")));
     text
+}
+
+/// The end of a command as pi tells it: every signal in a terminal of the client is exit code 137.
+fn seen_by_pi(outcome: &Outcome) -> End {
+    match outcome.end {
+        End::Own(Exit::Signal(_)) if outcome.client_terminal.is_some() => End::Own(Exit::Code(137)),
+        end => end,
+    }
 }
 
 /// The last line about a command whose exit status nobody knows.
@@ -102,6 +112,22 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) 
     RawAnswer::new(text, facts).with_links([&so_far.output])
 }
 
+/// The reply to a command that outlasted its call in a terminal of the client.
+pub(crate) fn left_with_client(left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
+    let draft = Draft { output: &left.shown.output, stderr: None };
+    let (text, _) = draft.fit_shown(|output, stderr| {
+        let shown = shown(output, stderr);
+        let mut lines = vec![shown.trim_end_matches('\n').to_owned(), String::new()];
+        lines.extend(fitting(&call.notices));
+        lines.push(format!("[{}]", text::runs_at_client(left)));
+        lines.join("\n")
+    });
+    let mut facts = timeout_facts(call);
+    facts["terminalId"] = (&*left.terminal_id).into();
+    facts["wallTimeMs"] = milliseconds(left.elapsed).into();
+    RawAnswer::new(text, facts).with_links([&left.shown.output])
+}
+
 /// The reply to a refused or failed call.
 pub(crate) fn failure(error: &str) -> RawAnswer {
     RawAnswer { is_error: true, ..RawAnswer::new(error.to_owned(), json!({ "error": error })) }
@@ -139,8 +165,12 @@ pub(super) fn timeout_facts(call: &CallFacts) -> Value {
 
 fn ended_facts(outcome: &Outcome, output: &Output, call: &CallFacts) -> Value {
     let mut facts = timeout_facts(call);
-    end_facts(&mut facts, outcome.end, outcome.elapsed);
-    if let Some(truncation) = truncation_facts(output) {
+    end_facts(&mut facts, seen_by_pi(outcome), outcome.elapsed);
+    if let Some(id) = &outcome.client_terminal {
+        facts["terminalId"] = (&**id).into();
+    }
+    let by_client = || outcome.lost_beginning.then(|| cut_by_client(output));
+    if let Some(truncation) = truncation_facts(output).or_else(by_client) {
         facts["meta"]["truncation"] = truncation;
     }
     if let Some(condensed) = outcome.condensed_output().and_then(condensed_facts) {
@@ -256,6 +286,18 @@ fn truncation_facts(output: &Output) -> Option<Value> {
         facts["artifactId"] = artifact.to_string().into();
     }
     Some(facts)
+}
+
+/// The `meta.truncation` object for a text that the client has cut: all counts are those of its text.
+fn cut_by_client(output: &Output) -> Value {
+    json!({
+        "direction": "tail",
+        "truncatedBy": "bytes",
+        "totalLines": output.lines,
+        "totalBytes": output.text_bytes,
+        "outputLines": output.lines,
+        "outputBytes": output.text_bytes,
+    })
 }
 
 /// The first line about a command that ran out of time. A fraction of a second is named only if there is one.

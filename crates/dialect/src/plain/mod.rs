@@ -3,8 +3,8 @@
 //! The text of an answer is JSON with the keys of [`Fields`], in that order.
 
 use bashful_engine::{
-    ByteSize, Cleaning, Clip, End, EnvironmentPolicy, Exit, JobRecord, LeftBehind, Options, Outcome, Output, Redactor,
-    Request, Rewriting, Script, ShownSoFar, StopReason, Streams, Window,
+    ByteSize, Cleaning, Clip, End, EnvironmentPolicy, Exit, JobRecord, LeftBehind, LeftWithClient, Options, Outcome,
+    Output, Redactor, Request, Rewriting, Script, ShownSoFar, StopReason, Streams, Window,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -104,6 +104,11 @@ impl Shape for Plain {
         Native.outlasted(job, so_far, call)
     }
 
+    // Its streams are split, so no command of it runs in a terminal of the client.
+    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
+        Native.left_with_client(left, call)
+    }
+
     fn jobs(&self, reply: &JobsReply) -> RawAnswer {
         Native.jobs(reply)
     }
@@ -163,7 +168,7 @@ fn fields(outcome: &Outcome, call: &CallFacts) -> Fields {
         End::Own(Exit::Signal(_)) => None,
         End::Stopped { why: StopReason::TimeUp, .. } => Some(format!("Command timed out after {}", call.lifetime)),
         End::Stopped { why, .. } => Some(format!("Command stopped: {why}")),
-        End::Lost => Some(text::LOST.to_owned()),
+        End::Lost => Some(text::lost(outcome).to_owned()),
     };
     let notices = notices(outcome, call);
     Fields {

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::check::Approver;
+use crate::client_terminal::ClientTerminal;
 use crate::command_log::CommandLog;
 use crate::reply_limit::ReplyLimit;
 use crate::running::{Live, OutputListener};
@@ -35,6 +36,13 @@ pub struct Caller {
     pub listener: Option<OutputListener>,
     /// Gets the terminal of a command that has one, when the command has started. The reply waits until the host drops it.
     pub terminal: Option<oneshot::Sender<AttendedTerminal>>,
+    /// Terminals of the client, for commands in the foreground.
+    ///
+    /// A command runs there if it wants nothing that only this machine has: a background job, also one that it may
+    /// become by itself ([`Waiting::BeforeTimeout`]), a terminal of its own, a named session, standard input, separate
+    /// streams, a limit on lines, or a listener for every byte. The shared session is not used. A command that outlives
+    /// the caller's patience continues in the client's terminal: [`Reply::LeftWithClient`](crate::Reply::LeftWithClient).
+    pub client_terminal: Option<Arc<dyn ClientTerminal>>,
     /// Receives the caller's cancellation.
     pub cancellation: Option<Cancellation>,
     /// Receives the caller's orders to pause and to continue.

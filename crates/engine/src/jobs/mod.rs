@@ -21,6 +21,7 @@ mod follow;
 mod record;
 mod store;
 mod sweep;
+#[cfg(feature = "screens")]
 mod terminal;
 mod text;
 
@@ -28,6 +29,7 @@ pub use control::{ControlError, SendError, Stop};
 pub use follow::{Follow, Followed, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
+#[cfg(feature = "screens")]
 pub use terminal::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
 pub use text::{JobText, Part};
 

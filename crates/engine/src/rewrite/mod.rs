@@ -156,7 +156,7 @@ impl Engine {
             rewritten.expand_tilde(options);
         }
         if rewriting.directory && alone && !is_users("cd") && rewritten.request.workdir.is_none() {
-            rewritten.extract_directory(options, self.backend())?;
+            rewritten.extract_directory(options, &**self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
         if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {

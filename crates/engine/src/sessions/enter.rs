@@ -287,7 +287,7 @@ async fn hand_over(
     let attached = |link, outputs: Outputs, pid| {
         let home = KeeperHome::Session { store: Arc::clone(store), place: at.place.clone() };
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
-        HandoverResult::Started(Box::new(Attached { link, outputs, pid, session: None }))
+        HandoverResult::Started(Box::new(Attached { link, outputs, pid, session: None, client: None }))
     };
     match answer(&mut link, turn_by, turn).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),

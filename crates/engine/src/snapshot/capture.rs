@@ -50,7 +50,7 @@ pub(super) fn plan(engine: &Engine, limit: Duration) -> Option<Plan> {
     let home = environment.variables.get(std::ffi::OsStr::new("HOME"))?.into();
     let mut request = Request::new(Script::new(":").ok()?);
     request.workdir = Some(home);
-    let mut plan = Plan::resolve(request, options, engine.backend(), &environment, None).ok()?;
+    let mut plan = Plan::resolve(request, options, &**engine.backend(), &environment, None).ok()?;
     environment.variables.insert("PWD".into(), plan.directory.clone().into());
     plan.environment = environment;
     plan.lifetime = Lifetime(limit);
@@ -119,7 +119,8 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
     };
     let engine = engine.with_options(options);
     let checked = engine.check(plan, None).await.map_err(|error| failed(&error))?;
-    let begun = engine.begin(checked, None, None).await.map_err(|error| failed(&error))?;
+    let begun =
+        engine.begin(checked, Arc::clone(engine.backend()), None, None).await.map_err(|error| failed(&error))?;
     let (mut run, _handles) = begun.map_err(|error| failed(&error))?;
     run.until_end().await.ok_or_else(|| failed(&Dropped))
 }

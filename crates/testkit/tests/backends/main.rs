@@ -1,18 +1,20 @@
 //! Whatever runs the commands, an engine keeps these promises: the contract of every backend.
 //!
-//! Three are held to it: this machine with a keeper process, this machine with a thread as keeper, and a backend that is
-//! not part of the engine. Where [`Promises`] differ, each is held to what it says.
+//! Four are held to it: this machine with a keeper process, this machine with a thread as keeper, a backend that is not
+//! part of the engine, and the terminals of a client. Where [`Promises`] differ, each is held to what it says.
 
+mod client;
 mod plain;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, Caller, Cleaning, Clip, End, Engine, Exit, Grace, KeeperForm, KeeperProgram, Lifetime, Live, PlanError,
-    Promises, Redacted, Reply, Request, RunError, Running, SessionName, StartError, StopReason, Streams, Window,
+    Backend, ByteSize, CLIENT_OUTPUT_LIMIT, Caller, Cleaning, ClientBackend, Clip, End, Engine, Exit, Grace,
+    KeeperForm, KeeperProgram, Lifetime, Live, PlanError, Promises, Redacted, Reply, Request, RunError, Running,
+    SessionName, StartError, StopReason, Streams, Window,
 };
-use bashful_testkit::{Place, Starts, WIDE, eventually, output, patient, request, run};
+use bashful_testkit::{Place, ProcessTerminals, Starts, WIDE, eventually, output, patient, request, run};
 use plain::Plain;
 use tokio::sync::watch;
 
@@ -21,7 +23,7 @@ const PUPPET: &str = env!("CARGO_BIN_EXE_puppet");
 /// A place for commands, and the backend that runs them.
 struct World {
     place: Place,
-    backend: Option<Arc<Plain>>,
+    backend: Option<Arc<dyn Backend>>,
 }
 
 impl World {
@@ -39,14 +41,37 @@ impl World {
         Self { backend: Some(Arc::new(backend)), ..Self::with_processes() }
     }
 
+    fn of_client() -> Self {
+        let world = Self::with_processes();
+        let environment = world.place.options.host_environment.clone();
+        let terminals = Arc::new(ProcessTerminals::new(environment.clone()));
+        Self { backend: Some(Arc::new(ClientBackend::new(terminals, environment))), ..world }
+    }
+
     fn engine(&self) -> Engine {
         match &self.backend {
-            Some(backend) => {
-                let backend: Arc<Plain> = Arc::clone(backend);
-                Engine::with_backend(self.place.options.clone(), backend)
-            }
+            Some(backend) => Engine::with_backend(self.place.options.clone(), Arc::clone(backend)),
             None => self.place.engine(),
         }
+    }
+
+    fn promises(&self) -> Promises {
+        self.engine().promises()
+    }
+
+    /// The processes of a stopped command that should be gone: all of them, or its shell.
+    fn not_stopped(&self) -> Vec<String> {
+        let mut left = self.place.survivors();
+        if !self.promises().stops_the_tree {
+            left.retain(|process| process.contains("bash -c"));
+        }
+        left
+    }
+
+    /// Waits until everything is gone that a stop ends.
+    #[track_caller]
+    fn check_is_stopped(&self) {
+        assert!(eventually(|| self.not_stopped().is_empty()), "survived: {:?}", self.not_stopped());
     }
 
     /// A command that has made the file `ready`.
@@ -60,7 +85,7 @@ impl World {
     /// Waits until nothing is left, without a stop of the runtime: a task of it may have to end the rest.
     async fn nothing_survives(&self) {
         let gone = async {
-            while !self.place.survivors().is_empty() {
+            while !self.not_stopped().is_empty() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
@@ -80,6 +105,9 @@ macro_rules! contract {
     ($($promise:ident,)*) => {
         mod processes { $(#[tokio::test] async fn $promise() { super::$promise(super::World::with_processes()).await; })* }
         mod threads { $(#[tokio::test] async fn $promise() { super::$promise(super::World::with_threads()).await; })* }
+        mod client_terminals {
+            $(#[tokio::test] async fn $promise() { super::$promise(super::World::of_client()).await; })*
+        }
         mod outside {
             $(#[tokio::test] async fn $promise() { super::$promise(super::World::outside(super::Plain::Piped)).await; })*
         }
@@ -114,7 +142,9 @@ async fn a_script_runs_where_and_with_what_it_is_told(world: World) {
     };
     let outcome = soon(world.engine().run(asked)).await.expect("it starts").finished().expect("it is over");
     assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(7)), "below a value\nread: 1\n"));
-    assert!(outcome.pid.is_some() && outcome.leftover.is_none(), "{outcome:?}");
+    // A client does not say which process it started.
+    assert_eq!(outcome.pid.is_some(), outcome.client_terminal.is_none(), "{outcome:?}");
+    assert!(outcome.leftover.is_none(), "{outcome:?}");
     world.place.check_nothing_survives();
 }
 
@@ -127,6 +157,10 @@ async fn both_streams_come_as_one_in_their_order(world: World) {
 async fn both_streams_come_apart(world: World) {
     let asked = Request { streams: Streams::Split, ..request("echo out; echo err >&2") };
     let outcome = soon(world.engine().run(asked)).await.expect("it starts").finished().expect("it is over");
+    if !world.promises().keeps_whole_output {
+        assert_eq!((output(&outcome).as_str(), outcome.stderr), ("out\nerr\n", None));
+        return;
+    }
     assert_eq!(outcome.output.text(), "out\n");
     assert_eq!(outcome.stderr.expect("it was taken apart").text(), "err\n");
 }
@@ -134,16 +168,27 @@ async fn both_streams_come_apart(world: World) {
 async fn bytes_that_are_no_text_come_through(mut world: World) {
     world.place.options.cleaning = Cleaning::None;
     let outcome = run(&world.engine(), r"printf 'a\xff\x00\xfeb'").await;
-    assert_eq!(outcome.output.clip, Clip::Whole(b"a\xff\x00\xfeb".to_vec()));
+    let bytes = b"a\xff\x00\xfeb";
+    let is_text = !world.promises().keeps_whole_output;
+    let expected = if is_text { String::from_utf8_lossy(bytes).into_owned().into_bytes() } else { bytes.to_vec() };
+    assert_eq!(outcome.output.clip, Clip::Whole(expected));
 }
 
 async fn output_beyond_all_limits_is_counted_cut_and_kept(mut world: World) {
     const BYTES: u64 = 30_000_000;
     world.place.options.window = Window::tail(ByteSize::kib(4));
     let outcome = run(&world.engine(), format!("yes 0123456 | head -c {BYTES}; echo last")).await;
-    assert_eq!((outcome.end, outcome.output.bytes), (End::Own(Exit::Code(0)), BYTES + 5));
+    let keeps_all = world.promises().keeps_whole_output;
+    let kept = if keeps_all { BYTES + 5 } else { CLIENT_OUTPUT_LIMIT as u64 };
+    assert_eq!((outcome.end, outcome.output.bytes), (End::Own(Exit::Code(0)), kept));
+    assert_eq!(outcome.lost_beginning, !keeps_all);
     let Clip::Cut { tail, .. } = &outcome.output.clip else { panic!("all of it is shown") };
     assert!(tail.bytes.ends_with(b"0123456\nlast\n"), "the end is not shown");
+    if !keeps_all {
+        assert_eq!(outcome.output.artifact, None);
+        assert_eq!(outcome.output.not_saved.as_deref(), Some("the client's terminal kept only the end"));
+        return;
+    }
     let artifact = outcome.output.artifact.expect("all of it is kept");
     assert_eq!(std::fs::metadata(&artifact.path).expect("it is there").len(), BYTES + 5);
 }
@@ -157,8 +202,10 @@ async fn a_stop_ends_the_tree(world: World) {
     let (_engine, mut running) = world.started(script).await;
     running.stop(StopReason::Cancelled);
     let outcome = soon(running.wait()).await.expect("nobody dropped it");
-    assert_eq!(outcome.end, End::Stopped { why: StopReason::Cancelled, exit: Exit::Signal(15) });
-    world.place.check_nothing_survives();
+    // A client kills.
+    let signal = if world.promises().stops_the_tree { 15 } else { 9 };
+    assert_eq!(outcome.end, End::Stopped { why: StopReason::Cancelled, exit: Exit::Signal(signal) });
+    world.check_is_stopped();
 }
 
 async fn a_second_stop_does_not_wait_for_the_grace(mut world: World) {
@@ -168,7 +215,7 @@ async fn a_second_stop_does_not_wait_for_the_grace(mut world: World) {
     running.stop(StopReason::Cancelled);
     let outcome = soon(running.wait()).await.expect("nobody dropped it");
     assert_eq!(outcome.end, End::Stopped { why: StopReason::Cancelled, exit: Exit::Signal(9) });
-    world.place.check_nothing_survives();
+    world.check_is_stopped();
 }
 
 async fn a_stop_reaches_daemons_where_that_is_promised(world: World) {
@@ -176,7 +223,9 @@ async fn a_stop_reaches_daemons_where_that_is_promised(world: World) {
     let (engine, mut running) = world.started(script).await;
     running.stop(StopReason::Cancelled);
     soon(running.wait()).await.expect("nobody dropped it");
-    if engine.promises().catches_daemons {
+    if !engine.promises().stops_the_tree {
+        world.check_is_stopped();
+    } else if engine.promises().catches_daemons {
         world.place.check_nothing_survives();
     } else {
         let mut left = Vec::new();
@@ -219,7 +268,7 @@ async fn a_command_ends_when_its_time_is_up(mut world: World) {
     assert_eq!(outcome.end, End::Stopped { why: StopReason::TimeUp, exit: Exit::Signal(9) });
     assert_eq!(output(&outcome), "begun\n");
     assert!(outcome.elapsed >= Duration::from_millis(300), "{:?}", outcome.elapsed);
-    world.place.check_nothing_survives();
+    world.check_is_stopped();
 }
 
 async fn a_directory_that_is_not_there_is_named(world: World) {
@@ -256,7 +305,12 @@ async fn a_command_outlasts_its_call_as_a_job_or_the_call_waits_and_says_why(wor
         std::fs::write(go, "").expect("a file");
     };
     let (reply, ()) = soon(async { tokio::join!(calling, letting_go) }).await;
-    let Reply::Finished(finished) = reply.expect("it starts") else { panic!("it was not waited for") };
+    let reply = reply.expect("it starts");
+    if let Reply::LeftWithClient(left) = reply {
+        assert_eq!(&*left.terminal_id, "term_1");
+        return world.check_is_stopped();
+    }
+    let Reply::Finished(finished) = reply else { panic!("it was not waited for") };
     assert_eq!(output(&finished.outcome), "begun\ndone\n");
     let why = match engine.promises().keeper {
         KeeperForm::Backend => "this backend does not support that",

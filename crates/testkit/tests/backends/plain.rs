@@ -58,6 +58,9 @@ impl Backend for Plain {
             survives_keeper_death: false,
             leftovers_keep_writing: false,
             keepers_are_small: false,
+            stops_the_tree: true,
+            withholds_variables: true,
+            keeps_whole_output: true,
         }
     }
 }
