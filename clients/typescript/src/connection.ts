@@ -199,6 +199,8 @@ export class Connection {
       try {
         this.#accept(JSON.parse(whole.toString("utf8")));
       } catch (error) {
+        // Nothing that follows can be trusted. The keepers of its commands stop them then.
+        this.#process.kill("SIGKILL");
         this.#end(error instanceof ProtocolError ? error : new ProtocolError(`unknown message: ${error}`));
         return;
       }
@@ -280,7 +282,6 @@ export class Connection {
 
   #end(error: BashfulError): void {
     this.#ended ??= error;
-    // After a wrong message too: nothing that follows can be trusted.
     this.#process.stdin.end();
     this.#process.stdout.resume();
     for (const closing of this.#questions.values()) closing.abort();

@@ -282,8 +282,9 @@ class Connection:
             # The reason is on standard error, and the process about to exit.
             await asyncio.wait([self._listening, self._exited], timeout=EXIT_WITHIN)
             error = ServiceEndedError(self._process.returncode, self._said.decode("utf-8", "replace"))
-        else:
-            self._stdin.close()
+        elif self._process.returncode is None:
+            # Nothing that follows can be trusted. The keepers of its commands stop them then.
+            self._process.kill()
         if self._ended is None:
             self._ended = error
         for task in self._questions.values():
