@@ -20,7 +20,7 @@ use crate::signals::Signals;
 
 /// An option that the dialect's tool does not have.
 #[derive(Debug, Error)]
-enum AskError {
+pub(crate) enum AskError {
     #[error("{what} is not UTF-8, and tools are called with JSON")]
     NotText { what: &'static str },
     #[error("the {dialect} dialect has no tool `bash`")]
@@ -66,7 +66,7 @@ fn call(
         let limits = setup::limits(settings);
         dialect.adjust(&mut options, &limits);
         options.directory.clone_from(&here);
-        let last = Arc::new(LastRecord { log: Log::new(settings, around, "run"), record: Mutex::default() });
+        let last = Arc::new(LastRecord::new(Log::new(settings, around, "run")));
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
@@ -156,7 +156,7 @@ fn takes(tool: &Tool, argument: &str) -> bool {
 
 /// A command log that keeps the last record.
 #[derive(Debug)]
-struct LastRecord {
+pub(crate) struct LastRecord {
     log: Option<Log>,
     record: Mutex<Option<CommandRecord>>,
 }
@@ -171,6 +171,10 @@ impl CommandLog for LastRecord {
 }
 
 impl LastRecord {
+    pub(crate) fn new(log: Option<Log>) -> Self {
+        Self { log, record: Mutex::default() }
+    }
+
     fn fate(&self) -> Option<Fate> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|record| record.fate.clone())
     }
@@ -184,7 +188,7 @@ impl LastRecord {
     }
 
     /// The exit code of the command. A command that never started has failed.
-    fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self.fate() {
             Some(Fate::InBackground) => Exit::Code(0),
             Some(Fate::Ended(end)) => Exit::of(end, None),

@@ -3,22 +3,18 @@
 use std::error::Error;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 
-use bashful_dialect::Toolbox;
-use bashful_engine::{CommandLog, Engine, Interceptor, Pattern, Request, Script, SessionOwner};
+use bashful_engine::Pattern;
 use bashful_mcp::{serve_http, serve_stdio};
 
 use crate::cli::{McpArgs, McpCommand};
 use crate::exit::Exit;
-use crate::guard::{self, ToolAdvice};
+use crate::guard;
 use crate::http::{self, ListeningServer, TOKEN};
 use crate::install;
-use crate::log::Log;
 use crate::print;
-use crate::settings::Settings;
+use crate::served::{self, Surface};
 use crate::setup::{self, Surroundings};
-use crate::shell_settings::SettingsFiles;
 use crate::signals::Signals;
 
 /// Help text: how to add this server to a client.
@@ -55,11 +51,15 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
-        let mut toolbox = toolbox(args, &settings, &around, http.as_ref())?;
-        // A relative path is relative to the start directory, also after a change of directory.
-        let named_file = file.map(std::path::absolute).transpose()?;
-        let files = SettingsFiles::new(&settings, &toolbox, args.dialect, &around, named_file);
-        toolbox.shell_settings = Some(Arc::new(files));
+        let directory = setup::directory(&around, args.cwd.as_deref())?;
+        let surface = Surface { name: "mcp", dialect: args.dialect, directory: &directory };
+        let toolbox = served::toolbox(surface, &settings, &around, file, |options| {
+            if let Some(http) = &http {
+                // The engine withholds and redacts the token, whatever the settings say.
+                options.host_environment.push((TOKEN.into(), http.access_rules.token.reveal().into()));
+                options.environment.never.push(Pattern::new(TOKEN));
+            }
+        })?;
         let asked_to_end = async {
             signals.next().await;
         };
@@ -83,41 +83,4 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     // which then stop their commands.
     runtime.shutdown_background();
     served
-}
-
-fn toolbox(
-    args: &McpArgs,
-    settings: &Settings,
-    around: &Surroundings,
-    http: Option<&ListeningServer>,
-) -> Result<Toolbox, Box<dyn Error>> {
-    let directory = setup::directory(around, args.cwd.as_deref())?;
-    let mut options = setup::options(settings, around, Some(&directory))?;
-    let limits = setup::limits(settings);
-    args.dialect.adjust(&mut options, &limits);
-    options.directory.clone_from(&directory);
-    options.ready = settings.mcp.ready.number();
-    options.registry = setup::registry(around, "mcp").map(Arc::new);
-    // Two servers may use the same session name for different shells.
-    options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
-    if let Some(http) = http {
-        // The engine withholds and redacts the token, whatever the settings say.
-        options.host_environment.push((TOKEN.into(), http.access_rules.token.reveal().into()));
-        options.environment.never.push(Pattern::new(TOKEN));
-    }
-    let engine = Engine::new(options)?;
-    let (ahead, first) = (engine.clone(), Request::new(Script::new("true")?));
-    // Prepare a keeper while the client initializes.
-    drop(tokio::spawn(async move {
-        ahead.refresh_snapshot().await;
-        let Ok(plan) = ahead.plan(first) else { return };
-        if let Ok(checked) = ahead.check(plan, None).await {
-            ahead.prepare(&checked);
-        }
-    }));
-    let mut toolbox = Toolbox::new(engine, args.dialect, limits, &directory);
-    toolbox.no_state = around.state().notice();
-    toolbox.log = Log::new(settings, around, "mcp").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
-    toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
-    Ok(toolbox)
 }

@@ -23,13 +23,16 @@ use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
-use crate::{as_dialect, attend, guard, print};
+use crate::{as_dialect, attend, events, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
 
 /// Runs one command, prints its reply, and returns its exit code.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if args.events {
+        return events::main(args, file);
+    }
     if let Some(dialect) = args.dialect {
         return as_dialect::main(args, dialect, file);
     }

@@ -14,6 +14,10 @@ use crate::setup::{self, Surroundings};
 
 /// Prints the definitions of tools, or the schemas of their facts.
 pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    if args.rpc {
+        print::pretty_json(bashful_rpc::schema())?;
+        return Ok(Exit::Code(0));
+    }
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
     guard::set_dialect_levels(&mut settings, args.dialect);

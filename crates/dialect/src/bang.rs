@@ -23,6 +23,9 @@ use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
 use crate::visible::visible_lines;
 
+/// Begins the name of the session that is a person's shell; its key follows.
+pub const BANG_PREFIX: &str = "bang-";
+
 /// The caller of a person's command.
 #[derive(Default)]
 pub struct BangCaller {
@@ -181,7 +184,7 @@ impl Toolbox {
             None => None,
             Some(_) => match self.bang_shells.take(&caller.key) {
                 Ok(shell) => {
-                    request.session = Some(SessionName::new(format!("bang-{}", caller.key))?);
+                    request.session = Some(SessionName::new(format!("{BANG_PREFIX}{}", caller.key))?);
                     request.env_apart = true;
                     Some(shell)
                 }

@@ -15,7 +15,7 @@ use regex::bytes::Regex;
 
 use super::duration::{seconds, span};
 use crate::install::InstallArgs;
-use crate::{artifacts, mcp};
+use crate::{artifacts, mcp, rpc};
 
 /// The command and how to run it.
 #[derive(Debug, Args)]
@@ -81,6 +81,9 @@ pub(crate) struct RunArgs {
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print output and result as JSON lines, as `rpc` sends them.
+    #[arg(long, conflicts_with_all = ["json", "pty", "split", "stdin"])]
+    pub(crate) events: bool,
     /// Make it a job if it takes longer than this.
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) patience: Option<Duration>,
@@ -206,6 +209,17 @@ pub(crate) struct McpArgs {
     pub(crate) structured: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = rpc::FIRST_LINES)]
+pub(crate) struct RpcArgs {
+    /// Tools to offer: native (bash and job), plain or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t, value_parser = dialects(), hide_possible_values = true)]
+    pub(crate) dialect: Dialect,
+    /// Directory that commands begin in.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// Add this server to a client's settings, or remove it.
@@ -266,6 +280,9 @@ pub(crate) struct SchemaArgs {
     /// Include the schemas of structured results.
     #[arg(long)]
     pub(crate) structured: bool,
+    /// Print the schema of the messages of `bashful rpc` instead.
+    #[arg(long, conflicts_with_all = ["form", "structured", "facts"])]
+    pub(crate) rpc: bool,
 }
 
 #[derive(Debug, Subcommand)]

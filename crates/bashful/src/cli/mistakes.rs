@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use strsim::damerau_levenshtein;
 
 /// Commands that a mistyped word may stand for.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "run",
     "jobs",
     "ps",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 18] = [
     "log",
     "artifacts",
     "mcp",
+    "rpc",
     "hook",
     "check",
     "allow",

@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use args::{
     AllowArgs, ArtifactsCommand, CheckArgs, CommandArgs, CondenseArgs, ConfigArgs, DoctorArgs, ExplainArgs, LogArgs,
-    McpArgs, McpCommand, Mode, PsArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
+    McpArgs, McpCommand, Mode, PsArgs, RpcArgs, RunArgs, SchemaArgs, ShowArgs, positive, whole_number,
 };
 use args::{CompletionsArgs, ManArgs};
 
@@ -24,8 +24,8 @@ use crate::hook::HookCommand;
 use crate::jobs::JobsCommand;
 use crate::sessions::SessionsCommand;
 use crate::{
-    allow, artifacts, check, condense, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, run, schema,
-    sessions,
+    allow, artifacts, check, condense, config, doctor, explain, guard, hook, jobs, log, mcp, print, ps, rpc, run,
+    schema, sessions,
 };
 
 /// Runs shell commands for LLM agents, and reports exactly what happened.
@@ -54,6 +54,8 @@ enum Frequent {
     Run(RunArgs),
     /// Serve the tools to an agent over MCP.
     Mcp(McpArgs),
+    /// Serve a host program as JSON lines.
+    Rpc(RpcArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -126,6 +128,7 @@ fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
         stdin: false,
         pty: false,
         json: false,
+        events: false,
     })
 }
 
@@ -159,6 +162,7 @@ pub(crate) fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Frequent(Frequent::Run(args)) => run::main(args, file),
         Command::Frequent(Frequent::Mcp(args)) => mcp::main(args, file),
+        Command::Frequent(Frequent::Rpc(args)) => rpc::main(args, file),
         Command::Explain(args) => explain::main(args, file),
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),

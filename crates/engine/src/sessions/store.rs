@@ -208,6 +208,13 @@ impl SessionStore {
         Ok(self.list_all().await?.0)
     }
 
+    /// Lists the live sessions that commands of this store find by their names.
+    pub async fn list_own(&self) -> Result<Vec<SessionEntry>, ListSessionsError> {
+        let mut entries = self.list().await?;
+        entries.retain(|entry| self.is_own(&entry.place));
+        Ok(entries)
+    }
+
     /// Lists all live sessions that only a newer version of bashful can use, by name.
     pub async fn list_newer(&self) -> Result<Vec<NewerSession>, ListSessionsError> {
         Ok(self.list_all().await?.1)

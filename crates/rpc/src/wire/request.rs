@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::RequestId;
@@ -30,7 +30,7 @@ pub struct BashRequest {
     /// The surface that runs it; `bang` unless given.
     #[serde(rename = "as")]
     pub surface: Option<Surface>,
-    /// Working directory. Without it, `bang` continues where the shell is, and `tool` runs in the directory of the service.
+    /// Working directory. Without it, `bang` stays where the shell is, and `tool` runs in the directory of the service.
     pub cwd: Option<String>,
     /// Variables for this command alone.
     pub env: Option<BTreeMap<String, String>>,
@@ -54,6 +54,27 @@ pub struct BashRequest {
     pub updates: Option<bool>,
 }
 
+impl BashRequest {
+    /// A request with this script and nothing else.
+    pub fn new(command: String) -> Self {
+        Self {
+            command,
+            surface: None,
+            cwd: None,
+            env: None,
+            timeout: None,
+            mode: None,
+            session: None,
+            pty: None,
+            stdin: None,
+            patience: None,
+            stream: None,
+            when_behind: None,
+            updates: None,
+        }
+    }
+}
+
 /// Calls a tool of the dialect, as a model does.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -73,7 +94,7 @@ pub struct ToolRequest {
 }
 
 /// The surface that runs a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Surface {
     /// The script as it is, in the persistent shell of the connection. The data is a `BashData`.

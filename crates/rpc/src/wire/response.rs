@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{RequestId, RpcError};
+use super::{RequestId, RpcError, Surface};
 
 /// The response to a request.
 #[derive(Debug, Serialize)]
@@ -17,7 +18,7 @@ pub(crate) struct Response<'a> {
     pub(crate) command: &'a str,
     pub(crate) success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) data: Option<Value>,
+    pub(crate) data: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stream: Option<StreamSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +92,8 @@ pub struct LimitsData {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashData {
-    /// Standard output and standard error in their true order, as clean text. A long output is cut; a command that was stopped has a
-    /// line about it.
+    /// Standard output and standard error in their true order, as clean text: the end of a long output. A command that was
+    /// stopped has a line about it at the beginning.
     pub output: String,
     /// Exit code; 128+N after signal N. Absent if the command was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,8 +116,11 @@ pub struct BashData {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<String>,
     /// Directory of the shell after the command.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub working_dir: Option<String>,
+    pub working_dir: String,
+    /// Milliseconds from its start to its end.
+    pub wall_time_ms: u64,
+    /// Facts to know, one sentence each: processes left running, a shell that was lost, a changed timeout.
+    pub notices: Vec<String>,
 }
 
 /// The result of a tool call.
@@ -245,7 +249,6 @@ pub struct JobInfo {
     /// True if `job_send` can write to its standard input.
     pub takes_input: bool,
     /// True if `screen` can show its terminal.
-    #[serde(default)]
     pub has_terminal: bool,
     /// Milliseconds after which it is stopped.
     pub lifetime_ms: u64,
@@ -316,8 +319,11 @@ pub struct SessionsData {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
-    /// Name, as in `session`.
+    /// Name, as in `session`; `connection` is the shell of the connection.
     pub name: String,
+    /// The surface that uses it.
+    #[serde(rename = "as")]
+    pub surface: Surface,
     /// True while it runs a command.
     pub busy: bool,
     /// Milliseconds that it has been busy or idle.

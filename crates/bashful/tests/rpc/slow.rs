@@ -1,0 +1,124 @@
+//! A host that reads late or never: commands go on, memory stays bounded, and the host learns what it missed.
+
+use bashful_testkit::eventually;
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::{ends_well, home};
+
+/// Bytes of output that no pipe and no queue holds.
+const FLOOD: u64 = 64 << 20;
+
+/// Most memory of the service in KiB while a host does not read: itself in a debug build, and the queues of two commands.
+const MOST_MEMORY: u64 = 64 << 10;
+
+fn flood(marker: &str) -> String {
+    format!("yes 0123456789abcde | head -c {FLOOD}; touch {marker}")
+}
+
+/// Resident memory of a process in KiB.
+fn memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// Bytes of the events of a request, received and dropped.
+fn streamed(lines: &[Value], id: &Value) -> (u64, u64) {
+    let of = |kind: &'static str| lines.iter().filter(move |line| line["type"] == kind && line["id"] == *id);
+    let received = of("chunk").map(|chunk| chunk["text"].as_str().expect("text").len() as u64).sum();
+    (received, of("dropped").map(|dropped| dropped["bytes"].as_u64().expect("a number")).sum())
+}
+
+#[test]
+fn a_slow_reader_holds_up_no_command_and_is_told_what_it_missed() {
+    let home = home();
+    let mut host = Host::new(&home);
+    for id in ["one", "two"] {
+        host.send(&json!({ "id": id, "type": "bash", "command": flood(id), "stream": true }));
+    }
+    host.send(&json!({ "id": "quiet", "type": "bash", "command": "seq 100000; touch three" }));
+    // Nobody has read a byte, and all of them come to their end.
+    for file in ["one", "two", "three"] {
+        home.wait_for(file);
+    }
+    let used = memory(host.pid());
+    assert!(used < MOST_MEMORY, "{used} KiB");
+    let responses: Vec<Value> = ["one", "two", "quiet"].iter().map(|id| host.response(&json!(id))).collect();
+    for (response, id) in responses.iter().zip(["one", "two"]) {
+        let (data, stream) = (&response["data"], &response["stream"]);
+        assert_eq!((&data["totalBytes"], &data["exitCode"]), (&json!(FLOOD), &json!(0)), "the result is whole");
+        let (received, dropped) = streamed(&host.early, &json!(id));
+        assert_eq!((&stream["bytes"], &stream["droppedBytes"]), (&json!(received), &json!(dropped)));
+        assert_eq!(received + dropped, FLOOD);
+        assert!(dropped > FLOOD / 2, "{dropped}");
+        let artifact = home.state().join(format!("artifacts/{}", data["artifactId"].as_str().expect("an artifact")));
+        assert!(eventually(|| artifact_bytes(&artifact) == FLOOD), "{}", artifact.display());
+    }
+    assert_eq!(responses[2]["data"]["totalLines"], 100_000);
+    let numbers = |id: &str| -> Vec<u64> {
+        host.early.iter().filter(|line| line["id"] == id).map(|line| line["seq"].as_u64().expect("a number")).collect()
+    };
+    for id in ["one", "two"] {
+        assert_eq!(numbers(id), (0..numbers(id).len() as u64).collect::<Vec<_>>(), "no number is missing");
+    }
+    host.early.clear();
+    ends_well(host, &home);
+}
+
+/// Size of the files of an artifact.
+fn artifact_bytes(artifact: &std::path::Path) -> u64 {
+    if artifact.is_file() {
+        return artifact.metadata().map_or(0, |metadata| metadata.len());
+    }
+    let files = std::fs::read_dir(artifact).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_command_that_waits_for_its_reader_loses_nothing_and_holds_up_nobody_else() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(&json!({ "id": "wait", "type": "bash", "command": flood("done"), "stream": true, "whenBehind": "wait" }));
+    host.send(&json!({ "id": "other", "type": "bash", "command": "touch other" }));
+    home.wait_for("other");
+    assert!(!home.path().join("done").exists(), "no pipe holds that much");
+    let response = host.response(&json!("wait"));
+    assert_eq!(response["stream"]["droppedBytes"], 0);
+    assert_eq!(streamed(&host.early, &json!("wait")), (FLOOD, 0));
+    host.early.clear();
+    ends_well(host, &home);
+}
+
+#[test]
+fn a_command_whose_reader_never_comes_is_aborted_all_the_same() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(
+        &json!({ "id": "wait", "type": "bash", "command": "touch begun; yes", "stream": true, "whenBehind": "wait" }),
+    );
+    host.send(&json!({ "id": "drop", "type": "bash", "command": "touch too; yes", "stream": true }));
+    home.wait_for("begun");
+    home.wait_for("too");
+    host.send(&json!({ "id": "abort", "type": "abort_bash" }));
+    assert_eq!(host.response(&json!("abort"))["data"], json!({ "aborted": 2 }));
+    for id in ["wait", "drop"] {
+        assert_eq!(host.response(&json!(id))["data"]["cancelled"], true);
+    }
+    host.early.clear();
+    ends_well(host, &home);
+}
+
+#[test]
+fn a_host_that_never_reads_and_closes_its_input_leaves_no_command() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(&json!({ "id": 1, "type": "bash", "command": "touch begun; yes", "stream": true, "whenBehind": "wait" }));
+    home.wait_for("begun");
+    host.close();
+    // The service waits for its reader with what it had begun to write; the command does not run any more.
+    assert!(eventually(|| home.survivors().iter().all(|process| !process.contains("yes"))), "{:?}", home.survivors());
+    host.hang_up();
+    assert!(host.end().success());
+    home.check_nothing_survives();
+}

@@ -1,0 +1,193 @@
+//! Requests about jobs: list, get, wait, stop, send.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bashful_dialect::terminal_calls::{parse_keys, type_at};
+use bashful_dialect::{JobOutput, job, unique};
+use bashful_engine::{
+    ByteSize, ControlError, GetJobError, JobPart, JobRecord, JobStore, SendError, Stop, TerminalError, error_chain,
+    reason,
+};
+use bashful_sys::signal;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::service::{Answered, Connection, seconds};
+use crate::wire::{
+    ErrorCode, JobChangedData, JobData, JobInfo, JobOutputData, JobRequest, JobSendRequest, JobStopRequest,
+    JobWaitData, JobWaitRequest, JobsData, JobsRequest, RpcError,
+};
+
+/// Last lines of output in an answer, unless the host names a part.
+const USUAL_LINES: u64 = 20;
+
+/// Most output of a job in one answer, as in one `read`.
+const OUTPUT_SHOWN: ByteSize = ByteSize::kib(256);
+
+/// Longest wait for a stopped job to end: the grace, and some more.
+const STOP_WAIT: Duration = Duration::from_secs(20);
+
+/// Longest time for a program to take what is typed at its terminal.
+const TYPING_WAIT: Duration = Duration::from_secs(10);
+
+impl Connection {
+    pub(crate) fn job_store(&self) -> Result<&Arc<JobStore>, RpcError> {
+        let none = || RpcError::new(ErrorCode::Unavailable, "this service keeps no jobs");
+        self.service.toolbox.engine().jobs().ok_or_else(none)
+    }
+
+    fn record(&self, id: u64) -> Result<JobRecord, RpcError> {
+        self.job_store()?.get(id).map_err(|error| error_of_control(&error.into()))
+    }
+
+    pub(crate) fn job_info(&self, id: u64) -> Result<JobInfo, RpcError> {
+        Ok(self.info_of(self.record(id)?))
+    }
+
+    fn info_of(&self, mut record: JobRecord) -> JobInfo {
+        job::redact(&mut record, &self.service.toolbox.engine().redactor());
+        let mut facts = job::facts(&record);
+        facts["has_terminal"] = record.has_terminal.into();
+        serde_json::from_value(facts).expect("a test reads the facts of a job as these fields")
+    }
+
+    fn changed(&self, id: u64) -> Result<Answered, RpcError> {
+        Ok(Answered::new(&JobChangedData { job: self.job_info(id)? }))
+    }
+
+    pub(crate) fn jobs(&self, request: &JobsRequest) -> Result<Answered, RpcError> {
+        let store = self.job_store()?;
+        let jobs = if request.running.unwrap_or(false) { store.list_live() } else { store.list() };
+        let jobs = jobs.map_err(|error| RpcError::new(ErrorCode::Failed, error_chain(&error)))?;
+        Ok(Answered::new(&JobsData { jobs: jobs.into_iter().map(|job| self.info_of(job)).collect() }))
+    }
+
+    pub(crate) fn job(&self, request: &JobRequest) -> Result<Answered, RpcError> {
+        let record = self.record(request.job)?;
+        let part = match (request.since, request.lines) {
+            (Some(_), Some(_)) => return Err(RpcError::in_field("lines", "give `since` or `lines`, not both")),
+            (Some(since), None) => JobPart::Since(since),
+            (None, lines) => JobPart::LastLines(lines.unwrap_or(USUAL_LINES)),
+        };
+        let output = JobOutput::read(&record, part, OUTPUT_SHOWN, self.service.toolbox.engine().output_redactor());
+        let output = JobOutputData {
+            text: output.text,
+            begin: output.range.start,
+            end: output.range.end,
+            total_bytes: output.total,
+        };
+        Ok(Answered::new(&JobData { job: self.info_of(record), output }))
+    }
+
+    pub(crate) async fn job_wait(&self, request: JobWaitRequest) -> Result<Answered, RpcError> {
+        let at_most = request.seconds.map(|given| seconds("seconds", given)).transpose()?.unwrap_or(Duration::MAX);
+        let store = self.job_store()?;
+        let ids = match request.jobs {
+            Some(ids) => unique(ids),
+            None => {
+                let live = store.list_live();
+                let live = live.map_err(|error| RpcError::new(ErrorCode::Failed, error_chain(&error)))?;
+                live.iter().filter(|job| !job.is_over()).map(|job| job.id).collect()
+            }
+        };
+        for id in &ids {
+            self.record(*id)?;
+        }
+        let mut waits = JoinSet::new();
+        for id in ids.clone() {
+            let store = Arc::clone(store);
+            waits.spawn(async move { store.wait(id).await.is_ok() });
+        }
+        let timed_out = timeout(at_most, waits.join_next()).await.is_err();
+        let jobs = ids.into_iter().map(|id| self.job_info(id)).collect::<Result<_, _>>()?;
+        Ok(Answered::new(&JobWaitData { jobs, timed_out }))
+    }
+
+    pub(crate) async fn job_stop(&self, request: &JobStopRequest) -> Result<Answered, RpcError> {
+        let how = match &request.signal {
+            None => Stop::Ask,
+            Some(name) => {
+                let unknown = || RpcError::in_field("signal", format!("there is no signal {name:?}"));
+                Stop::Signal(signal::number(name).ok_or_else(unknown)?)
+            }
+        };
+        let store = self.job_store()?;
+        store.stop(request.job, how).await.map_err(|error| error_of_control(&error))?;
+        // A job may catch any other signal and go on.
+        if matches!(how, Stop::Ask | Stop::Signal(9)) {
+            // One that is stuck is shown as it is.
+            let _ = timeout(STOP_WAIT, store.wait_until_gone(request.job)).await;
+        }
+        self.changed(request.job)
+    }
+
+    pub(crate) async fn job_send(&self, request: &JobSendRequest) -> Result<Answered, RpcError> {
+        let text = request.text.as_deref().unwrap_or_default();
+        let names = request.keys.as_deref().unwrap_or_default();
+        let keys = parse_keys(names).map_err(|why| RpcError::in_field("keys", why))?;
+        let closes = request.eof.unwrap_or(false);
+        if text.is_empty() && names.is_empty() && !closes {
+            return Err(RpcError::in_field("text", "give `text`, `keys` or `eof`"));
+        }
+        let job = self.record(request.job)?;
+        let engine = self.service.toolbox.engine();
+        if job.has_terminal {
+            if closes {
+                return Err(RpcError::in_field("eof", "a terminal has no end of input; press C-d instead"));
+            }
+            let terminal = self.service.toolbox.terminal(self.job_store()?, request.job).await;
+            let terminal = terminal.map_err(|error| error_of_terminal(&error))?;
+            let judge = |script: &str, shell: Option<&Path>| match shell {
+                Some(directory) => engine.verdict_on_lines(script, directory),
+                None => engine.verdict_on_input(&job, script),
+            };
+            let typed = type_at(&terminal, text, &keys, TYPING_WAIT, &judge).await;
+            typed.map_err(|why| RpcError::new(ErrorCode::Failed, why))?;
+            return self.changed(request.job);
+        }
+        if !names.is_empty() {
+            return Err(RpcError::in_field(
+                "keys",
+                format!("job {} has no terminal; start it with `pty`", request.job),
+            ));
+        }
+        let verdict = engine.verdict_on_input(&job, text);
+        if verdict.refuses() {
+            let text = format!("nothing was sent to job {}: {}", request.job, reason(&verdict));
+            return Err(RpcError::new(ErrorCode::Refused, text));
+        }
+        let store = self.job_store()?;
+        if !text.is_empty() {
+            store.send(request.job, text.as_bytes()).await.map_err(|error| error_of_send(&error))?;
+        }
+        if closes {
+            store.close_input(request.job).await.map_err(|error| error_of_send(&error))?;
+        }
+        self.changed(request.job)
+    }
+}
+
+fn error_of_control(error: &ControlError) -> RpcError {
+    let code = match error {
+        ControlError::Get(GetJobError::Never { .. } | GetJobError::Removed { .. }) => ErrorCode::NotFound,
+        _ => ErrorCode::Failed,
+    };
+    RpcError { field: Some("job".to_owned()), ..RpcError::new(code, error_chain(error)) }
+}
+
+fn error_of_send(error: &SendError) -> RpcError {
+    match error {
+        SendError::Control(error) => error_of_control(error),
+        other => RpcError::new(ErrorCode::Failed, error_chain(other)),
+    }
+}
+
+pub(crate) fn error_of_terminal(error: &TerminalError) -> RpcError {
+    match error {
+        TerminalError::Control(error) => error_of_control(error),
+        TerminalError::NoTerminal { .. } => RpcError::in_field("job", error_chain(error)),
+        other => RpcError::new(ErrorCode::Failed, error_chain(other)),
+    }
+}
