@@ -40,7 +40,7 @@ export interface ClientOptions {
 
 /** Options of a command. */
 export interface CommandOptions {
-  /** Working directory of this command; that of the shell unless given. */
+  /** Directory that the shell changes to first, and stays in. */
   cwd?: string;
   /** Variables of this command alone. */
   env?: Record<string, string>;
