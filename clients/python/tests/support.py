@@ -13,8 +13,8 @@ from typing import Any, Callable, Dict, List
 #: Seconds that only a hang exceeds.
 WIDE = 60.0
 
-#: A command with a child and a grandchild. Their process ids are in the file `pids`.
-FAMILY = "bash -c 'sleep 1000 & echo $! $$ >p; echo ready; mv p pids; wait'"
+#: A command with a child and a grandchild. Their process ids are in the file `pids` before its first output.
+FAMILY = "bash -c 'sleep 1000 & echo $! $$ >p; mv p pids; echo ready; wait'"
 
 
 class Place(unittest.TestCase):

@@ -204,6 +204,20 @@ class Streaming(AsyncPlace):
 
         self.assertTrue(eventually(lambda: (self.path / "over").exists()))
 
+    async def test_the_result_can_be_awaited_while_another_task_reads(self) -> None:
+        stream = self.client.stream("echo begun; until [ -e go ]; do sleep 0.01; done; echo last")
+
+        async def read() -> int:
+            return len([item async for item in stream])
+
+        reading = asyncio.ensure_future(read())
+        waiting = asyncio.ensure_future(stream.result())
+        await asyncio.sleep(0)
+        (self.path / "go").touch()
+        result = await asyncio.wait_for(waiting, WIDE)
+        await asyncio.wait_for(reading, WIDE)
+        self.assertEqual((result.exit_code, result.output), (0, "begun\nlast\n"))
+
     async def test_leaving_the_loop_stops_the_command(self) -> None:
         async for item in self.client.stream(FAMILY):
             break
@@ -452,7 +466,7 @@ class Ending(AsyncPlace):
     async def test_requests_that_the_service_could_not_answer_are_not_sent(self) -> None:
         for wrong in ({"timeout": float("nan")}, {"env": {"A": "\ud800"}}):
             with self.assertRaises(InvalidRequestError):
-                await self.client.run("true", **wrong)  # type: ignore[arg-type]
+                await self.client.run("true", **wrong)
         with self.assertRaises(InvalidRequestError) as caught:
             await self.client.run("x" * (17 << 20))
         self.assertEqual(caught.exception.code, "line_too_long")

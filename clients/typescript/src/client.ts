@@ -179,7 +179,13 @@ export class Bashful implements AsyncDisposable {
   async terminal(command: string, options: JobOptions & { columns?: number; rows?: number } = {}): Promise<Terminal> {
     const { columns, rows, ...fields } = options;
     const terminal = await this.#start(Terminal, { command, ...fields, pty: true });
-    if (columns !== undefined && rows !== undefined) await terminal.resize(columns, rows);
+    if (columns === undefined || rows === undefined) return terminal;
+    try {
+      await terminal.resize(columns, rows);
+    } catch (error) {
+      await terminal.close();
+      throw error;
+    }
     return terminal;
   }
 

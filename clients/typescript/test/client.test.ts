@@ -100,13 +100,13 @@ check("a thousand commands at fifty in parallel", async (client) => {
 
 check("a signal leaves no process, and the error has the output", async (client, place) => {
   const controller = new AbortController();
-  const running = client.run(FAMILY, { signal: controller.signal });
+  const running = client.run(`echo begun; ${FAMILY}`, { signal: controller.signal });
   const pids = await place.pids();
   controller.abort(new Error("enough"));
   await assert.rejects(running, (error: unknown) => {
     assert.ok(error instanceof AbortError && error.name === "AbortError");
     assert.equal((error.cause as Error).message, "enough");
-    assert.ok(error.result !== undefined && "output" in error.result && error.result.output.includes("ready"));
+    assert.ok(error.result !== undefined && "output" in error.result && error.result.output.includes("begun"));
     return true;
   });
   // At once: the error has waited for it.

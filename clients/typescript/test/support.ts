@@ -12,8 +12,8 @@ import { Bashful, type ClientOptions } from "bashful-client";
 /** Milliseconds that only a hang exceeds. */
 export const WIDE = 60_000;
 
-/** A command with a child and a grandchild. Their process ids are in the file `pids`. */
-export const FAMILY = "bash -c 'sleep 1000 & echo $! $$ >p; echo ready; mv p pids; wait'";
+/** A command with a child and a grandchild. Their process ids are in the file `pids` before its first output. */
+export const FAMILY = "bash -c 'sleep 1000 & echo $! $$ >p; mv p pids; echo ready; wait'";
 
 /** The guard refuses it, or asks about it. It does nothing outside of a repository. */
 export const FORCE_PUSH = "git push --force 2>&1; echo ran";

@@ -248,7 +248,11 @@ class AsyncBashful:
     async def _open_terminal(self, fields: Dict[str, Any], size: Optional[Tuple[int, int]]) -> AsyncTerminal:
         terminal = await self._start(AsyncTerminal, fields, {"pty": True})
         if size is not None:
-            await terminal.resize(*size)
+            try:
+                await terminal.resize(*size)
+            except BaseException:
+                await terminal.close()
+                raise
         return terminal
 
     async def _start(self, kind: Type[J], fields: Dict[str, Any], more: Dict[str, Any]) -> J:
@@ -313,6 +317,7 @@ class AsyncStream:
         self._dropped = 0
 
     async def __aiter__(self) -> AsyncIterator[StreamItem]:
+        is_over = False
         try:
             while True:
                 items = await self.take()
@@ -320,10 +325,12 @@ class AsyncStream:
                     break
                 for item in items:
                     yield item
+            is_over = True
         finally:
-            self._leave()
+            if not is_over:
+                self._leave()
         # An error of the service, after the last piece.
-        self._request.future.result()
+        await self._connection.answer(self._request)
 
     async def take(self) -> Optional[List[StreamItem]]:
         """All pieces that have come since the last time, at least one; None after the last."""

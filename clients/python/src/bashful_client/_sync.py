@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from typing import Any, Callable, Coroutine, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
 from ._aio import AsyncBashful, AsyncJob, AsyncSession, AsyncStream, AsyncTerminal, StrPath
+from ._connection import EXIT_WITHIN
 from .errors import ClosedError
 from .messages import (
     JobInfo,
@@ -75,11 +76,19 @@ class LoopThread:
         return self.call(run)
 
     def end(self) -> None:
+        """Ends the thread. The service has ended, so calls of other threads get their last answers now."""
         if self._loop.is_closed():
             return
+        self.call(_others_have_ended)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _others_have_ended() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=EXIT_WITHIN)
 
 
 def _hand_over(ended: asyncio.Task[T], done: Future[T]) -> None:
