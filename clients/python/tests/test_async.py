@@ -65,7 +65,7 @@ class Running(AsyncPlace):
         self.assertEqual((result.exit_code, result.cancelled), (137, False))
 
     async def test_a_timeout_stops_the_whole_tree(self) -> None:
-        result = await self.client.run(FAMILY, timeout=1)
+        result = await self.client.run(FAMILY, timeout=3)
         self.assertEqual((result.exit_code, result.timed_out, result.cancelled), (None, True, True))
         self.assertIn("ready", result.output)
         self.assert_gone(*self.pids())
@@ -128,7 +128,7 @@ class Cancelling(AsyncPlace):
 
     async def test_a_time_limit_of_asyncio_stops_the_command(self) -> None:
         with self.assertRaises(asyncio.TimeoutError):
-            await asyncio.wait_for(self.client.run(FAMILY), 2)
+            await asyncio.wait_for(self.client.run(FAMILY), 3)
         self.assert_gone(*self.pids())
 
     async def test_cancel_gives_every_command_its_result(self) -> None:

@@ -62,7 +62,7 @@ check("a command that a signal ended says so", async (client) => {
 });
 
 check("a timeout stops the whole tree", async (client, place) => {
-  const result = await client.run(FAMILY, { timeout: 1 });
+  const result = await client.run(FAMILY, { timeout: 3 });
   assert.equal(result.timedOut, true);
   assert.equal(result.exitCode, undefined);
   assert.match(result.output, /ready/);
