@@ -42,6 +42,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         "run",
         "mcp",
         "mcp install",
+        "rpc",
         "jobs",
         "jobs list",
         "jobs show",

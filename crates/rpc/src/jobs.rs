@@ -84,13 +84,12 @@ impl Connection {
     pub(crate) async fn job_wait(&self, request: JobWaitRequest) -> Result<Answered, RpcError> {
         let at_most = request.seconds.map(|given| seconds("seconds", given)).transpose()?.unwrap_or(Duration::MAX);
         let store = self.job_store()?;
-        let ids = match request.jobs {
-            Some(ids) => unique(ids),
-            None => {
-                let live = store.list_live();
-                let live = live.map_err(|error| RpcError::new(ErrorCode::Failed, error_chain(&error)))?;
-                live.iter().filter(|job| !job.is_over()).map(|job| job.id).collect()
-            }
+        let ids = if let Some(ids) = request.jobs {
+            unique(ids)
+        } else {
+            let live = store.list_live();
+            let live = live.map_err(|error| RpcError::new(ErrorCode::Failed, error_chain(&error)))?;
+            live.iter().filter(|job| !job.is_over()).map(|job| job.id).collect()
         };
         for id in &ids {
             self.record(*id)?;

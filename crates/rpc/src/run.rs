@@ -166,8 +166,8 @@ impl Connection {
             cancellation,
             ..ToolCaller::default()
         };
-        let called = self.service.toolbox.call(name, Value::Object(arguments), caller);
-        let (answer, stream) = tokio::join!(Box::pin(called), send_chunks(stream, events));
+        let run = self.service.toolbox.call(name, Value::Object(arguments), caller);
+        let (answer, stream) = tokio::join!(Box::pin(run), send_chunks(stream, events));
         let answer = answer.map_err(|error| RpcError {
             field: Some("name".to_owned()),
             ..RpcError::new(ErrorCode::NotFound, error.to_string())

@@ -20,8 +20,8 @@ use crate::calls::{Aborted, Call, Calls};
 use crate::lines::{LONGEST_LINE, Line, Lines};
 use crate::outbox::{Events, HungUp, Outbox};
 use crate::wire::{
-    self, AbilitiesData, AbortData, AbortRequest, BadLine, BashRequest, DoneData, ErrorCode, HelloData, HelloRequest,
-    LimitsData, NO_REQUEST, PROTOCOL, Request, RequestId, Response, RpcError, StreamSummary,
+    self, AbilitiesData, AbortData, AbortRequest, AnswerRequest, BadLine, BashRequest, DoneData, ErrorCode, HelloData,
+    HelloRequest, LimitsData, NO_REQUEST, PROTOCOL, Request, RequestId, Response, RpcError, StreamSummary,
 };
 
 /// Most requests that may be unanswered. Each may hold a response that the host does not read.
@@ -218,13 +218,7 @@ impl Connection {
             Request::Shutdown(_) => return Ok(Some(Over::Shutdown(id))),
             Request::Hello(wishes) => self.hello(&wishes),
             Request::AbortBash(abort) => Ok(Answered::new(&self.abort(id.as_ref(), &abort))),
-            Request::Answer(answer) => match self.questions.answer(&answer.question, answer.approve) {
-                true => Ok(Answered::new(&DoneData {})),
-                false => Err(RpcError::new(
-                    ErrorCode::NotFound,
-                    format!("nobody waits for an answer to {:?}", answer.question),
-                )),
-            },
+            Request::Answer(answer) => self.take_answer(&answer),
             other => match self.begin(id.clone(), other, requests) {
                 Ok(()) => return Ok(None),
                 Err(error) => Err(error),
@@ -339,6 +333,13 @@ impl Connection {
             abilities: AbilitiesData { jobs, sessions, artifacts, terminals, guard, approve: *can_answer },
             limits: LimitsData { line_bytes: LONGEST_LINE as u64, requests: MOST_REQUESTS as u64 },
         }))
+    }
+
+    fn take_answer(&self, request: &AnswerRequest) -> Result<Answered, RpcError> {
+        let AnswerRequest { question, approve } = request;
+        let is_taken = self.questions.answer(question, *approve);
+        let late = || RpcError::new(ErrorCode::NotFound, format!("nobody waits for an answer to {question:?}"));
+        is_taken.then(|| Answered::new(&DoneData {})).ok_or_else(late)
     }
 
     fn abort(&self, id: Option<&RequestId>, request: &AbortRequest) -> AbortData {

@@ -67,6 +67,7 @@ pub(crate) fn judge(figures: &Value) -> Vec<Bar> {
     bars.extend(guard(&figures["guard"]));
     bars.extend(condense(&figures["condense"]));
     bars.extend(mcp(&figures["mcp"]));
+    bars.extend(rpc(&figures["rpc"]));
     bars
 }
 
@@ -119,6 +120,26 @@ fn mcp(figures: &Value) -> [Bar; 10] {
         bar("server, 38 MB on the wire", "bytes", 100_000.0, figures["wire_bytes"].as_f64()),
         bar("server, 500 calls, 10 at once, stdio", "wrong", 0.0, wrong("stdio")),
         bar("server, 500 calls, 10 at once, http", "wrong", 0.0, wrong("http")),
+    ]
+}
+
+/// A host over RPC waits no longer than one over MCP, and a gigabyte of live output costs no memory on either side.
+fn rpc(figures: &Value) -> [Bar; 6] {
+    let bar = |name: &str, unit, at_most, measured| Bar { name: name.to_owned(), unit, at_most, measured };
+    let p50 = |way: &str| figures["p50_us"][way].as_f64();
+    let ratio = |way, beside| p50(way).zip(p50(beside)).map(|(time, other)| time / other);
+    let stream = rows(&figures["streams"]).iter().find(|row| row["when_behind"] == "wait");
+    let of_stream = |key: &str| stream.and_then(|row| row[key].as_f64());
+    let missing = of_stream("total_bytes").zip(of_stream("bytes")).map(|(total, bytes)| total - bytes);
+    let many = &figures["many"];
+    let wrong = many["calls"].as_f64().zip(many["right"].as_f64()).map(|(calls, right)| calls - right);
+    [
+        bar("rpc `true` from Python, as a tool", "× MCP", 1.15, ratio("rpc", "mcp")),
+        bar("rpc `true` from Python, bang", "× MCP in a session", 1.15, ratio("rpc bang", "mcp session")),
+        bar("rpc, 1 GB streamed, service", "KB more", 8192.0, of_stream("service_grew_kb")),
+        bar("rpc, 1 GB streamed, Python", "KB more", 8192.0, of_stream("reader_grew_kb")),
+        bar("rpc, 1 GB streamed", "bytes missing", 0.0, missing),
+        bar("rpc, 1,000 calls, 50 at once", "wrong", 0.0, wrong),
     ]
 }
 

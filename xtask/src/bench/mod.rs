@@ -17,6 +17,7 @@ mod mcp;
 mod memory;
 mod output;
 mod peers;
+mod rpc;
 mod store;
 mod tables;
 mod terminal;
@@ -33,11 +34,14 @@ use crate::{Done, cargo, print};
 pub(crate) const PART: &str = "bench-part";
 
 /// The parts, each measured in its own process.
-const PARTS: [&str; 11] =
-    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", CONDENSE, "mcp"];
+const PARTS: [&str; 12] =
+    ["latency", "latency-2gb", "memory", "many", "output", "terminal", "jobs", "store", "guard", CONDENSE, "mcp", RPC];
 
 /// The part that can be measured alone.
 const CONDENSE: &str = "condense";
+
+/// The part about host programs, which can be measured alone too.
+const RPC: &str = "rpc";
 
 /// The extent of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +91,9 @@ pub(crate) fn main(options: &[&str]) -> Done {
     if let [CONDENSE, options @ ..] = options {
         return condense_alone(parse(options)?.0);
     }
+    if let [RPC, options @ ..] = options {
+        return rpc_alone(parse(options)?.0);
+    }
     let (effort, file) = parse(options)?;
     // One after the other: built together, the program would get the features that only this task needs.
     let program = cargo::build_dist("bashful")?;
@@ -120,6 +127,14 @@ fn condense_alone(effort: Effort) -> Done {
     Ok(())
 }
 
+/// Measures RPC, and prints its table.
+fn rpc_alone(effort: Effort) -> Done {
+    let program = cargo::build_dist("bashful")?;
+    let this = cargo::build_dist("xtask")?;
+    print::data(&tables::rpc(&measure(&this, RPC, &program, effort)?));
+    Ok(())
+}
+
 /// Measures one part, in this process.
 pub(crate) fn part(arguments: &[&str]) -> Done {
     if let [output::WRITE, kind, bytes, at_a_time] = arguments {
@@ -141,6 +156,7 @@ pub(crate) fn part(arguments: &[&str]) -> Done {
         peers::NAME => peers::all(&host, effort)?,
         CONDENSE => condense::all(effort.rounds()),
         "mcp" => mcp::all(&host, effort.rounds(), effort.commands())?,
+        RPC => rpc::all(&host, effort.rounds())?,
         other => return Err(format!("there is no part {other}").into()),
     };
     print::data(&figures.to_string());
@@ -154,7 +170,12 @@ fn parse(options: &[&str]) -> Result<(Effort, Option<PathBuf>), Box<dyn Error>> 
         match *option {
             "--quick" => effort = Effort::Quick,
             "--json" => file = Some(PathBuf::from(options.next().ok_or("--json takes a file")?)),
-            other => return Err(format!("bench takes `peers` first, --quick and --json FILE, not {other}").into()),
+            other => {
+                return Err(format!(
+                    "bench takes `peers`, `condense` or `rpc` first, --quick and --json FILE, not {other}"
+                )
+                .into());
+            }
         }
     }
     Ok((effort, file))

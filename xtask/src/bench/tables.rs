@@ -44,6 +44,7 @@ pub(crate) fn all(figures: &Value) -> String {
     store(&mut out, &figures["store"]);
     out.push_str(&condense(&figures["condense"]));
     mcp(&mut out, &figures["mcp"]);
+    out.push_str(&rpc(&figures["rpc"]));
     out
 }
 
@@ -102,6 +103,37 @@ fn mcp(out: &mut String, figures: &Value) {
             ),
         );
     }
+}
+
+/// The table of RPC.
+pub(crate) fn rpc(figures: &Value) -> String {
+    let mut out = "\n## RPC from Python\n\n| what | measured |\n|---|--:|\n".to_owned();
+    for (way, beside) in [("rpc", "mcp"), ("rpc bang", "mcp session")] {
+        let (p50, other) = (&figures["p50_us"][way], &figures["p50_us"][beside]);
+        line(&mut out, format_args!("| `true`, {way}, p50 | {p50} µs; {beside} {other} µs |"));
+    }
+    for stream in rows(&figures["streams"]) {
+        line(
+            &mut out,
+            format_args!(
+                "| 1 GB streamed, `{}` | {} s, {} bytes dropped; grown: service {} KB, Python {} KB |",
+                text(&stream["when_behind"]),
+                stream["seconds"],
+                stream["dropped_bytes"],
+                stream["service_grew_kb"],
+                stream["reader_grew_kb"]
+            ),
+        );
+    }
+    let many = &figures["many"];
+    line(
+        &mut out,
+        format_args!(
+            "| {} calls, {} at once | {} a second, {} right |",
+            many["calls"], many["at_once"], many["a_second"], many["right"]
+        ),
+    );
+    out
 }
 
 fn jobs(out: &mut String, figures: &Value) {

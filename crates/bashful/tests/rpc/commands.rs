@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::{WAITS, ends_well, home};
+use crate::{WAITS, ends_well, home, seq};
 
 fn keys(data: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = data.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -182,7 +182,7 @@ fn long_output_is_cut_and_read_whole_from_its_artifact() {
         uri = read["next"].as_str().map(str::to_owned);
         assert_eq!(uri.is_some(), read["cut"] == true);
     }
-    let expected: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let expected = seq(200_000);
     assert!(whole == expected, "{} bytes instead of {}", whole.len(), expected.len());
     let listed = host.data(&json!({ "id": "list", "type": "resources", "count": 1 }));
     assert_eq!(listed["resources"][0]["size"], expected.len());

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::{ends_well, home};
+use crate::{ends_well, home, seq};
 
 #[test]
 fn live_output_comes_in_numbered_pieces_before_the_response() {
@@ -183,7 +183,7 @@ fn one_command_writes_all_of_its_output_in_events() {
     assert_eq!(code, Some(0));
     let (response, chunks) = lines.split_last().expect("lines");
     let text: String = chunks.iter().map(|chunk| chunk["text"].as_str().expect("text")).collect();
-    let expected: String = (1..=1_000_000).map(|number| format!("{number}\n")).collect();
+    let expected = seq(1_000_000);
     assert!(text == expected, "{} bytes", text.len());
     assert_eq!(response["stream"]["droppedBytes"], 0);
 }

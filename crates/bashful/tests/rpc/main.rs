@@ -26,6 +26,12 @@ fn home() -> Home {
     Home::new(BASHFUL)
 }
 
+/// The output of `seq`.
+fn seq(last: u32) -> String {
+    let lines: Vec<String> = (1..=last).map(|number| format!("{number}\n")).collect();
+    lines.concat()
+}
+
 /// Checks that the service still serves, and ends with nothing left.
 #[track_caller]
 fn ends_well(mut host: Host, home: &Home) {

@@ -40,7 +40,6 @@ macro_rules! requests {
     ($($name:literal => $variant:ident($fields:ty) -> $data:ty,)*) => {
         /// A request.
         #[derive(Debug, Clone)]
-        #[expect(clippy::large_enum_variant, reason = "there is one for each line, and nobody keeps many")]
         #[expect(missing_docs, reason = "the structs are documented")]
         pub enum Request {
             $($variant($fields),)*
