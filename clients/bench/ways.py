@@ -80,7 +80,9 @@ async def measure(arguments: argparse.Namespace) -> None:
     client = await AsyncBashful(program=program).open()
     blocking = Bashful(program=program).open()
     server = await start_mcp(program)
-    node = await Lines.start(arguments.node, str(Path(__file__).with_suffix(".mjs")), arguments.client, program) if arguments.node else None
+    node: Optional[Lines] = None
+    if arguments.node:
+        node = await Lines.start(arguments.node, str(Path(__file__).with_suffix(".mjs")), arguments.client, program)
 
     async def run() -> None:
         assert (await client.run("true")).ok
@@ -130,8 +132,8 @@ async def measure(arguments: argparse.Namespace) -> None:
     for name, times in taken.items():
         median = statistics.median(times)
         print(f"| {name} | {median * 1000:.2f} ms | {median / least:.2f} × |")
-    ratio = statistics.median(taken["Python, asyncio: `tool`"]) / statistics.median(taken["Python, MCP over stdio: `tools/call`"])
-    print(f"a tool call over rpc / over MCP: {ratio:.2f}")
+    rpc, mcp_taken = taken["Python, asyncio: `tool`"], taken["Python, MCP over stdio: `tools/call`"]
+    print(f"a tool call over rpc / over MCP: {statistics.median(rpc) / statistics.median(mcp_taken):.2f}")
 
 
 def resident(pid: int) -> int:

@@ -59,7 +59,7 @@ export interface RunOptions extends CommandOptions {
 
 /** The choice for a reader that is slower than the command. */
 export interface StreamOptions {
-  /** `wait`, the default: the command waits, as at any pipe. `drop`: it never waits, and output is left out of the stream. */
+  /** `wait`, the default: the command waits, as at any pipe. `drop`: it never waits, and the stream leaves output out. */
   whenBehind?: "wait" | "drop";
 }
 

@@ -33,7 +33,7 @@ const STDERR_SHOWN = 4096;
 /** Milliseconds that an orderly end may take. Commands have a grace of 15 s in it. */
 const END_WITHIN = 30_000;
 
-/** Milliseconds between the end of the output and that of the process. Only a service that closes its output early needs more. */
+/** Milliseconds between the end of the output and that of the process. A service that closes its output early needs more. */
 const EXIT_WITHIN = 2_000;
 
 const NEWLINE = 10;

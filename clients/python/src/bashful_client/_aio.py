@@ -215,7 +215,8 @@ class AsyncBashful:
 
         A command that runs longer than `patience` seconds becomes a job. `on_update` gets its news until it is over.
         """
-        fields = {"name": name, "arguments": dict(arguments or {}), "patience": patience, "updates": None if on_update else False}
+        updates = None if on_update else False
+        fields = {"name": name, "arguments": dict(arguments or {}), "patience": patience, "updates": updates}
         data = await self._open.request("tool", fields, UpdateBoard(on_update) if on_update else None)
         return messages.build_tool_result(data)
 

@@ -137,11 +137,12 @@ class Connection:
         except (TypeError, ValueError) as error:
             raise InvalidRequestError("invalid_field", f"not a JSON value: {error}") from error
         if len(line) > self.longest_line:
-            raise InvalidRequestError("line_too_long", f"a request has at most {self.longest_line} bytes, and this {len(line)}")
+            text = f"a request has at most {self.longest_line} bytes, and this {len(line)}"
+            raise InvalidRequestError("line_too_long", text)
         return line
 
     async def answer(self, request: Request) -> Dict[str, Any]:
-        """Waits for the response. The first cancellation aborts the request, and the second one does not wait for its end."""
+        """Waits for the response. A first cancellation aborts the request, and a second does not wait for its end."""
         try:
             await self._drain()
             return await asyncio.shield(request.future)
@@ -260,8 +261,8 @@ class Connection:
             return
         except Exception as error:
             approve = False
-            loop = asyncio.get_running_loop()
-            loop.call_exception_handler({"message": "the approve callback failed; the command is refused", "exception": error})
+            context = {"message": "the approve callback failed; the command is refused", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
         # A question that was closed meanwhile has no answer.
         if self._questions.pop(name, None) is not None and self._ended is None:
             self.send("answer", {"question": name, "approve": approve})
