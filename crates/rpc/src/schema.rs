@@ -6,6 +6,11 @@ use serde_json::{Map, Value, json};
 use crate::wire::{self, ErrorCode, Event, RequestId, RpcError, StreamSummary};
 
 /// The JSON schema (draft 2020-12) of every line in either direction. `docs/rpc.schema.json` in the repository is its copy.
+///
+/// ```
+/// let schema = bashful_rpc::schema();
+/// assert_eq!(schema["$defs"]["BashData"]["properties"]["output"]["type"], "string");
+/// ```
 pub fn schema() -> Value {
     let mut requests = SchemaSettings::draft2020_12().for_deserialize().into_generator();
     let mut responses = SchemaSettings::draft2020_12().for_serialize().into_generator();

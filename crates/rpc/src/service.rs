@@ -85,6 +85,28 @@ enum Over {
 /// Serves a host until the input ends, the host asks for it, or `stop` resolves. Commands are stopped then with their whole
 /// process trees, and jobs go on. A frame that was begun is written to its end, however late the host reads it, unless
 /// `stop` resolves. A dropped future stops all commands too.
+///
+/// ```
+/// # use bashful_dialect::{Dialect, Limits, Toolbox};
+/// # use bashful_engine::{Engine, Options};
+/// # use bashful_rpc::{Service, serve};
+/// # use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+/// let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
+/// let service = Service { toolbox, directory: "/".into(), limits: Limits::default(), can_answer: false };
+/// let ((mut requests, input), (output, responses)) = (duplex(1024), duplex(1024));
+/// let host = async move {
+///     requests.write_all(b"{\"id\": 1, \"type\": \"bash\", \"command\": \"echo hello\"}\n").await?;
+///     let mut line = String::new();
+///     BufReader::new(responses).read_line(&mut line).await?;
+///     Ok::<_, std::io::Error>(line) // dropping `requests` ends the service
+/// };
+/// let (served, line) = tokio::join!(serve(service, input, output, std::future::pending()), host);
+/// served?;
+/// assert!(line?.contains("\"output\":\"hello\\n\",\"exitCode\":0"));
+/// # Ok(()) }
+/// ```
 pub async fn serve(
     service: Service,
     input: impl AsyncRead + Send + Unpin,

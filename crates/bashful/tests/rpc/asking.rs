@@ -122,7 +122,12 @@ fn a_service_that_a_command_started_takes_no_answers() {
     ];
     let file = home.path().join("requests");
     std::fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).expect("a file");
-    let script = format!("(cat requests; sleep 1) | {} rpc", crate::BASHFUL);
+    // The input stays open until the command is answered.
+    let script = format!(
+        "mkfifo input; {} rpc <input >output & exec 3>input; cat requests >&3; \
+         until grep -q '\"id\":\"push\"' output; do sleep 0.01; done; exec 3>&-; wait; cat output",
+        crate::BASHFUL
+    );
     let mut command = home.command(&["run", &script]);
     let output = command.env(ASK.0, ASK.1).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);

@@ -54,10 +54,12 @@ fn a_tool_call_streams_too_and_a_secret_is_redacted_in_it() {
     let mut host = Host::start(&home, &[], &[("API_TOKEN", "hunter2-hunter2")]);
     let request = json!({ "id": 1, "type": "tool", "name": "bash", "arguments": { "command": "echo x hunter2-hunter2" }, "stream": true });
     host.send(&request);
-    let chunk = host.event("chunk");
-    let text = chunk["text"].as_str().expect("text");
-    assert!(text.starts_with("x ") && !text.contains("hunter2"), "{chunk}");
-    assert_eq!(host.response(&json!(1))["stream"]["chunks"], 1);
+    let response = host.response(&json!(1));
+    let chunks: Vec<&Value> = host.early.iter().filter(|line| line["type"] == "chunk").collect();
+    let text: String = chunks.iter().map(|chunk| chunk["text"].as_str().expect("text")).collect();
+    assert!(text.starts_with("x ") && text.ends_with('\n') && !text.contains("hunter2"), "{text}");
+    assert_eq!(response["stream"]["chunks"], chunks.len());
+    host.early.clear();
     // An error may quote the request.
     let error = host.error(&json!({ "id": 2, "type": "read", "uri": "artifact://hunter2-hunter2" }));
     assert!(!error.to_string().contains("hunter2"), "{error}");
